@@ -65,7 +65,7 @@ class Settings:
 
 @dataclass
 class Round:
-    """What was decided in one round: the arrivals to grade, by student, and how often each has been tried."""
+    """What was decided in one round: the arrivals to grade, by student, and how many were opened."""
 
     to_grade: dict[str, Arrival] = field(default_factory=dict)
     opened: int = 0
@@ -84,7 +84,7 @@ class Service:
         self.tries: dict[int, int] = {}  # number of an arrival -> rounds that ended in an error
         self.waits: dict[
             int, tuple[Assignment, float]
-        ] = {}  # number of a waiting arrival -> rules, time on the steady clock
+        ] = {}  # number of an arrival -> rules, its time on the steady clock
         self.alone = False  # the last round failed: the next one takes one hand-in
         self._released: tuple[str, Released] | None = None
 
@@ -114,6 +114,7 @@ class Service:
                     raise
                 done += self._gave_up(arrival, error)  # if not yet, the next round tries it again
         again = [one for one in overdue[: self.settings.size] if one not in this.to_grade]
+        again = [] if self.alone and this.to_grade else again
         return done + (self._grade(this, again) if this.to_grade or again else 0)
 
     def _choose(self, pending, rules_now):
@@ -297,10 +298,11 @@ class Service:
             if not self.alone and len(students) > 1:
                 self.alone = True  # to find out whether one of them is to blame
                 raise
-            gave_up = [self._gave_up(arrival, error) for arrival in this.to_grade.values()]
-            if not all(gave_up):
+            blamed = [arrival for student, arrival in this.to_grade.items() if student in left]
+            gave_up = [self._gave_up(arrival, error) for arrival in blamed]
+            if not blamed or not all(gave_up):
                 raise
-            return len(gave_up)
+            return len(blamed)
         self.alone = False
         for row in rows:
             if row.student in left:

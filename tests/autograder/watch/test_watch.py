@@ -122,6 +122,26 @@ def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds
     assert "ada" in hub.page(ada)
 
 
+def test_a_hand_in_that_breaks_every_round_is_given_up_and_the_others_are_graded(hub):  # noqa: F811
+    from autograder.batch.grade_class import _Batch
+
+    begin = _Batch._begin
+
+    def breaks(batch, row):
+        if row.student == "ada":
+            raise CourseError("what only this hand-in does to the grader", "here", "look.")
+        return begin(batch, row)
+
+    ada, ben, cem = (hub.submit(student) for student in ("ada", "ben", "cem"))
+    with hub.monkeypatch.context() as patched:
+        patched.setattr(_Batch, "_begin", breaks)
+        hub.watch(patience=12)
+    assert sorted(hub.outcomes()) == [("ada", "failed"), ("ben", "graded"), ("cem", "graded")]
+    assert "The grader itself failed" in hub.page(ada)
+    assert "ben" in hub.page(ben)
+    assert "cem" in hub.page(cem)
+
+
 def test_a_network_drive_that_was_away_loses_nothing(hub):  # noqa: F811
     secret = hub.submit("ada")
     away = hub.inbound.with_name("away")
