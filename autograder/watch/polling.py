@@ -44,7 +44,20 @@ class Inbox:
     growing: dict[str, tuple[str, float]] = field(default_factory=dict)  # name -> mark, since when
 
     def poll(self) -> tuple[list[Seen], list[str]]:
-        """Return ``(complete entries that are new or changed, names that are newly passed over)``; raise ``OSError``."""
+        """Return ``(complete entries that are new or changed, names that are newly passed over)``; raise ``OSError``.
+
+        A listing is not taken at one moment: an entry may be complete only after it was looked at, and one that was completed
+        still later be found complete. So it is listed again, and what is later than all found before waits for the next time.
+        """
+        first, others = self._scan()
+        if not first:
+            return [], sorted(others)
+        second, more = self._scan()
+        last = max(seen.changed for seen in first)
+        arrived = {seen.name: seen for seen in (*first, *(seen for seen in second if seen.changed <= last))}
+        return sorted(arrived.values(), key=lambda seen: (seen.changed, seen.name)), sorted([*others, *more])
+
+    def _scan(self):
         arrived, others, present = [], [], set()
         with os.scandir(self.path) as entries:
             for entry in entries:
@@ -58,7 +71,7 @@ class Inbox:
                     arrived.append(seen)
         self.growing = {name: state for name, state in self.growing.items() if name in present}
         self.passed_over &= present
-        return sorted(arrived, key=lambda seen: (seen.changed, seen.name)), sorted(others)
+        return arrived, others
 
     def take(self, seen: Seen) -> None:
         """Remember that ``seen`` was taken."""

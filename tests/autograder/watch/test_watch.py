@@ -1,5 +1,6 @@
 """What students hand in is graded in the order of arrival and given back, once, whatever some of them do."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from autograder.paths import ROOT
 from autograder.watch import polling
 from tests.autograder.watch.hub import hub  # noqa: F401
 
+SCANDIR = os.scandir
 pytestmark = pytest.mark.suite("assignments")
 
 
@@ -188,6 +190,39 @@ def test_a_failure_of_the_grader_is_told_and_the_others_are_served(hub):  # noqa
     assert "The grader itself failed" in hub.page(ada)
     assert "ben" in hub.page(ben)
     assert hub.outcomes() == [("ada", "failed"), ("ben", "graded")]
+
+
+def test_what_is_completed_while_the_folder_is_listed_keeps_its_place(hub):  # noqa: F811
+    hub.submit("ada", name="ada+scoring+2026-01-01 00:00:00 UTC+1")
+    hub.submit("ben", name="ben+scoring+2026-01-01 00:00:00 UTC+2")
+    first, second = sorted(hub.inbound.iterdir())
+    look, done = polling.Inbox._look, []
+
+    def slowly(inbox, entry):
+        """Look at Ada's folder before it is complete, and at Ben's, which is completed after it, when it is."""
+        if not done and entry.name == first.name:
+            first.chmod(0o700)
+            seen = look(inbox, entry)
+            done.append(seen)
+            for folder in (first, second):
+                time.sleep(0.02)
+                folder.chmod(0o777)
+            return seen
+        return look(inbox, entry)
+
+    with hub.monkeypatch.context() as patched:
+        patched.setattr(polling.Inbox, "_look", slowly)
+        patched.setattr(polling.os, "scandir", sorted_scandir)
+        inbox = polling.Inbox(hub.inbound, True, lambda name: True, {})
+        arrived, _ = inbox.poll()
+    assert done == [None]
+    assert [seen.name for seen in arrived] == [first.name, second.name]
+
+
+@contextlib.contextmanager
+def sorted_scandir(path):
+    with SCANDIR(path) as entries:
+        yield iter(sorted(entries, key=lambda entry: entry.name))
 
 
 def test_a_folder_that_is_still_being_written_is_left_alone(hub):  # noqa: F811
