@@ -66,13 +66,16 @@ def main():
                 )
             after_singles = _memory(process.pid)
             if options.burst:
-                start = time.monotonic()
+                start, used = time.monotonic(), _cpu(process.pid)
                 waits = _serve(exchange, notebooks[options.single :], process, log)
                 took = time.monotonic() - start
                 print(
                     f"all at once ({len(waits)}): {took:.1f} s, {60 * len(waits) / took:.0f} a minute; "
                     f"median wait {statistics.median(waits.values()):.1f} s, most {max(waits.values()):.1f} s"
                 )
+                used = _cpu(process.pid) - used
+                # what runs in a sandbox is counted as far as its parent has waited for it
+                print(f"work: at least {used / len(waits):.2f} CPU seconds a hand-in; load {os.getloadavg()[0]:.1f}")
             ended = _memory(process.pid)
         finally:
             process.terminate()
@@ -135,6 +138,12 @@ def _memory(pid):
     """Return the memory of a process and of all below it, in MB; what they share is counted once."""
     parent = psutil.Process(pid)
     return sum(one.memory_full_info().pss for one in (parent, *parent.children(recursive=True))) / 2**20
+
+
+def _cpu(pid):
+    """Return the CPU seconds that a process has used, with all below it, those that have ended included."""
+    parent = psutil.Process(pid)
+    return sum(sum(one.cpu_times()[:4]) for one in (parent, *parent.children(recursive=True)))
 
 
 def _check_order(course, students):
