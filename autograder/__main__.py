@@ -287,6 +287,61 @@ def grade(
 
 @app.command()
 @add_limit_options
+def watch(
+    topics: Annotated[list[str], Argument(metavar="TOPIC...", help="The assignments, named after their chapters.")],
+    source: Annotated[
+        Path | None,
+        Option(
+            "--from",
+            metavar="FOLDER",
+            help="Folder in which hand-ins arrive, as for collect; with several topics, one folder for each in it. "
+            "By default, the inbound folder of nbgrader's exchange.",
+        ),
+    ] = None,
+    interval: Annotated[float, Option(min=0.1, help="Seconds between two looks at the folder.")] = 1.0,
+    port: Annotated[int, Option(min=0, max=65535, help="Port of the status page; by default any free one.")] = 0,
+    page: Annotated[bool, Option("--page/--no-page", help="Serve a status page on this machine.")] = True,
+    any_owner: Annotated[
+        bool,
+        Option("--any-owner", help="Accept work whichever account owns it: see collect."),
+    ] = False,
+    course: CoursePath = Path("course"),
+    isolation: Isolation = None,
+    workers: Workers = None,
+    scheduler: Annotated[
+        str, Option(help="Address of a dask scheduler, tls://HOST:PORT: run on its workers instead.")
+    ] = "",
+    tls_ca: Annotated[str, Option(help="CA certificate that signed the cluster's certificates.")] = "",
+    tls_cert: Annotated[str, Option(help="This machine's certificate; by default from dask's configuration.")] = "",
+    tls_key: Annotated[str, Option(help="The certificate's private key.")] = "",
+    limits: dict[str, float] | None = None,
+) -> None:
+    """Grade what students hand in as soon as it arrives, and release the feedback through nbgrader's exchange.
+
+    It runs until Ctrl-C or SIGTERM. The number of attempts, the minutes between them and what a page shows before the due
+    date are in course.toml. If it is killed and started again, it continues where it stopped.
+    """
+    root = _open_course(course)
+    if not scheduler:
+        from autograder.grading import workers as processes
+
+        processes.start_preloading()
+    from autograder import sandbox
+    from autograder.watch.run import WatchOptions
+    from autograder.watch.run import watch as serve
+
+    chosen = list(dict.fromkeys(_select_topics(topics)))
+    grading = _options(root, limits, isolation, workers=workers)
+    sandbox.require_known(grading.isolation)
+    if grading.isolation == "none":
+        out.print(TRUSTED_ONLY)
+    count, machines = workers or os.cpu_count() or 1, (scheduler, tls_ca, tls_cert, tls_key)
+    options = WatchOptions(source, interval, port if page else None, any_owner, count, machines)
+    serve(root, chosen, grading, options, _print_line)
+
+
+@app.command()
+@add_limit_options
 def regrade(
     topic: Topic,
     students: Students = None,

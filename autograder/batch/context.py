@@ -6,6 +6,7 @@ In: a course, a topic, options. Out: a frozen ``GradingRun``. Reads the course d
 import hashlib
 import json
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import sandbox
 from autograder.courses.course import Course
-from autograder.courses.plan import Assignment
+from autograder.courses.plan import Assignment, Shown
 from autograder.courses.released import Released
 from autograder.feedback import page_settings
 from autograder.sandbox import Limits
@@ -60,6 +61,10 @@ class GradingRun:
         from autograder.notebooks.handout import handout
 
         return tuple(map(handout, self.released.notebooks))
+
+    def shown_to(self, student: str) -> Shown:
+        """Return how much of the feedback the page of ``student`` shows now."""
+        return self.assignment.shown_to(student, datetime.now(UTC))
 
     def state_of(self, key: str, beside: dict[str, str]) -> str:
         """Return a text that changes with everything that a recorded submission depends on."""

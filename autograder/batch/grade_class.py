@@ -59,14 +59,16 @@ def grade_class(
     executor: Executor | None = None,
     notice: Callable[[str], object] | None = None,
     released: Released | None = None,
+    lock: Callable[[], contextlib.AbstractContextManager[None]] | None = None,
 ) -> list[SubmissionResult]:
-    """Grade ``students`` (by default everybody who handed in) and return their rows, in order.
+    """Grade ``students`` in this order (by default everybody who handed in), and return their rows in the same.
 
     A dry run keeps the verdicts, so that the next run need not run anything; its rows say whose marks would change.
 
     ``progress`` is called as ``progress(done, total, row)``. ``executor`` runs the submissions; by default, processes of
     this machine do. ``notice`` is called with what else an instructor should know. ``released`` is passed if it was loaded
-    already.
+    already. ``lock`` gives the course's lock, and is held while something is read or recorded but not while submissions
+    run; the caller then makes the backups. By default, the course is locked for the whole run.
 
     Raises ``CourseError`` if there is nothing to grade, the sandbox cannot be used, another process is grading here, or
     the machine does not let it go on. What was recorded until then stays.
@@ -76,18 +78,20 @@ def grade_class(
     count: int = run.options.workers or getattr(executor, "workers", None) or os.cpu_count() or 1
     count = min(count, len(names))  # no more than there is work for
     with contextlib.ExitStack() as stack:
-        stack.enter_context(exclusive_lock(course))
-        if not run.options.dry:
-            back_up(course, "grade")
-        cgroup.remove_left_behind(run.options.limits)
-        recorder = stack.enter_context(Recorder(course, topic, run.options.dry))
+        if lock is None:
+            stack.enter_context(exclusive_lock(course))
+        with lock() if lock else contextlib.nullcontext():
+            if not run.options.dry and lock is None:
+                back_up(course, "grade")
+            cgroup.remove_left_behind(run.options.limits)
+            recorder = stack.enter_context(Recorder(course, topic, run.options.dry))
         if recorder.was_restored and notice:
             notice(RESTORED_NOTICE.format(topic))
 
         def start():  # called once there is something to run
-            return executor or stack.enter_context(_examined_workers(run, count))
+            return executor or stack.enter_context(examined_workers(run, count))
 
-        batch = _Batch(run, recorder, TaskQueue(start, 2 * count + 2), progress or (lambda *args: None))
+        batch = _Batch(run, recorder, TaskQueue(start, 2 * count + 2), progress or (lambda *args: None), lock)
         return batch.grade(names)
 
 
@@ -101,11 +105,11 @@ def _select_students(run, students):
             str(run.course.submitted),
             f"put notebooks at submitted/STUDENT/{run.topic}/{run.topic}.ipynb.",
         )
-    return sorted(students) or handed_in
+    return list(dict.fromkeys(students)) or handed_in
 
 
 @contextlib.contextmanager
-def _examined_workers(run: GradingRun, count: int) -> Iterator[Executor]:
+def examined_workers(run: GradingRun, count: int) -> Iterator[Executor]:
     """Give warm ``Workers``, after the canary was stopped in the sandbox of one of them.
 
     On a cluster, every machine is examined when the connection is made.
@@ -141,8 +145,10 @@ class _Batch:
         recorder: Recorder,
         tasks: TaskQueue[Job],
         progress: Callable[[int, int, SubmissionResult], object],
+        lock: Callable[[], contextlib.AbstractContextManager[None]] | None = None,
     ) -> None:
         self.run, self.recorder, self.tasks, self.progress = run, recorder, tasks, progress
+        self.lock, self.release = lock, run.course.release_hash(run.topic) if lock else ""
         self.course, self.topic, self.options = run.course, run.topic, run.options
         self.late: list[Job] = []  # ran out of time
         self.done = self.total = 0
@@ -167,7 +173,26 @@ class _Batch:
 
     def _wait(self):
         for job, then, future in self.tasks.wait():
-            self._run_step(job.row, partial(then, job, future))
+            self._run_step(job.row, partial(self._continue, job, then, future))
+
+    def _continue(self, job, then, future):
+        """Take the next step with ``job``; begin anew if another process has graded this student while it ran."""
+        if self.lock and self.course.load_record(job.student, self.topic) != job.earlier:
+            self._begin(job.row)
+        else:
+            then(job, future)
+
+    @contextlib.contextmanager
+    def _locked(self):
+        """Lock the course, if it is not locked for the whole run; refuse to go on with another release."""
+        if not self.lock:
+            yield
+            return
+        with self.lock():
+            if self.course.release_hash(self.topic) != self.release:
+                what = "the assignment was released again, or course.toml has changed, while it was graded"
+                raise CourseError(what, str(self.course.root), f"grade {self.topic} again.")
+            yield
 
     def _run_step(self, row, step):
         """Take one step with one submission. An error ends this submission with a message, and no other.
@@ -175,7 +200,7 @@ class _Batch:
         Raises ``CourseError`` if the machine or the course makes it impossible to continue.
         """
         try:
-            with Stopwatch(row.spent, row.used).stage("coordinator"):
+            with self._locked(), Stopwatch(row.spent, row.used).stage("coordinator"):
                 step()
         except Exception as error:
             fatal = self._fatal_error(error)
@@ -238,7 +263,8 @@ class _Batch:
         run, released, options = self.run, self.run.released, self.options
         paper = None
         if run.makes_pages and with_page:
-            paper = submission.FeedbackRequest(job.student, job.state, job.earlier.get("told", {}), PAGE_SECONDS)
+            told = job.earlier.get("told", {})
+            paper = submission.FeedbackRequest(job.student, job.state, told, PAGE_SECONDS, job.shown)
         task = submission.Task(
             job.content,
             job.files,
@@ -337,7 +363,7 @@ class _Batch:
     def _ask_for_page(self, job):
         from autograder.feedback import pages
 
-        args = job.notebook, job.marks, job.student, self.topic, self.run.settings, self.run.handouts
+        args = job.notebook, job.marks, job.student, self.topic, self.run.settings, self.run.handouts, job.shown
         self.tasks.send(job, self._finish_page, pages.feedback_page, *args)
 
     def _finish_page(self, job: Job, future: Future) -> None:
@@ -350,7 +376,7 @@ class _Batch:
             )
             from autograder.feedback import pages
 
-            verdicts = job.graded.verdicts if job.graded else ()
+            verdicts = job.graded.verdicts if job.graded and job.shown == "all" else ()
             lines = [line for verdict in verdicts for line in pages.describe_verdict(verdict)]
             page = notices.plain_page(self.topic, lines).encode()
         recording.write_page(self.run, job, page)
@@ -383,6 +409,7 @@ class _Batch:
         is_shown = earlier.get("marks") == recording.hash_marks(marks)
         if marks and self.run.makes_pages and not is_shown and autograded.is_file():
             job = Job(row, b"", {}, beside, "", 0, [], earlier, marks=marks, notice=row.set_aside)
+            job.shown = self.run.shown_to(row.student)
             job.notebook = autograded.read_bytes()
             self._ask_for_page(job)
             return

@@ -14,6 +14,7 @@ from typing import Any
 from autograder.batch.context import GradingRun
 from autograder.batch.results import SubmissionResult
 from autograder.courses.course import EXCHANGE_FILES, SECRET, TIMESTAMP
+from autograder.courses.plan import Shown
 from autograder.errors import CourseError
 from autograder.feedback.marks import GradebookState, Marks
 from autograder.files import write_text
@@ -50,6 +51,7 @@ class Job:
         None  # if this one replaces a later one: the remaining ones
     )
     is_last_chance: bool = False  # it ran out of time before, and now runs alone
+    shown: Shown = "all"  # how much of the feedback the page shows now
 
     @property
     def student(self) -> str:
@@ -108,7 +110,7 @@ def _make_job(run, row, content, files, beside, earlier):
     tries, attempt = run.course.list_attempts(row.student, run.topic, content, earlier)
     options = run.options
     key = fingerprint(content, run.released.version, attempt, options.limits, options.isolation, files)
-    return Job(row, content, files, beside, key, attempt, tries, earlier)
+    return Job(row, content, files, beside, key, attempt, tries, earlier, shown=run.shown_to(row.student))
 
 
 def recorded_beside(earlier: dict[str, Any]) -> dict[str, str]:

@@ -35,8 +35,12 @@ def is_recorded(run: GradingRun, job: Job) -> bool:
 def is_page_current(run: GradingRun, job: Job, marks: Marks) -> bool:
     """Return whether the existing feedback page shows ``marks`` and the job's notice."""
     earlier = job.earlier
-    shown = earlier.get("marks"), earlier.get("notice", "")
-    return run.course.feedback(job.student, run.topic).is_file() and shown == (hash_marks(marks), job.notice)
+    shown = earlier.get("marks"), earlier.get("notice", ""), earlier.get("shown", "all")
+    return run.course.feedback(job.student, run.topic).is_file() and shown == (
+        hash_marks(marks),
+        job.notice,
+        job.shown,
+    )
 
 
 def hash_marks(marks: Marks | None) -> str:
@@ -86,7 +90,7 @@ def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
 
 def write_record(run: GradingRun, job: Job, marks: Marks | None) -> None:
     """Write the record; ``marks`` are those on the feedback page, None without a page."""
-    record = {**(job.record or job.earlier), "marks": hash_marks(marks), "notice": job.notice}
+    record = {**(job.record or job.earlier), "marks": hash_marks(marks), "notice": job.notice, "shown": job.shown}
     write_text(json.dumps(record), run.course.record_file(job.student, run.topic))
 
 

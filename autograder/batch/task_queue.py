@@ -42,9 +42,9 @@ class TaskQueue(Generic[Item]):
         self._running[self._executor.submit(task, *args)] = owner, then
 
     def wait(self) -> list[tuple[Item, Callable[[Item, Future], None], Future]]:
-        """Wait until a task has finished; return the owner, the callback and the future of each that has."""
+        """Wait until a task has finished; return owner, callback and future of each that has, in the order of sending."""
         finished, _ = concurrent.futures.wait(self._running, return_when=FIRST_COMPLETED)
-        return [(*self._running.pop(future), future) for future in finished]
+        return [(*self._running.pop(future), future) for future in list(self._running) if future in finished]
 
     def cancel(self) -> None:
         """Cancel the tasks that have not started."""

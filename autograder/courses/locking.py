@@ -1,25 +1,33 @@
-"""Lock a course: either one process grades, or any number of them mark.
+"""Lock a course: either one process grades, or any number of them mark. Another lock is that of the one `watch`.
 
-In: a course. Out: nothing. Writes an empty file to lock; the lock ends with the process.
+In: a course. Out: nothing. Writes empty files to lock; a lock ends with the process.
 """
 
 import contextlib
 import fcntl
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 
+RETRY_SECONDS = 0.05  # between two tries to lock a course that somebody else has locked
+PATIENT_SECONDS = 2.0  # that a wait may take before it is reported
+
+
+class CourseLockedError(CourseError):
+    """Another process has locked the course."""
+
 
 @contextlib.contextmanager
-def _lock(course: Course, mode: int, problem: str, remedy: str) -> Iterator[None]:
-    path = course.root / ".autograder" / "lock"
+def _lock(course: Course, mode: int, problem: str, remedy: str, name: str = "lock") -> Iterator[None]:
+    path = course.root / ".autograder" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         try:
             fcntl.flock(file, mode | fcntl.LOCK_NB)
         except OSError:
-            raise CourseError(problem, str(course.root), remedy) from None
+            raise CourseLockedError(problem, str(course.root), remedy) from None
         yield
 
 
@@ -33,3 +41,26 @@ def shared_lock(course: Course) -> contextlib.AbstractContextManager[None]:
     """Lock the course for marking; refuse while a class is graded. Markers do not block each other."""
     remedy = "wait until that has finished, and mark again."
     return _lock(course, fcntl.LOCK_SH, "a class is being graded in this course", remedy)
+
+
+def watch_lock(course: Course) -> contextlib.AbstractContextManager[None]:
+    """Lock the course against a second `watch`, and against nothing else."""
+    remedy = "stop the other one first, or name all topics in one command."
+    return _lock(course, fcntl.LOCK_EX, "another `watch` runs in this course", remedy, "watch.lock")
+
+
+@contextlib.contextmanager
+def patient_lock(course: Course, notice: Callable[[str], object]) -> Iterator[None]:
+    """Give ``exclusive_lock`` as soon as it can be had; ``notice`` is called once if that takes long."""
+    began, told = time.monotonic(), False
+    with contextlib.ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(exclusive_lock(course))
+                break
+            except CourseLockedError:
+                if not told and time.monotonic() - began > PATIENT_SECONDS:
+                    notice("waiting: another command has locked the course")
+                    told = True
+                time.sleep(RETRY_SECONDS)
+        yield

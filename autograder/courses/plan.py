@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from msgspec import Meta
 
 from autograder.errors import CourseError
+from autograder.feedback.page_settings import Shown
 from solutions import answer_key
 from solutions.answer_key.places import Place
 from solutions.answer_key.reading import read_record
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # reading course.toml must not import the exercises
 
 PLAN_FILE = "course.toml"
 Percentage = Annotated[float, Meta(ge=0, le=100)]
+Minutes = Annotated[float, Meta(ge=0)]
 DAY_SECONDS = 24 * 60 * 60  # seconds
 MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
 PLAN_FIELDS = ("title", "website", "roster", "late", "assignment", "markers", "second_marking_percent")
@@ -60,6 +62,9 @@ most_percent = 100  # at most this much is deducted
 # seed = 20261  # for the hidden cases; without it, one is drawn at the first release and kept
 # exercises = ["additive_score", "what_to_recompute"]  # by function; without it, all
 # points.additive_score = 4  # instead of those of the book
+# attempts = 3  # that `watch` grades; further ones are kept but not graded; 0 sets no limit
+# minutes_between = 30  # `watch` grades the next attempt this long after the last one was graded, or later
+# feedback_before_due = "hints"  # on the feedback page before the due date: nothing, hints, points or all; then all
 #
 # [assignment.scoring.extensions]  # extended due dates for these students
 # ada = 2026-12-03T23:59:00+01:00
@@ -115,7 +120,9 @@ class Assignment:
     """One assignment. ``exercises`` and ``points`` name functions; without ``exercises``, it asks all of its chapter.
 
     ``extra`` is the JSON text of the course's own hidden cases, "" for none. ``sections`` has rules by section, and
-    ``section_due`` what follows from them by student, once the roster is known.
+    ``section_due`` what follows from them by student, once the roster is known. ``attempts`` is how many `watch` grades, 0 for
+    any number, and ``minutes_between`` how long it waits between two. ``feedback_before_due`` says how much of the feedback
+    a page shows before the due date.
     """
 
     due: datetime | None = None
@@ -126,6 +133,9 @@ class Assignment:
     extra: str = ""
     sections: dict[str, SectionRule] = field(default_factory=dict)
     section_due: dict[str, datetime] = field(default_factory=dict)
+    attempts: Size = 0
+    minutes_between: Minutes = 0
+    feedback_before_due: Shown = "all"
 
     def chosen(self, questions: tuple["Exercise", ...]) -> tuple["Exercise", ...]:
         """Return those of ``questions`` that the assignment asks, with its points."""
@@ -148,6 +158,11 @@ class Assignment:
         """Return how much later than ``due`` the work of ``student`` is due, negative if earlier; None if neither."""
         due = self.due_for(student) if {student} & {*self.extensions, *self.section_due} else None
         return due - self.due if due and self.due else None
+
+    def shown_to(self, student: str, now: datetime) -> Shown:
+        """Return how much of the feedback the page of ``student`` shows at the time ``now``."""
+        due = self.due_for(student)
+        return self.feedback_before_due if due and now < due else "all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,6 +356,7 @@ def _parse_assignment(topic, table, place):
     assignment = read_record(Assignment, table, place, "an assignment", ready)
     _refuse_unknown(assignment, entries, topic, place)
     _refuse_dates(assignment, place)
+    _refuse_rules(assignment, place)
     return assignment
 
 
@@ -384,6 +400,15 @@ def _refuse_date(moment, place, name):
         place.refuse(f"{moment} has no time zone", "add one at the end: +01:00, or Z for UTC.", name)
     if moment is not None and moment.year not in DUE_YEARS:
         place.refuse(f"{moment} is in the year {moment.year}", "write the year of your course.", name)
+
+
+def _refuse_rules(assignment, place):
+    """Refuse rules of `watch` that could not be meant."""
+    if assignment.minutes_between > MAX_GRACE_MINUTES:
+        what = f"minutes_between is more than {MAX_GRACE_MINUTES}, which is a year"
+        place.refuse(what, "write the minutes between two attempts.", "minutes_between")
+    if assignment.feedback_before_due != "all" and assignment.due is None:
+        place.refuse("feedback_before_due without a due date", "write `due` as well.", "feedback_before_due")
 
 
 def read_roster(path: str | Path) -> tuple[Student, ...]:

@@ -17,7 +17,7 @@ def set_aside_page(topic: str, reason: str, page: str = "") -> str:
     notice = (
         '<aside class="not-graded" style="margin: 1em; padding: 1em; border: 3px solid #b00020">'
         f"<h2>{topic}: your latest submission could not be graded</h2><p>{text}</p>"
-        "<p>Until then your previous submission counts: this is its page.</p></aside>"
+        "<p>This is the page of the submission that counts.</p></aside>"
     )
     return re.sub(r"<body[^>]*>", lambda body: body.group() + notice, NOTICE.sub("", page), count=1)
 

@@ -4,12 +4,13 @@ import importlib.metadata
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from traitlets.config import Config
 
 from autograder.files import digest
 
+Shown = Literal["nothing", "hints", "points", "all"]  # how much of the feedback a page shows
 SETTING_NAMES = ("IgnorePattern", "LimitOutput", "Outputs")
 
 

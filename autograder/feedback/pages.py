@@ -15,6 +15,7 @@ from traitlets.config import Config
 
 from autograder.feedback import rendering, sanitize
 from autograder.feedback.marks import CellResult, Marks
+from autograder.feedback.page_settings import Shown
 from autograder.notebooks.added_cells import added_cells, is_as_released, source_of
 from autograder.notebooks.cell_ids import code_cells, exercise_of_test, test_id
 from autograder.notebooks.handout import Handout, find_release
@@ -123,21 +124,34 @@ def _reasons(verdict):
 
 
 def feedback_page(
-    content: bytes, marks: Marks, student: str, topic: str, settings: dict[str, Any], releases: Sequence[Handout]
+    content: bytes,
+    marks: Marks,
+    student: str,
+    topic: str,
+    settings: dict[str, Any],
+    releases: Sequence[Handout],
+    shown: Shown = "all",
 ) -> bytes:
     """Return the feedback page of an autograded notebook, ``content``, with the ``marks`` that the gradebook has.
 
-    ``releases`` are those that it may have been made from, the newest first. Raises ValueError if the page would be too
-    large for anybody to read.
+    ``releases`` are those that it may have been made from, the newest first; ``shown`` says how much of the feedback it
+    shows. Raises ValueError if the page would be too large for anybody to read.
     """
     notebook = nbformat.reads(content.decode(), as_version=4)
     sanitize.Outputs(config=Config(settings)).preprocess(notebook, {})
-    return page(notebook, marks, student, topic, releases)
+    return page(notebook, marks, student, topic, releases, shown)
 
 
-def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, releases: Sequence[Handout]) -> bytes:
+def page(
+    notebook: NotebookNode,
+    marks: Marks,
+    student: str,
+    topic: str,
+    releases: Sequence[Handout],
+    shown: Shown = "all",
+) -> bytes:
     """Return the feedback page of ``notebook``, as ``enter_results`` left it. See ``feedback_page``."""
-    text = rendering.page(notebook, marks, student, topic, find_release(notebook.cells, releases))
+    text = rendering.page(notebook, marks, student, topic, find_release(notebook.cells, releases), shown)
     if len(text) > MAX_PAGE_BYTES:
         raise ValueError(f"the page would be {len(text) / 2**20:.0f} MB")
     return text.encode("utf-8", "replace")

@@ -12,6 +12,7 @@ from nbformat import NotebookNode
 
 from autograder.feedback import cell_html
 from autograder.feedback.marks import Mark, Marks
+from autograder.feedback.page_settings import Shown
 from autograder.notebooks.cell_ids import MENDED, check_id, id_of, test_id, text_id
 from autograder.notebooks.handout import Handout, receipt_of_notebook
 from autograder.notebooks.receipt import UNANSWERED
@@ -42,6 +43,7 @@ class Section:
     is_open: bool = False
     check: list[Markup] = field(default_factory=list)
     own: list[Markup] = field(default_factory=list)
+    is_brief: bool = False  # it tells no reasons
     question: Markup = Markup("")  # noqa: RUF009  (it cannot be changed)
 
     @property
@@ -61,17 +63,24 @@ class Section:
             return "Not answered."
         if self.lost <= 0:
             return "Right, with a remark." if self.hints else "Right."
-        return _first_sentence(next(iter(self.hints or self.said), "No points."))
+        without = "Not right yet." if self.is_brief else "No points."
+        return _first_sentence(next(iter(self.hints or self.said), without))
 
 
-def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: Handout) -> str:
-    """Return the feedback page of ``notebook``: what ``student`` got for ``topic``, which was handed out as ``asked``."""
+def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: Handout, shown: Shown = "all") -> str:
+    """Return the feedback page of ``notebook``: what ``student`` got for ``topic``, which was handed out as ``asked``.
+
+    ``shown`` says how much of the feedback is on it.
+    """
     sections = {one.name: Section(one.name, one.title, question=_render_question(one.text)) for one in asked.questions}
     before = Section("", "Before the first exercise")
     mended, failures = _fill_sections(notebook, sections, before)
     for section in sections.values():
         _enter_marks(section, marks)
     ordered = [section for section in sections.values() if section.points or section.answer]
+    if shown != "all":
+        for section in ordered:
+            _withhold(section, shown)
     worst = sorted((one for one in ordered if one.lost > 0), key=lambda one: one.lost, reverse=True)
     return load_template(TEMPLATE).render(
         person=PERSON,
@@ -90,7 +99,10 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         next=worst[:MAX_NEXT],
         more=len(worst) - MAX_NEXT,
         waiting=sum(section.waiting for section in ordered),
-        requests=_answered_requests(notebook, marks, asked),
+        requests=_answered_requests(notebook, marks, asked) if shown == "all" else [],
+        shown=shown,
+        has_points=shown in ("points", "all"),
+        until=_format_time(marks.due),
     )
 
 
@@ -102,6 +114,15 @@ def _answered_requests(notebook, marks, asked):
     for one in marks.replies:
         given[one.exercise, one.words] = one.answer
     return [(name, titles.get(name, ""), words, answer) for (name, words), answer in given.items()]
+
+
+def _withhold(section, shown):
+    """Take from ``section`` what the page does not show yet, beside the points, which the template leaves out."""
+    section.is_open = section.is_open or bool(section.answer)  # else it would tell which answers are right
+    section.said, section.comments = [], [comment for comment in section.comments if comment == NO_RESPONSE]
+    section.is_brief = True
+    if shown == "points":
+        section.hints = []
 
 
 @lru_cache(QUESTIONS_KEPT)

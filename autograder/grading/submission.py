@@ -15,6 +15,7 @@ from autograder import exercises
 from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.feedback.marks import CellResult, GradebookState, Marks, merge_results
+from autograder.feedback.page_settings import Shown
 from autograder.grading import grade
 from autograder.grading.stopwatch import Stopwatch, time_limit
 from autograder.notebooks import repair
@@ -41,6 +42,7 @@ class FeedbackRequest:
     standing: GradebookState
     texts: dict[str, str]  # see ``marks.merge_results``
     seconds: float  # that the page may take
+    shown: Shown = "all"  # how much of the feedback it shows
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def _render_page(notebook, results, task, template):
     asked = handout(template)
     try:
         with time_limit(task.paper.seconds, _PageTimeout):
-            return pages.page(notebook, marks, task.paper.student, task.topic, [asked]), marks
+            return pages.page(notebook, marks, task.paper.student, task.topic, [asked], task.paper.shown), marks
     except (Exception, _PageTimeout):
         return b"", None
 
@@ -151,6 +153,12 @@ def exercises_for(
     with LOADING_LOCK:
         drawn = _load_drawn(topic, seed, attempt, extra)
     return tuple(exercises.with_points(e, points[e.name]) for e in drawn if e.name in points)
+
+
+def prepare(topic: str, seed: int, extra: str = "") -> None:
+    """Load what the first attempt of every submission needs, so that none waits for it."""
+    with LOADING_LOCK:
+        exercises.digest(_load_drawn(topic, seed, 0, extra))
 
 
 @lru_cache(maxsize=16)

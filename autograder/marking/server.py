@@ -8,7 +8,7 @@ can send nothing that counts.
 import asyncio
 import hmac
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,22 @@ HEADERS = {
 
 async def serve(session: Session, token: str, port: int, ready: Callable[[str], object], stop: asyncio.Event) -> None:
     """Serve ``session`` until ``stop``; give ``ready`` the address. Raise CourseError if ``port`` is taken."""
+    handlers = [(r"/", _Page), (r"/marks", _Marks), (r"/pictures/(\w+)", _Picture)]
+    await serve_pages([*handlers, (r"/(page\.(?:css|js))", Asset)], session, token, port, ready, stop)
+
+
+async def serve_pages(
+    handlers: Sequence[tuple[str, type[web.RequestHandler]]],
+    session: Any,
+    token: str,
+    port: int,
+    ready: Callable[[str], object],
+    stop: asyncio.Event,
+) -> None:
+    """Serve ``session`` by ``handlers``, each a ``LoopbackHandler`` with its path, until ``stop``.
+
+    ``ready`` is given the address, with the ``token``. Raises CourseError if ``port`` is taken.
+    """
     try:
         listening = socket.create_server((LOOPBACK, port))
     except OSError as error:
@@ -44,13 +60,7 @@ async def serve(session: Session, token: str, port: int, ready: Callable[[str], 
     listening.setblocking(False)
     port = listening.getsockname()[1]
     shared = {"session": session, "token": token, "hosts": (f"{LOOPBACK}:{port}", f"localhost:{port}")}
-    paths = [
-        (r"/", _Page, shared),
-        (r"/marks", _Marks, shared),
-        (r"/pictures/(\w+)", _Picture, shared),
-        (r"/(page\.(?:css|js))", _Asset, shared),
-        (r".*", _NotFound, shared),
-    ]
+    paths = [(path, handler, shared) for path, handler in [*handlers, (r".*", _NotFound)]]
     application = web.Application(paths, log_function=lambda handler: None)
     server = HTTPServer(application, max_body_size=MAX_REQUEST_BYTES, max_buffer_size=2 * MAX_REQUEST_BYTES)
     server.add_socket(listening)
@@ -62,20 +72,28 @@ async def serve(session: Session, token: str, port: int, ready: Callable[[str], 
         await server.close_all_connections()
 
 
-class _Handler(web.RequestHandler):
-    def initialize(self, session, token, hosts):
+class LoopbackHandler(web.RequestHandler):
+    """Answers requests that come from a page of this server; what says anything of students must ``require`` the token.
+
+    ``folder`` has the files that an ``Asset`` sends.
+    """
+
+    folder = HERE
+
+    def initialize(self, session: Any, token: str, hosts: tuple[str, ...]) -> None:
         self.session, self.token, self.hosts = session, token, hosts
 
-    def set_default_headers(self):
+    def set_default_headers(self) -> None:
         for name, value in HEADERS.items():
             self.set_header(name, value)
 
-    def prepare(self):
+    def prepare(self) -> None:
         if self.request.host not in self.hosts:
             reason = "This page is served under the address that the command has printed, and no other"
             raise web.HTTPError(403, reason=reason)
 
-    def require(self, token):
+    def require(self, token: str) -> None:
+        """Refuse a request without the right ``token``."""
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):
             raise web.HTTPError(403, reason="Open the address that the command has printed: it ends in a token")
 
@@ -84,7 +102,7 @@ class _Handler(web.RequestHandler):
         self.finish(f"{self._reason}.\n")
 
 
-class _Page(_Handler):
+class _Page(LoopbackHandler):
     def get(self):
         self.require(self.get_query_argument("token", "", strip=False))
         try:
@@ -95,7 +113,7 @@ class _Page(_Handler):
             self.finish(f"{error}\n")
 
 
-class _Picture(_Handler):
+class _Picture(LoopbackHandler):
     """A picture of an answer, read when it comes into view: all of them at once may be more than a browser can hold."""
 
     def get(self, picture_id):
@@ -108,16 +126,16 @@ class _Picture(_Handler):
         self.finish(content)
 
 
-class _Asset(_Handler):
+class Asset(LoopbackHandler):
     """Style and script, which say nothing of anybody."""
 
-    def get(self, name):
+    def get(self, name: str) -> None:
         kind = "text/css" if name.endswith("css") else "text/javascript"
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
-        self.finish((HERE / name).read_bytes())
+        self.finish((self.folder / name).read_bytes())
 
 
-class _Marks(_Handler):
+class _Marks(LoopbackHandler):
     def post(self):
         self.require(self.request.headers.get("X-Marking-Token", ""))
         if self.request.headers.get("Origin", f"http://{self.request.host}") != f"http://{self.request.host}":
@@ -140,7 +158,7 @@ class _Marks(_Handler):
         self.finish(told)
 
 
-class _NotFound(_Handler):
+class _NotFound(LoopbackHandler):
     def prepare(self):
         super().prepare()
         raise web.HTTPError(404, reason="There is nothing here")

@@ -12,7 +12,7 @@ import stat
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -45,14 +45,18 @@ class ArchiveEntry:
 
 
 @contextlib.contextmanager
-def open_archive(source: str | Path, most: int, max_mb: int) -> Iterator[list[ArchiveEntry]]:
+def open_archive(
+    source: str | Path, most: int, max_mb: int, only: Container[str] | None = None
+) -> Iterator[list[ArchiveEntry]]:
     """Give the entries of ``source``, a folder or a zip archive, without the files that operating systems add.
+
+    Of a folder, ``only`` names the files and folders in it that are wanted; by default all are.
 
     Raises ``RefusedEntry`` if there are more than ``most``, or ``source`` is neither a file nor a folder; ``OSError``,
     ``ValueError``, ``RuntimeError``, ``zipfile.BadZipFile`` or ``zlib.error`` if it cannot be read.
     """
     if Path(source).is_dir():
-        yield list(_walk_folder(Path(source), most, max_mb))
+        yield list(_walk_folder(Path(source), most, max_mb, only))
         return
     if not Path(source).is_file():
         raise RefusedEntry("this is neither a file nor a folder")
@@ -77,13 +81,15 @@ def _read_bundle(bundle, most, max_mb):
     ]
 
 
-def _walk_folder(root, most, max_mb):
+def _walk_folder(root, most, max_mb, only=None):
     """Yield the entries of ``root``, sorted. Not recursive: folders may be nested thousands deep."""
     pending, count = [(root, PurePosixPath(), ())], 0
     while pending:
         folder, name, owners = pending.pop()
         try:
             children = sorted(os.scandir(folder), key=lambda child: child.name)
+            if only is not None and folder == root:
+                children = [child for child in children if child.name in only]
         except OSError:  # as where it has another owner, or its whole name is longer than the system takes
             continue
         folders, files = [], []

@@ -11,14 +11,16 @@ import hashlib
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum
 from functools import cmp_to_key
 from pathlib import Path, PurePosixPath
 
 from autograder.courses.course import SECRET, TIMESTAMP, Course
 from autograder.courses.plan import Plan, fold_name
+from autograder.courses.released import Released
 from autograder.errors import CourseError
 from autograder.files import write_text
 from autograder.notebooks.handout import Handout, handout, receipt_of_file
@@ -62,6 +64,17 @@ class Collected:
     note: str = ""
 
 
+class Admission(Enum):
+    """What becomes of an attempt: it may count, it is kept without counting, or it is left where it is."""
+
+    COUNT = "count"
+    KEEP = "keep"
+    LEAVE = "leave"
+
+
+Admit = Callable[[str, Attempt, dict[str, bytes]], Admission]  # of a student, an attempt, its files by name
+
+
 @dataclass(frozen=True)
 class AssignmentSpec:
     """What an assignment consists of: the notebook of ``topic`` with its ``exercises``, and the files ``beside`` it.
@@ -91,6 +104,7 @@ class _Collection(AssignmentSpec):
     releases: tuple[_Release, ...]
     journal: Journal
     platform: str
+    admit: Admit | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +131,10 @@ def collect(
     platform: str = "",
     any_owner: bool = False,
     journal: Journal | None = None,
+    only: Container[str] | None = None,
+    admit: Admit | None = None,
+    accounts: Container[int] | None = None,
+    released: Released | None = None,
 ) -> tuple[list[Collected], list[str]]:
     """Put each student's notebook, and the files that belong to it, into ``course``; return ``(collected, left)``.
 
@@ -128,12 +146,15 @@ def collect(
 
     ``platform`` says who gave it out, one of ``PLATFORMS``; without it, the names decide, which the platform chose. In
     nbgrader's exchange students choose them: a folder called ``inbound`` is always one, each entry is decided by itself,
-    and counts only if it belongs to the account that it names, unless ``any_owner``. ``journal`` is that of the collection
-    which this is a part of; by default it is one of its own.
+    and counts only if it belongs to the account that it names, unless ``any_owner``. If ``accounts`` are given, this holds
+    for files and folders, too, unless they belong to one of these numbers. ``journal`` is that of the collection
+    which this is a part of; by default it is one of its own. ``only`` names the entries of a folder that are collected, and
+    ``admit`` decides about each attempt before anything is written; by default, all. ``released`` is passed if it was loaded
+    already.
 
     Raises ``CourseError`` if there is no such assignment, the archive itself cannot be read, or nothing can be written.
     """
-    released, plan = course.released(topic), course.plan()
+    released, plan = released or course.released(topic), course.plan()
     try:
         attempts.refuse_links(course, course.root / "submitted")
     except RefusedEntry as refusal:
@@ -149,14 +170,16 @@ def collect(
         platform = "exchange"
     with contextlib.ExitStack() as stack:
         try:
-            entries = stack.enter_context(open_archive(archive, MAX_ENTRIES, max_mb))
+            entries = stack.enter_context(
+                open_archive(archive, MAX_ENTRIES if only is None else MAX_ENTRIES_OF_ONE, max_mb, only)
+            )
         except RefusedEntry as refusal:
             remedy = "download the submissions of one assignment."
             raise CourseError(str(refusal), str(archive), remedy) from None
         except ARCHIVE_ERRORS as error:
             what = f"this is not a readable zip archive ({error})"
             raise CourseError(what, str(archive), "download it again.") from None
-        reader = _read_submitters(archive, entries, PLATFORMS.get(platform, ""), plan.students, any_owner)
+        reader = _read_submitters(archive, entries, PLATFORMS.get(platform, ""), plan.students, any_owner, accounts)
         run = _Collection(
             topic,
             frozenset(exercise.name for exercise in released.exercises),
@@ -167,6 +190,7 @@ def collect(
             tuple(_releases(course, topic, released)),
             journal or Journal(course, topic),
             reader.platform,
+            admit,
         )
         notice = notice or (lambda text: None)
         notice(f"recognised as {run.platform}")
@@ -175,14 +199,14 @@ def collect(
         return _collect_everybody(run, entries, reader)
 
 
-def _read_submitters(archive, entries, platform, students, any_owner):
+def _read_submitters(archive, entries, platform, students, any_owner, accounts):
     names = [strip_browser_suffix(entry.name) for entry in entries]
     archive_format = detect_format(names, topics(), students, platform)
     metadata = b""
     try:
         if archive_format.platform == "Gradescope":
             metadata = next((entry.read() for entry in entries if entry.name == archive_format.metadata), b"")
-        return SubmitterReader(archive_format, names, topics(), students, metadata, any_owner)
+        return SubmitterReader(archive_format, names, topics(), students, metadata, any_owner, accounts)
     except (RefusedEntry, ValueError) as error:
         remedy = "download the archive again; if the file is large, raise --submission-mb."
         raise CourseError(str(error), f"{archive}, {archive_format.metadata}", remedy) from None
@@ -294,9 +318,14 @@ def _collect_student(run, parts, folders):
     for attempt_parts in _group_by_attempt(parts, run.platform):
         try:
             files, counting, unused = _select_files(run, attempt_parts)
-            collected = _place_attempt(
-                run, student, files, _make_attempt(run, files, counting, attempt_parts), counting.owner.by_arrival
-            )
+            attempt = _make_attempt(run, files, counting, attempt_parts)
+            admission = run.admit(student, attempt, files) if run.admit else Admission.COUNT
+            if admission != Admission.COUNT:
+                if admission == Admission.KEEP:
+                    _keep_earlier(run, student, files, attempt, attempts.load_attempts(run.course, student, run.topic))
+                done.append(Collected(student, file=escape_unprintable(attempt.file), note="not counted"))
+                continue
+            collected = _place_attempt(run, student, files, attempt, counting.owner.by_arrival)
             if counting.saved_as:
                 note = f"a browser had saved it as {escape_unprintable(counting.saved_as)}"
                 collected = replace(collected, note=_join_notes(collected.note, note))
@@ -530,7 +559,7 @@ def _summarise(run, student, attempt, content):
 def _keep_earlier(run, student, files, attempt, known):
     """Keep ``files`` as an earlier attempt than the last of those ``known``, which counts."""
     attempts.keep_files(run.course, student, run.topic, files)
-    if not _is_known(attempt, known):
+    if known and not _is_known(attempt, known):
         run.journal.remember(run.course, student, known)
         head = sorted([*known[:-1], attempt], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
         attempts.write_record(run.course, run.course.attempts_file(student, run.topic), [*head, known[-1]])

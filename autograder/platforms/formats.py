@@ -26,7 +26,7 @@ Where the names come from:
 
 import pwd
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -229,6 +229,12 @@ def _match_exchange_folder(folder, topics):
     return match if match and match["topic"] in topics and parse_time(match["time"]) else None
 
 
+def exchange_topic(folder: str, topics: Collection[str]) -> str:
+    """Return the topic of a folder of nbgrader's exchange; "" if its name is not that of a submission to one of ``topics``."""
+    match = _match_exchange_folder(folder, topics)
+    return match["topic"] if match else ""
+
+
 def is_notebook(name: str) -> bool:
     """Return whether ``name`` is that of a notebook, or of an archive that may contain one."""
     return name.casefold().endswith((".ipynb", ".zip"))
@@ -253,9 +259,10 @@ class SubmitterReader:
         students: Sequence[Student],
         metadata: bytes = b"",
         any_owner: bool = False,
+        accounts: Container[int] | None = None,
     ):
         self.format, self.platform = archive_format, archive_format.platform
-        self.topics, self.any_owner = topics, any_owner
+        self.topics, self.any_owner, self.accounts = topics, any_owner, accounts
         self.now = datetime.now(UTC)
         self.roster = tuple(students)
         self.by_column = {column: students_by_id(self.roster, column) for column in ID_COLUMNS}
@@ -275,13 +282,16 @@ class SubmitterReader:
     def submitters(self, name: str, topic: str, uids: Sequence[int] = ()) -> list[Submitter]:
         """Return whose the entry ``name`` is: nobody's, one student's, or that of the members of a group.
 
-        ``uids`` are the owners of the folders above it, and its own. In nbgrader's exchange, where students choose the
-        names, an entry counts only if it belongs to the account that it names.
+        ``uids`` are the owners of the folders above it, and its own. Where students choose the names, in nbgrader's exchange
+        and where ``accounts`` are given, an entry counts only if it belongs to the account that it names.
         """
         known = [self._resolve(one, column) for one, column in self._parse_name(name, topic)]
+        own = uids[1:] if self.format.top else uids
+        if self.platform == PLAIN_FILES and self.accounts is not None and not self.any_owner:
+            own = [uid for uid in own if uid not in self.accounts]
+            return [replace(one, problem=one.problem or self._describe_owners(one.student, own)) for one in known]
         if self.platform != NBGRADER_EXCHANGE:
             return known
-        own = uids[1:] if self.format.top else uids
         return [
             replace(one, problem=one.problem or self._describe_forgery(name, one, own), by_arrival=bool(uids))
             for one in known
@@ -299,6 +309,10 @@ class SubmitterReader:
                 "an archive does not say which account a submission belongs to; collect from the exchange's folder "
                 "itself, or give --any-owner if you know that nobody else could write there"
             )
+        return self._describe_owners(claimed, uids)
+
+    def _describe_owners(self, claimed, uids):
+        """Return which of the owners ``uids`` have another account than the student ``claimed``; "" if none."""
         others = sorted({login for uid in uids if not self._is_account_of(login := login_of(uid), claimed)})
         if others:
             return f"it claims to be {claimed}'s, but belongs to the account {' and '.join(others)}"

@@ -7,14 +7,20 @@ permissions. Writes what ``collect`` and nbgrader write.
 import glob
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Self, cast
 
+from nbgrader.auth import Authenticator
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
+from nbgrader.utils import notebook_hash
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.courses.course import EXCHANGE_FILES, Course
+from autograder.courses.course import EXCHANGE_FILES, SECRET, Course
+from autograder.errors import CourseError
+from autograder.files import write_bytes
 from autograder.platforms.collect import INBOUND, collect, escape_unprintable
 from autograder.platforms.formats import login_of
 
@@ -61,6 +67,55 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
             self.src_path = glob.escape(str(folder))
             super().copy_files()
         self.src_path = pattern
+
+
+@dataclass(frozen=True)
+class ExchangeFolders:
+    """The folders of a course in nbgrader's exchange: ``inbound``, where students hand in, and that of the ``feedback``."""
+
+    inbound: Path
+    feedback: Path
+
+    @classmethod
+    def of(cls, course: Course) -> Self:
+        """Return the folders that nbgrader_config.py names; that of the feedback is made as nbgrader makes it.
+
+        Raises ``CourseError`` if the exchange cannot be used.
+        """
+        config = PyFileConfigLoader(str(course.config)).load_config()
+        config.CourseDirectory.root = str(course.root)
+        directory = CourseDirectory(config=config)
+        release = ReleaseFeedback(coursedir=directory, authenticator=Authenticator(config=config), config=config)
+        release.log.disabled = True  # what it would log is in the error
+        remedy = (
+            "name the exchange in nbgrader_config.py, c.Exchange.root, and run `nbgrader release_assignment` first."
+        )
+        inbound = Path(release.root) / directory.course_id / INBOUND
+        if inbound.is_symlink() or not inbound.is_dir():
+            raise CourseError("the exchange has no folder for this course to hand in to", str(inbound), remedy)
+        try:
+            release.ensure_root()
+            release.init_dest()
+        except (ExchangeError, OSError) as error:
+            raise CourseError(f"the exchange cannot be used ({error})", release.root, remedy) from None
+        finally:
+            release.log.disabled = False
+        return cls(inbound, Path(release.dest_path))
+
+    def publish(self, topic: str, secret: str, page: bytes) -> None:
+        """Let the student whose submission has this ``secret`` fetch ``page`` as the feedback on it."""
+        name = notebook_hash(secret=secret, notebook_id=topic)
+        write_bytes(page, self.feedback / f"{name}.html")
+
+
+def read_page(course: Course, student: str, topic: str) -> tuple[bytes, str]:
+    """Return ``(the grader's feedback page, the secret of the submission that it is about)``, each empty if there is none."""
+    course.remove_leftovers(student, topic)
+    path = course.feedback(student, topic)
+    if path.is_symlink() or not path.is_file():
+        return b"", ""
+    secret = path.with_name(SECRET)
+    return path.read_bytes(), secret.read_text(encoding="utf-8", errors="replace") if secret.is_file() else ""
 
 
 def exchange_problems(course: Course) -> list[tuple[str, str, str]]:

@@ -6,6 +6,7 @@ trusted output, hidden tests taken out. Reads the course directory; writes verdi
 
 import os
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -125,7 +126,9 @@ class Gather(NbGraderPreprocessor):
             attempt = find_collected_attempt(course, student, topic, content)
             is_earliest = attempt is not None and attempt.is_late_without_time
             marks = recorder.current_state(student, ReceivedTime(is_earliest=is_earliest)).marks
-        resources["feedback"] = marks, student, topic, tuple(map(handout, _load_released(course, topic).notebooks))
+        handouts = tuple(map(handout, _load_released(course, topic).notebooks))
+        shown = course.plan().assignment(topic).shown_to(student, datetime.now(UTC))
+        resources["feedback"] = marks, student, topic, handouts, shown
         return nb, resources
 
 

@@ -80,6 +80,19 @@ def test_a_whole_plan_is_read(tmp_path):
     assert plan.assignment("softmax").exercises == ()
 
 
+def test_the_rules_of_watch_are_read_and_follow_the_extension(tmp_path):
+    rules = 'attempts = 3\nminutes_between = 30\nfeedback_before_due = "hints"\nseed = 0'
+    one = read_plan(written(tmp_path, WHOLE.replace("seed = 0", rules))).assignment("scoring")
+    assert (one.attempts, one.minutes_between, one.feedback_before_due) == (3, 30, "hints")
+    between = one.due + timedelta(days=1)
+    assert [one.shown_to(student, between) for student in ("ada", "ben")] == ["hints", "all"]
+    assert one.shown_to("ada", between + timedelta(days=2)) == "all"
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    with pytest.raises(CourseError, match="feedback_before_due without a due date"):
+        read_plan(written(alone, '[assignment.scoring]\nfeedback_before_due = "hints"\n'))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -93,6 +106,11 @@ def test_a_whole_plan_is_read(tmp_path):
         ("due = 2026-11-30T23:59:00+01:00", 'due = "soon"', ["line 10", "due is 'soon'"]),
         ("due = 2026-11-30T23:59:00+01:00", "", ["without a due date"]),
         ("seed = 0", "seed = -3", ["line 11", "seed is -3", "0 or more"]),
+        ("seed = 0", "attempts = -1", ["line 11", "attempts is -1", "a whole number, 0 or more"]),
+        ("seed = 0", "attempts = 1.5", ["line 11", "attempts is 1.5", "a whole number"]),
+        ("seed = 0", 'minutes_between = "ten"', ["line 11", "minutes_between is 'ten'", "a number"]),
+        ("seed = 0", "minutes_between = 1e9", ["line 11", "which is a year"]),
+        ("seed = 0", 'feedback_before_due = "some"', ["line 11", "'some'", "nothing, hints, points, all"]),
         ('"additive_score", ', '"additve_score", ', ["line 12", "'additve_score'", "additive_score"]),
         ("points.additive_score = 6", "points.additive_score = 0", ["line 13", "above 0"]),
         ("points.additive_score", "points.additve_score", ["line 13", "no exercise 'additve_score'"]),

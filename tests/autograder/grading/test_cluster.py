@@ -17,8 +17,10 @@ from autograder.grading import cluster
 from autograder.grading.cluster import Certificates
 from autograder.grading.submission import Task, grade_task
 from autograder.sandbox import Limits, doctor
+from autograder.watch.run import WatchOptions, watch
 from benchmarks.grading import dask_cluster, make_certificate
 from tests.autograder.test_main import assert_refused, autograder
+from tests.autograder.watch.hub import UntilIdle, hub  # noqa: F401
 
 pytestmark = pytest.mark.suite("sandbox")
 STUDENTS = ("ada_loops", "emil_no_tanh", "gita_slips", "vic_exits", "omar_not_a_notebook")
@@ -50,7 +52,18 @@ def test_workers_give_the_same_grades_as_this_machine(demonstration, course, mac
     assert "4 graded, 0 reused, 1 set aside (not graded: " in done.stdout
     rows = grade_class(course, "scoring", GradingOptions(Limits(4, 2, 60)), students=STUDENTS)
     assert all(row.reused or row.set_aside for row in rows)  # the verdicts came home
-    assert rows == [demonstration[1][name] for name in sorted(STUDENTS)]
+    assert rows == [demonstration[1][name] for name in STUDENTS]
+
+
+def test_watch_grades_on_the_workers(hub, machines):  # noqa: F811
+    address, certificates = machines
+    secrets = [hub.submit(student) for student in ("ada", "ben")]
+    options = WatchOptions(
+        port=None, any_owner=True, machines=(address, certificates.ca, certificates.cert, certificates.key)
+    )
+    watch(hub.course, ["scoring"], GradingOptions(Limits(4, 2, 60)), options, hub.lines.append, UntilIdle())
+    assert all("Exercise by exercise" in hub.page(secret) for secret in secrets)
+    assert hub.outcomes() == [("ada", "graded"), ("ben", "graded")]
 
 
 def test_the_canary_is_sent_to_every_worker_and_looks_for_the_course(machines, monkeypatch, tmp_path):

@@ -1,0 +1,235 @@
+"""Run until stopped: look for what has arrived, serve it round by round, and wait out whatever does not let it go on.
+
+In: a course, topics, options. Out: lines for the instructor. Writes what ``service`` writes; holds the course's `watch` lock.
+"""
+
+import contextlib
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy.exc
+
+from autograder.batch.context import GradingOptions, load_run
+from autograder.batch.grade_class import examined_workers
+from autograder.courses.course import Course
+from autograder.courses.locking import patient_lock, watch_lock
+from autograder.errors import CourseError, describe_db_error, describe_os_error
+from autograder.feedback import notices
+from autograder.gradebook.backup import back_up
+from autograder.grading import cluster, submission
+from autograder.platforms.collect import escape_unprintable
+from autograder.watch.page import status_page
+from autograder.watch.polling import Inbox, Seen
+from autograder.watch.record import ADMITTED, NEW, WAITING, Record
+from autograder.watch.service import Service, Settings
+from autograder.watch.sources import Source, find_sources
+from autograder.watch.status import Status
+from autograder.with_nbgrader.exchange import exchange_problems
+
+FIRST_DELAY_SECONDS, LAST_DELAY_SECONDS = 1.0, 30.0  # between two tries where something does not let it go on
+ROUND = 4  # hand-ins in a round for each worker: fewer leave workers idle between rounds, more let newcomers wait
+BACKUP_SECONDS = 24 * 60 * 60.0
+
+
+@dataclass(frozen=True)
+class WatchOptions:
+    """How to watch. ``folder`` replaces nbgrader's exchange; without a ``port`` there is no page, 0 takes any.
+
+    ``machines`` is the address of a dask scheduler and its certificates, "" for none.
+    """
+
+    folder: Path | None = None
+    interval: float = 1.0
+    port: int | None = 0
+    any_owner: bool = False
+    workers: int = 1
+    machines: Sequence[str] = ("",)
+
+
+class Stop:
+    """Asks to stop on SIGINT and SIGTERM: at once while something is served, by an exception; else when it is asked."""
+
+    def __init__(self) -> None:
+        self.event, self.is_serving = threading.Event(), False
+
+    def __call__(self, *_: object) -> None:
+        self.event.set()
+        if self.is_serving:
+            self.is_serving = False  # a second signal does not disturb the end
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        before = {kind: signal.signal(kind, self) for kind in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
+
+    @contextlib.contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """Let a signal interrupt what is done meanwhile: all of it can be repeated."""
+        self.is_serving = True
+        try:
+            if self.event.is_set():
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self.is_serving = False
+
+
+def watch(
+    course: Course,
+    topics: Sequence[str],
+    grading: GradingOptions,
+    options: WatchOptions,
+    write: Callable[[str], object],
+    stop: Stop | None = None,
+) -> None:
+    """Serve what arrives for ``topics`` until ``stop`` or a signal; ``write`` is given a line for each event.
+
+    Raises ``CourseError`` if it cannot begin: a topic was not released, the exchange or the sandbox cannot be used, or
+    another `watch` runs in this course.
+    """
+    stop, status = stop or Stop(), Status(write)
+    with contextlib.ExitStack() as stack:
+        if threading.current_thread() is threading.main_thread():
+            stack.enter_context(stop.on_signals())
+        try:
+            with stop.interrupting():
+                loop = _prepare(stack, course, topics, grading, options, status)
+            loop.run(stop)
+        except KeyboardInterrupt:
+            pass
+        status.say("Stopped. What has not been served is served when `watch` is started again.")
+
+
+def _prepare(stack, course, topics, grading, options, status):
+    stack.enter_context(watch_lock(course))
+    runs = [load_run(course, topic, grading) for topic in topics]
+    sources, exchange = find_sources(course, topics, options.folder)
+    for what, folder, remedy in exchange_problems(course) if exchange else ():
+        status.complain(f"The exchange is not safe: {folder}: {what}. Remedy: {remedy}")
+    address, *certificates = options.machines
+    if address:
+        shown = cluster.Certificates(*certificates)
+        executor = stack.enter_context(cluster.executor(address, grading.isolation, course.hidden, shown))
+        count = executor.workers
+    else:
+        count = options.workers
+        executor = stack.enter_context(examined_workers(runs[0], count))
+        for run in runs:  # one for each process, so that no hand-in waits for it
+            asked = run.topic, run.released.seed, run.released.extra
+            for future in [executor.submit(submission.prepare, *asked) for _ in range(count)]:
+                future.result()
+    record = stack.enter_context(Record(course))
+    if options.port is not None:
+        page = stack.enter_context(status_page(status.snapshot, options.port))
+        status.say(f"Status: {page}")
+    settings = Settings(course, grading, executor, exchange, status, options.any_owner, ROUND * count)
+    loop = _Loop(settings, record, topics, sources, options.interval)
+    where = ", ".join(str(source.path) for source in sources)
+    status.say(f"Watching {where} for {', '.join(topics)}, with {count} workers. Ctrl-C stops it.")
+    return loop
+
+
+class _Loop:
+    def __init__(
+        self, settings: Settings, record: Record, topics: Sequence[str], sources: Sequence[Source], interval: float
+    ) -> None:
+        self.settings, self.status, self.record = settings, settings.status, record
+        self.topics, self.interval = topics, interval
+        self.inboxes: list[tuple[Source, Inbox]] = []
+        self.services: list[Service] = []
+        for source in sources:
+            mine = [topic for topic in topics if source.is_exchange or source.topic_of("") == topic]
+            known: dict[str, str] = {}
+            for topic in mine:
+                known |= record.seen(topic, str(source.path))
+            inbox = Inbox(
+                source.path, source.is_exchange, lambda name, source=source: source.topic_of(name) in topics, known
+            )
+            self.inboxes.append((source, inbox))
+            for topic in mine:
+                record.reopen_failed(topic)
+                self.services.append(Service(settings, record, topic, source, inbox.forget))
+        self.backed_up: float | None = None
+
+    def run(self, stop: Stop) -> None:
+        """Serve until ``stop``. Nothing that a round raises ends it, but for the signals."""
+        delay = FIRST_DELAY_SECONDS
+        while not stop.event.is_set():
+            served, trouble = 0, ""
+            with stop.interrupting():
+                try:
+                    served = self._turn()
+                except Exception as error:
+                    trouble = self._describe(error)
+            self.status.stumble(trouble)
+            if trouble:
+                stop.event.wait(delay)
+                delay = min(2 * delay, LAST_DELAY_SECONDS)
+            else:
+                delay = FIRST_DELAY_SECONDS
+                if not served:
+                    stop.event.wait(self.interval)
+
+    def _turn(self) -> int:
+        """Look for what has arrived, and serve one round of each topic; return how much was done."""
+        for source, inbox in self.inboxes:
+            self._look(source, inbox)
+        self._count()
+        if self.backed_up is None or time.monotonic() - self.backed_up > BACKUP_SECONDS:
+            with patient_lock(self.settings.course, self.status.say):
+                back_up(self.settings.course, "watch")
+            self.backed_up = time.monotonic()
+        served, first = 0, None
+        for service in self.services:
+            try:
+                served += service.serve()
+            except Exception as error:  # the other topics are served all the same
+                first = first or error
+        self._count()
+        if first:
+            raise first
+        return served
+
+    def _look(self, source: Source, inbox: Inbox) -> None:
+        arrived, others = inbox.poll()
+        for name in others:
+            if not source.topic_of(name) or not name.isprintable():
+                self.status.say(f"not taken: {escape_unprintable(name)}")
+        rows = [self._row(source, seen) for seen in arrived]
+        self.record.add(rows, time.time())
+        for seen in arrived:
+            inbox.take(seen)
+
+    def _row(self, source: Source, seen: Seen) -> tuple[str, str, str, str, str]:
+        return source.topic_of(seen.name), str(source.path), seen.name, seen.mark, source.claimed_by(seen.name)
+
+    def _count(self) -> None:
+        status, record = self.status, self.record
+        status.queued, status.waiting = record.count(NEW) + record.count(ADMITTED), record.count(WAITING)
+        since = record.oldest()
+        status.oldest = None if since is None else max(time.time() - since, 0.0)
+
+    def _describe(self, error: Exception) -> str:
+        """Return in one line what keeps `watch` from going on."""
+        what: tuple[str, str, str] | None = None
+        if isinstance(error, CourseError):
+            what = error.args
+        elif isinstance(error, OSError):
+            what = describe_os_error(error)
+        elif isinstance(error, sqlite3.Error):
+            what = str(error), str(self.record.path), "free some disk space there, and close what else uses it."
+        elif isinstance(error, sqlalchemy.exc.SQLAlchemyError):
+            what = describe_db_error(error, self.settings.course)
+        if what is None:
+            return notices.plain(f"{type(error).__name__}: {error}").replace("\n", " ")
+        return " ".join(notices.plain(f"{what[1]}: {what[0]}. Remedy: {what[2]}").split())

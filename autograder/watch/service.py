@@ -1,0 +1,419 @@
+"""Take hand-ins through a round: collect them, grade them, release their feedback, and record what became of each.
+
+In: arrivals. Out: lines for the instructor. Writes what `collect`, `grade` and the exchange write, and the record of arrivals.
+Every step can be repeated: a process that is killed and started again ends with the same grades, pages and record.
+"""
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+
+import sqlalchemy.exc
+
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
+from autograder.batch.results import SubmissionResult
+from autograder.batch.task_queue import Executor
+from autograder.courses.course import Course
+from autograder.courses.locking import patient_lock
+from autograder.courses.plan import Assignment, is_student_name
+from autograder.courses.released import Released
+from autograder.errors import OS_ERROR_REMEDIES, CourseError
+from autograder.feedback import notices
+from autograder.platforms import attempts
+from autograder.platforms.attempts import Attempt, Journal
+from autograder.platforms.collect import Admission, collect, escape_unprintable
+from autograder.reports.tables import describe_status
+from autograder.watch import rules
+from autograder.watch.record import ADMITTED, FAILED, GRADED, NEW, WAITING, Arrival, Clock, Record
+from autograder.watch.sources import Source
+from autograder.watch.status import Status
+from autograder.with_nbgrader.exchange import ExchangeFolders, read_page
+
+OPENED_PER_STUDENT = 4  # hand-ins opened in a round, for each one graded: those set aside cost little
+AGAIN, EARLIER, REFUSED, SET_ASIDE = "again", "earlier", "refused", "set aside"  # outcomes, beside those of ``record``
+USED_UP, SUPERSEDED, GONE = "used up", "superseded", "gone"
+MAX_WAIT_SECONDS = 60.0  # after which a wait is worked out anew: the course.toml of a waiting student may have changed
+TROUBLE_OF_MACHINE = {*OS_ERROR_REMEDIES, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EMFILE}
+TROUBLE_OF_MACHINE |= {errno.ENFILE, errno.ENOMEM, errno.EBUSY}
+TROUBLE = (CourseError, OSError, sqlite3.Error, sqlalchemy.exc.SQLAlchemyError)
+MAX_TRIES = 3  # of a hand-in that ends rounds with an error, before it counts as failed
+FAILED_NOTICE = "The grader itself failed on this submission. Your instructor has been told."
+SUPERSEDED_NOTICE = "You handed in again before this submission could be graded, so it is not graded."
+
+
+@dataclass
+class Settings:
+    """What all rounds share."""
+
+    course: Course
+    options: GradingOptions
+    executor: Executor
+    exchange: ExchangeFolders | None
+    status: Status
+    any_owner: bool = False
+    size: int = 8  # students graded in a round
+
+
+@dataclass
+class Round:
+    """What was decided in one round: the arrivals to grade, by student, and how many were opened."""
+
+    to_grade: dict[str, Arrival] = field(default_factory=dict)
+    opened: int = 0
+
+
+class Service:
+    """Serves the hand-ins of one ``topic`` from ``source``; ``forget`` is told of one that has disappeared."""
+
+    def __init__(
+        self, settings: Settings, record: Record, topic: str, source: Source, forget: Callable[[str], object]
+    ) -> None:
+        self.settings, self.record, self.topic, self.source, self.forget = settings, record, topic, source, forget
+        self.course, self.say = settings.course, settings.status.say
+        self.journal = Journal(self.course, topic)
+        self.lock = partial(patient_lock, self.course, self.say)
+        self.tries: dict[int, int] = {}  # number of an arrival -> rounds that ended in an error
+        self.waits: dict[
+            int, tuple[Assignment, float]
+        ] = {}  # number of an arrival -> rules, its time on the steady clock
+        self.alone = False  # the last round failed: the next one takes one hand-in
+        self._released: tuple[str, Released] | None = None
+
+    # --- what there is to do -------------------------------------------------------------------------------------------
+
+    def serve(self) -> int:
+        """Serve one round; return how many arrivals came to their end, or pages were released again.
+
+        Raises ``CourseError``, ``OSError`` or an error of the database if the machine or the course does not let it go on.
+        """
+        rules_now = self.course.plan().assignment(self.topic)
+        pending = self.record.pending(self.topic)
+        overdue = self._overdue(rules_now)
+        if not pending and not overdue:
+            return 0
+        self._load_released()  # what is wrong with the course, and with no hand-in, is raised here
+        this, done = Round(), 0
+        for arrival in self._choose(pending, rules_now):
+            if len(this.to_grade) >= (1 if self.alone else self.settings.size):
+                break
+            if this.opened >= OPENED_PER_STUDENT * self.settings.size:
+                break
+            try:
+                done += self._open(this, arrival, rules_now)
+            except Exception as error:
+                if is_trouble_of_machine(error):
+                    raise
+                done += self._gave_up(arrival, error)  # if not yet, the next round tries it again
+        again = [one for one in overdue[: self.settings.size] if one not in this.to_grade]
+        again = [] if self.alone and this.to_grade else again
+        return done + (self._grade(this, again) if this.to_grade or again else 0)
+
+    def _choose(self, pending, rules_now):
+        """Yield the arrivals that may be opened, in order, at most one of each student.
+
+        So a student who hands in a hundred times delays nobody else by more than one submission a round.
+        """
+        chosen = set()
+        waiting = {one.student: one for one in pending if one.state == WAITING}  # the newest of each
+        for arrival in pending:
+            if arrival.claimed in chosen:
+                continue
+            if arrival.state == WAITING:
+                if waiting[arrival.student] != arrival:
+                    self._supersede(arrival)
+                    continue
+                if self._still_waits(arrival, rules_now):
+                    continue
+            chosen.add(arrival.claimed)
+            yield arrival
+
+    def _still_waits(self, arrival, rules_now):
+        """Return whether the time of a waiting ``arrival`` has not come; the record is read only when it may have."""
+        known_rules, until = self.waits.get(arrival.number, (None, 0.0))
+        if known_rules == rules_now and time.monotonic() < until:
+            return True
+        decision = self._decide(arrival.student, arrival.digest, arrival.notebook, rules_now)
+        self.waits[arrival.number] = rules_now, time.monotonic() + min(decision.seconds, MAX_WAIT_SECONDS)
+        return decision.what == rules.WAIT
+
+    def _overdue(self, rules_now):
+        """Return the students whose due date has passed, and whose pages do not show everything yet."""
+        now = datetime.now(UTC)
+        return [one for one in self.record.withheld(self.topic) if rules_now.shown_to(one, now) == "all"]
+
+    def _decide(self, student, digest, notebook, rules_now):
+        graded = self.record.graded(self.topic, student)
+        recorded = self.course.load_record(student, self.topic).get("tries", [])
+        return rules.decide(rules_now, graded, recorded, digest, notebook, Clock.now())
+
+    # --- opening a hand-in ---------------------------------------------------------------------------------------------
+
+    def _open(self, this, arrival, rules_now):
+        """Collect ``arrival``; return 1 if that was its end. One that is to be graded is entered into ``this``."""
+        decided: list[tuple[Arrival, rules.Decision]] = []
+        this.opened += 1
+
+        def admit(student: str, attempt: Attempt, files: dict[str, bytes]) -> Admission:
+            digest, notebook = _hash_files(attempt), attempt.files[f"{self.topic}.ipynb"]
+            known = {"student": student, "digest": digest, "notebook": notebook, "secret": attempt.secret}
+            if student in this.to_grade:  # it came under another name: the next round takes it
+                return Admission.LEAVE
+            decision = self._decide(student, digest, notebook, rules_now)
+            if decision.what == rules.GRADE:
+                decided.append((self.record.update(arrival, state=ADMITTED, **known), decision))
+                return Admission.COUNT
+            decided.append((replace(arrival, **known), decision))
+            if decision.what == rules.USED_UP:
+                return Admission.KEEP
+            attempts.keep_files(self.course, student, self.topic, files)
+            return Admission.LEAVE
+
+        with self.lock():
+            collected, _ = collect(
+                self.course,
+                self.topic,
+                self.source.path,
+                self.settings.options.limits.submission_mb,
+                platform=self.source.platform,
+                any_owner=self.settings.any_owner,
+                journal=self.journal,
+                only={arrival.entry},
+                admit=admit,
+                accounts=self.source.accounts,
+                released=self._load_released(),
+            )
+            return self._place(this, arrival, collected, decided, rules_now)
+
+    def _place(self, this, arrival, collected, decided, rules_now):
+        problem = next((one for one in collected if one.problem), None)
+        if problem:
+            self._publish_own(problem.student)
+            return self._end(arrival, REFUSED, problem.problem, student=problem.student)
+        if not decided:
+            if arrival.state == ADMITTED and self._is_standing(arrival):  # deleted since, but it is here
+                this.to_grade[arrival.student] = arrival
+                return 0
+            if collected:
+                return 0
+            if os.path.lexists(self.source.path / arrival.entry):
+                return self._end(arrival, REFUSED, "it contains no notebook")
+            self.forget(arrival.entry)
+            arrival = self.record.update(arrival, mark=f"{arrival.mark}, gone as {arrival.number}")
+            return self._end(arrival, GONE, "it has disappeared from the folder")
+        arrival, decision = decided[-1]
+        if decision.what == rules.GRADE:
+            if self._is_standing(arrival):
+                this.to_grade[arrival.student] = arrival
+                return 0
+            return self._end(arrival, EARLIER, "it was handed in before, and a later attempt counts")
+        if decision.what == rules.USED_UP:
+            sentence = self._describe_limit(arrival.student, rules_now)
+            self._notify(arrival, sentence)
+            return self._end(arrival, USED_UP, sentence)
+        if arrival.state == NEW:
+            arrival = self.record.update(
+                arrival,
+                state=WAITING,
+                student=arrival.student,
+                digest=arrival.digest,
+                notebook=arrival.notebook,
+                secret=arrival.secret,
+            )
+            when = datetime.fromtimestamp(Clock.now().wall + decision.seconds, UTC)
+            sentence = (
+                f"There are {rules_now.minutes_between:g} minutes between two attempts at {self.topic}: "
+                f"this one is graded at {when:%H:%M} UTC or soon after, unless you hand in again before."
+            )
+            self._notify(arrival, sentence)
+            self._tell(arrival, f"waits until {when:%H:%M:%S} UTC")
+        return 0
+
+    def _is_standing(self, arrival):
+        """Return whether the files of ``arrival`` are those that count now."""
+        last = attempts.load_attempts(self.course, arrival.student, self.topic)[-1:]
+        return bool(last) and _hash_files(last[0]) == arrival.digest
+
+    def _describe_limit(self, student, rules_now):
+        """Return the sentence for a student whose attempts are used up."""
+        graded = self.record.graded(self.topic, student)
+        last = attempts.load_attempts(self.course, student, self.topic)[-1:]
+        digests = list(dict.fromkeys(one.digest for one in graded))
+        counts = "your last graded attempt counts"
+        if last and (digest := _hash_files(last[0])) in digests:
+            came = min(one.came for one in graded if one.digest == digest)
+            when = datetime.fromtimestamp(came, UTC)
+            counts = f"attempt {digests.index(digest) + 1}, which arrived on {when:%-d %B %Y at %H:%M} UTC, counts"
+        number = rules_now.attempts
+        used = "Your one attempt is" if number == 1 else f"Your {number} attempts are"
+        return f"{used} used up, so this hand-in is kept but not graded; {counts}."
+
+    def _supersede(self, arrival):
+        """End a waiting ``arrival`` after which the student has handed in again."""
+        with self.lock():
+            self._notify(arrival, SUPERSEDED_NOTICE, lasts=False)
+            self._end(arrival, SUPERSEDED, "a later hand-in waits in its place")
+
+    # --- grading -------------------------------------------------------------------------------------------------------
+
+    def _grade(self, this, again):
+        """Grade what is in ``this``, and release the pages of the students ``again``; return how many were served."""
+        for student in again:
+            if not self.course.submission(student, self.topic).is_file():  # somebody has deleted it
+                self.record.set_shown(self.topic, student, "all")
+        students = [*this.to_grade, *again]
+        students = [one for one in students if self.course.submission(one, self.topic).is_file()]
+        if not students:
+            return 0
+        released, left = self._load_released(), set(students)
+
+        def progress(done: int, total: int, row: SubmissionResult) -> None:  # called with the course locked
+            with contextlib.suppress(*TROUBLE):  # then it is tried below, where an error is reported
+                self._finish_student(this, row)
+                left.discard(row.student)
+
+        try:
+            rows = grade_class(
+                self.course,
+                self.topic,
+                self.settings.options,
+                students,
+                progress,
+                executor=self.settings.executor,
+                notice=self.say,
+                released=released,
+                lock=self.lock,
+            )
+        except Exception as error:
+            if is_trouble_of_machine(error) or not self._is_same_release():
+                raise
+            if not self.alone and len(students) > 1:
+                self.alone = True  # to find out whether one of them is to blame
+                raise
+            blamed = [arrival for student, arrival in this.to_grade.items() if student in left]
+            gave_up = [self._gave_up(arrival, error) for arrival in blamed]
+            if not blamed or not all(gave_up):
+                raise
+            return len(blamed)
+        self.alone = False
+        for row in rows:
+            if row.student in left:
+                with self.lock():
+                    self._finish_student(this, row)
+        return len(rows)
+
+    def _finish_student(self, this, row):
+        if row.student in this.to_grade:
+            self._finish(this.to_grade[row.student], row)
+        else:
+            self._release_again(row.student)
+
+    def _gave_up(self, arrival, error):
+        """Return whether ``arrival`` has ended rounds with an error too often: then it counts as failed."""
+        self.tries[arrival.number] = self.tries.get(arrival.number, 0) + 1
+        if self.tries[arrival.number] < MAX_TRIES:
+            return False
+        self.alone = False
+        with self.lock():
+            if arrival.student:
+                self._notify(arrival, FAILED_NOTICE, lasts=False)
+            what = error.args[0] if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
+            self._end(arrival, FAILED, str(what))
+        return True
+
+    def _is_same_release(self):
+        return self._released is not None and self._released[0] == self.course.release_hash(self.topic)
+
+    def _load_released(self):
+        state = self.course.release_hash(self.topic)
+        if self._released is None or self._released[0] != state:
+            self._released = state, self.course.released(self.topic)
+        return self._released[1]
+
+    def _finish(self, arrival: Arrival, row: SubmissionResult) -> None:
+        """Release the feedback of a graded ``arrival``, and end it."""
+        if row.failed:
+            self._notify(arrival, FAILED_NOTICE, lasts=False)
+            self._end(arrival, FAILED, row.failed)
+            return
+        self._publish_own(arrival.student, arrival.secret)
+        if row.set_aside:
+            self._end(arrival, SET_ASIDE, row.set_aside.partition("\n")[0])
+            return
+        before = [one for one in self.record.graded(self.topic, arrival.student) if one.number != arrival.number]
+        digests = list(dict.fromkeys(one.digest for one in before))
+        is_again = arrival.digest in digests
+        number = digests.index(arrival.digest) + 1 if is_again else len(digests) + 1
+        shown = self.course.load_record(arrival.student, self.topic).get("shown", "all")
+        seconds = max(Clock.now().wall - arrival.came, 0.0)
+        said = f"attempt {number}{' once more' if is_again else ''}: {describe_status(row)} ({seconds:.1f} s)"
+        self._end(arrival, AGAIN if is_again else GRADED, said, shown)
+
+    def _release_again(self, student):
+        self._publish_own(student)
+        self.record.set_shown(self.topic, student, "all")
+        self.say(f"{self.topic} {escape_unprintable(student)}: due, the whole feedback is released")
+
+    # --- what students and the instructor are told ---------------------------------------------------------------------
+
+    def _publish_own(self, student, secret=""):
+        """Release the feedback page of ``student`` for the submission that it is about, and for that with ``secret``."""
+        if not self.settings.exchange or not is_student_name(student):
+            return
+        page, own = read_page(self.course, student, self.topic)
+        for name in {own, secret} - {""} if page else ():
+            self.settings.exchange.publish(self.topic, name, page)
+
+    def _notify(self, arrival, sentence, lasts=True):
+        """Release the student's feedback page as that on ``arrival``, with ``sentence`` on it.
+
+        If it ``lasts``, the course's own page has it, too, until the next hand-in is graded.
+        """
+        if lasts:
+            self.course.set_refusal(arrival.student, self.topic, sentence)
+        if self.settings.exchange and arrival.secret:
+            page, _ = read_page(self.course, arrival.student, self.topic)
+            if not lasts:
+                text = page.decode("utf-8", "replace")
+                page = notices.set_aside_page(self.topic, sentence, text).encode()
+            self.settings.exchange.publish(self.topic, arrival.secret, page)
+
+    def _end(self, arrival, outcome, said, shown="", student=""):
+        known = {name: getattr(arrival, name) for name in ("digest", "notebook", "secret")}
+        self.record.finish(arrival, outcome, shown, student=arrival.student or student, **known)
+        self.tries.pop(arrival.number, None)
+        self.waits.pop(arrival.number, None)
+        self.settings.status.count(outcome, max(Clock.now().wall - arrival.came, 0.0))
+        arrival = replace(arrival, student=arrival.student or student)
+        self._tell(arrival, said if outcome in (GRADED, AGAIN) else f"{outcome}: {said}", outcome == FAILED)
+        return 1
+
+    def _tell(self, arrival, said, is_error=False):
+        who = arrival.student or arrival.entry
+        line = f"{self.topic} {escape_unprintable(who)}: {escape_unprintable(said)}"
+        (self.settings.status.complain if is_error else self.say)(line)
+
+
+def is_trouble_of_machine(error: BaseException) -> bool:
+    """Return whether ``error`` comes from the disk, the database or a lock, so that waiting may help."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OSError) and seen.errno in TROUBLE_OF_MACHINE:
+            return True
+        if isinstance(seen, sqlite3.Error | sqlalchemy.exc.SQLAlchemyError):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def _hash_files(attempt: Attempt) -> str:
+    """Return one hash of all files of ``attempt``."""
+    return hashlib.sha256(json.dumps(sorted(attempt.files.items())).encode()).hexdigest()

@@ -1,0 +1,160 @@
+"""How long does a student wait for feedback while `watch` runs? From the hand-in to the page that can be fetched.
+
+    python benchmarks/watch.py --single 12 --burst 200
+    python benchmarks/watch.py --single 0 --burst 2000
+
+First hand-ins come one at a time, then all at once, each of `scoring` and of another student, into an exchange as
+`nbgrader submit` writes it; `watch` runs as a program, with the full sandbox. Printed: the latency of single hand-ins, the
+throughput and the longest wait of the burst beside what its work alone would take, whether all were served once and in the
+order of arrival, and the memory of all its processes at the beginning and at the end.
+"""
+
+import argparse
+import itertools
+import os
+import secrets
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+from nbgrader.utils import notebook_hash
+
+from autograder import sandbox
+from autograder.courses.course import init
+from autograder.releases.release import release
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+from benchmarks.grading import TOPIC, class_of  # noqa: E402
+
+PATIENCE_SECONDS, LOOK_SECONDS = 3600, 0.05
+
+
+def main():
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="watch-") as name:
+        folder = Path(name)
+        course = init(folder / "course")
+        release(course, TOPIC, 0)
+        sandbox.close()
+        exchange = folder / "exchange"
+        (exchange / "attention" / "inbound").mkdir(parents=True)
+        with course.config.open("a") as config:
+            config.write(f'\nc.Exchange.root = "{exchange}"\n')
+        notebooks = list(class_of(course, options.single + options.burst))
+        command = [sys.executable, "-m", "autograder", "watch", TOPIC, "--course", course.root, "--any-owner"]
+        command += ["--workers", options.workers, "--interval", options.interval, "--no-page"]
+        log = folder / "log.txt"
+        with log.open("w") as file:
+            process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=file, stderr=file)
+        try:
+            _until(lambda: "Watching" in log.read_text(), process, log)
+            time.sleep(1)
+            began = _memory(process.pid)
+            singles = []
+            for student, text in notebooks[: options.single]:
+                singles += _serve(exchange, [(student, text)], process, log).values()
+            if singles:
+                print(
+                    f"one at a time ({len(singles)}): median {statistics.median(singles):.2f} s, most {max(singles):.2f} s"
+                )
+            after_singles = _memory(process.pid)
+            if options.burst:
+                start, used = time.monotonic(), _cpu(process.pid)
+                waits = _serve(exchange, notebooks[options.single :], process, log)
+                took = time.monotonic() - start
+                print(
+                    f"all at once ({len(waits)}): {took:.1f} s, {60 * len(waits) / took:.0f} a minute; "
+                    f"median wait {statistics.median(waits.values()):.1f} s, most {max(waits.values()):.1f} s"
+                )
+                used = _cpu(process.pid) - used
+                # what runs in a sandbox is counted as far as its parent has waited for it
+                print(f"work: at least {used / len(waits):.2f} CPU seconds a hand-in; load {os.getloadavg()[0]:.1f}")
+            ended = _memory(process.pid)
+        finally:
+            process.terminate()
+            status = process.wait(120)
+        print(f"exit status {status}; memory of all processes: {began:.0f} MB, {after_singles:.0f} MB, {ended:.0f} MB")
+        _check_order(course, [student for student, _ in notebooks])
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--single", type=int, default=12, help="hand-ins that come one at a time")
+    parser.add_argument("--burst", type=int, default=200, help="hand-ins that come all at once")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--interval", type=float, default=1.0, help="seconds between two looks of `watch`")
+    return parser.parse_args()
+
+
+COUNT = itertools.count()
+
+
+def _hand_in(exchange, student, text):
+    """Hand in as `nbgrader submit` does; return the page in which feedback will be."""
+    when, secret = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC", secrets.token_hex(64)
+    folder = exchange / "attention" / "inbound" / f"{student}+{TOPIC}+{when}+{next(COUNT)}"
+    folder.mkdir()
+    (folder / f"{TOPIC}.ipynb").write_text(text, encoding="utf-8")
+    (folder / "timestamp.txt").write_text(when)
+    (folder / "submission_secret.txt").write_text(secret)
+    folder.chmod(0o777)
+    return exchange / "attention" / "feedback" / f"{notebook_hash(secret=secret, notebook_id=TOPIC)}.html"
+
+
+def _serve(exchange, notebooks, process, log):
+    """Hand in ``notebooks``; return how long each student waited."""
+    pages, waits = {}, {}
+    for student, text in notebooks:
+        pages[student] = _hand_in(exchange, student, text), time.monotonic()
+
+    def all_are_there():
+        present = {entry.name for entry in os.scandir(exchange / "attention" / "feedback")}
+        now = time.monotonic()
+        for student, (page, since) in pages.items():
+            if student not in waits and page.name in present:
+                waits[student] = now - since
+        return len(waits) == len(pages)
+
+    _until(all_are_there, process, log)
+    return waits
+
+
+def _until(found, process, log):
+    ends = time.monotonic() + PATIENCE_SECONDS
+    while not found():
+        if process.poll() is not None or time.monotonic() > ends:
+            raise SystemExit(log.read_text())
+        time.sleep(LOOK_SECONDS)
+
+
+def _memory(pid):
+    """Return the memory of a process and of all below it, in MB; what they share is counted once."""
+    parent = psutil.Process(pid)
+    return sum(one.memory_full_info().pss for one in (parent, *parent.children(recursive=True))) / 2**20
+
+
+def _cpu(pid):
+    """Return the CPU seconds that a process has used, with all below it, those that have ended included."""
+    parent = psutil.Process(pid)
+    return sum(sum(one.cpu_times()[:4]) for one in (parent, *parent.children(recursive=True)))
+
+
+def _check_order(course, students):
+    with sqlite3.connect(course.root / ".autograder" / "watch.db") as connection:
+        rows = connection.execute("SELECT claimed, outcome, ended FROM arrival ORDER BY number").fetchall()
+    ends = [ended for _, _, ended in rows]
+    late = max((sum(other < ends[n] for other in ends[n + 1 :]) for n in range(len(ends))), default=0)
+    counts = {outcome: sum(one[1] == outcome for one in rows) for outcome in {one[1] for one in rows}}
+    print(f"arrived in the order of handing in: {[name for name, *_ in rows] == students}; {counts}")
+    print(f"served out of order by at most {late} places: those of one round are graded side by side")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""A course with an exchange, students who hand in as `nbgrader submit` does, and a `watch` that runs until nothing is left."""
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from nbgrader.utils import notebook_hash
+
+from autograder.batch.context import GradingOptions
+from autograder.courses.course import Course
+from autograder.grading import grade
+from autograder.platforms import archives, formats
+from autograder.sandbox import Limits
+from autograder.watch import run as running
+from autograder.watch.record import Record
+from autograder.watch.run import Stop, WatchOptions, watch
+from tests.autograder.batch.test_nothing_lost import ESSAY, all_right
+
+ACCOUNTS = {"prof": os.geteuid(), "ada": 30_001, "mal": 30_002, "ben": 30_003, "cem": 30_004}
+
+
+class UntilIdle(Stop):
+    """Stops when there is nothing left to do, or at the ``patience``-th time that something does not let it go on."""
+
+    def __init__(self, patience=1):
+        super().__init__()
+        self.event, self.rests = self, patience
+
+    def is_set(self):
+        return self.rests <= 0
+
+    def set(self):
+        self.rests = 0
+
+    def wait(self, seconds):
+        self.rests -= 1
+
+
+class Mended(UntilIdle):
+    """Calls ``mend`` the ``patience``-th time that something does not let it go on, and then stops when nothing is left."""
+
+    def __init__(self, mend, patience=2):
+        super().__init__(patience + 1)
+        self.mend = mend
+
+    def wait(self, seconds):
+        super().wait(seconds)
+        if self.rests == 1:
+            self.mend()
+
+
+class Hub:
+    """The course ``course`` and its exchange in ``folder``; what was said stands in ``lines``."""
+
+    def __init__(self, course, folder, monkeypatch):
+        self.course, self.exchange, self.monkeypatch = course, folder / "exchange", monkeypatch
+        self.inbound = self.exchange / "attention" / "inbound"
+        self.inbound.mkdir(parents=True)
+        with course.config.open("a", encoding="utf-8") as config:
+            config.write(f'\nc.Exchange.root = "{self.exchange}"\n')
+        self.lines, self.graded, self.said, self.count = [], [], {}, 0
+        monkeypatch.setattr(
+            formats, "login_of", lambda uid: next((n for n, u in ACCOUNTS.items() if u == uid), "nobody")
+        )
+        if os.geteuid() != 0:
+            monkeypatch.setattr(archives, "_owner_of", lambda entry: self.said.get(entry.path, ACCOUNTS["prof"]))
+        self.release = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+
+    def plan(self, **rules):
+        """Write course.toml with these rules of the assignment."""
+        lines = [f"{name} = {value}" for name, value in rules.items()]
+        (self.course.root / "course.toml").write_text("\n".join(["[assignment.scoring]", *lines]), encoding="utf-8")
+
+    def notebook(self, essay):
+        data = json.loads(json.dumps(self.release))
+        next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = essay
+        return json.dumps(data)
+
+    def submit(self, student="ada", essay="Because.", account="", when="", content=None, name=""):
+        """Hand in as ``account`` in the name of ``student``; return the secret of the submission."""
+        self.count += 1
+        when = when or f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+        secret = secrets.token_hex(64)
+        folder = self.inbound / (name or f"{student}+scoring+{when}+{self.count}")
+        folder.mkdir()
+        files = {
+            "scoring.ipynb": self.notebook(essay) if content is None else content,
+            "timestamp.txt": when,
+            "submission_secret.txt": secret,
+        }
+        for file, text in files.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        for path in (folder, *folder.iterdir()):
+            self.own(path, account or student)
+        folder.chmod(0o777)
+        return secret
+
+    def own(self, path, account):
+        self.said[str(path)] = ACCOUNTS[account]
+        if os.geteuid() == 0:
+            os.chown(path, ACCOUNTS[account], -1)
+
+    def page(self, secret):
+        """Return the feedback page that the student with this ``secret`` fetches; "" if there is none."""
+        name = notebook_hash(secret=secret, notebook_id="scoring")
+        path = self.exchange / "attention" / "feedback" / f"{name}.html"
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+    def watch(self, patience=1, grade_one=None, stop=None, **options):
+        """Serve all that is there, without a sandbox: every automatic exercise is right, unless ``grade_one`` says other."""
+
+        def noted(notebook, exercises, *rest):
+            cell = next(c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == ESSAY)
+            self.graded.append(cell.source)
+            return (grade_one or all_right)(notebook, exercises, *rest)
+
+        options = {"port": None, "interval": 0.1} | options
+        began = len(self.lines)
+        with self.monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
+            patched.setattr(grade, "grade", noted)
+            patched.setattr(running, "examined_workers", lambda run, count: contextlib.nullcontext(pool))
+            grading = GradingOptions(Limits(cell_seconds=4, call_seconds=2, submission_seconds=60))
+            stop = stop or UntilIdle(patience)
+            watch(self.course, ["scoring"], grading, WatchOptions(**options), self.lines.append, stop)
+        return self.lines[began:]
+
+    def outcomes(self):
+        """Return what became of each arrival, in their order."""
+        with Record(self.course) as record:
+            return [(row.claimed, row.outcome or row.state) for row in record.everything("scoring")]
+
+
+@pytest.fixture
+def hub(released, tmp_path, monkeypatch):
+    shutil.copytree(released.root, tmp_path / "course")
+    return Hub(Course.at(tmp_path / "course"), Path(tmp_path), monkeypatch)

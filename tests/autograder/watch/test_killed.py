@@ -1,0 +1,121 @@
+"""Killed before any of its writes and started again, `watch` ends as if nothing had happened: nothing is lost, nothing doubled."""
+
+import copy
+import os
+import re
+import shutil
+import signal
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+import sqlalchemy.orm
+from nbgrader.api import Gradebook
+
+from autograder.courses.course import Course
+from autograder.watch.record import Record
+from tests.autograder.watch.hub import hub  # noqa: F401
+
+pytestmark = pytest.mark.suite("assignments")
+STRIDE = 3  # 1 tries every write
+CLOCK = re.compile(r"arrived on .*? UTC")
+
+
+def copied(hub, folder):  # noqa: F811
+    """Return a copy of ``hub`` with all its files, in ``folder``."""
+    origin = hub.course.root.parent
+    shutil.copytree(origin, folder)
+    other = copy.copy(hub)
+    other.course, other.exchange = Course.at(folder / "course"), folder / "exchange"
+    other.inbound = other.exchange / "attention" / "inbound"
+    for entry in sorted(other.inbound.iterdir(), key=lambda entry: int(entry.name.rpartition("+")[2])):
+        entry.chmod(0o777)  # the order in which the system changed them last is that of their arrival
+        time.sleep(0.02)
+    config = other.course.config
+    config.write_text(config.read_text().replace(str(origin), str(folder)))
+    other.lines, other.graded = [], []
+    return other
+
+
+def state(hub, names):  # noqa: F811
+    """Return all that counts in the end: the gradebook, what stands, what can be fetched, what became of each arrival."""
+    with Gradebook(hub.course.gradebook) as gradebook:
+        rows = sorted(
+            (notebook.student.id, grade.name, grade.auto_score, grade.needs_manual_grade)
+            for notebook in gradebook.notebook_submissions("scoring", "scoring")
+            for grade in notebook.grades
+        )
+    students = hub.course.students("scoring")
+    standing = {student: hub.course.submission(student, "scoring").read_bytes() for student in students}
+    tries = {student: hub.course.load_record(student, "scoring").get("tries") for student in students}
+    pages = [CLOCK.sub("", hub.page(name)) for name in names]
+    return rows, standing, tries, pages, hub.outcomes()
+
+
+def killed(hub, step, place):  # noqa: F811
+    """Run `watch` in a process that is killed right before its write number ``step``; return whether it was.
+
+    It leaves the number of its writes in the file ``place``.
+    """
+    if pid := os.fork():
+        return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+    writes = 0
+
+    def counted(function):
+        def run(*args, **more):
+            nonlocal writes
+            writes += 1
+            if writes == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*args, **more)
+
+        return run
+
+    try:
+        owners = (
+            (Path, "replace"),
+            (Path, "unlink"),
+            (sqlalchemy.orm.Session, "commit"),
+            (Record, "add"),
+            (Record, "update"),
+        )
+        for owner, name in owners:
+            setattr(owner, name, counted(getattr(owner, name)))
+        hub.watch(any_owner=True)
+        place.write_text(str(writes))
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+
+
+def test_after_a_kill_before_any_write_a_restart_ends_as_undisturbed(hub, tmp_path):  # noqa: F811
+    hub.plan(attempts=2)
+    names = [hub.submit("ada", "one"), hub.submit("ben", "other"), hub.submit("ada", "two"), hub.submit("ada", "three")]
+    names += [hub.submit("cem", content="no notebook {")]
+    hub.course.root.parent.joinpath("start").mkdir()
+    for name in ("course", "exchange"):
+        shutil.move(hub.course.root.parent / name, hub.course.root.parent / "start" / name)
+    folder = hub.course.root.parent
+    config = folder / "start" / "course" / "nbgrader_config.py"
+    config.write_text(config.read_text().replace(str(folder), str(folder / "start")))
+    hub.course = Course.at(folder / "start" / "course")
+    undisturbed = copied(hub, folder / "undisturbed")
+    assert not killed(undisturbed, 0, folder / "writes")
+    wanted = state(undisturbed, names)
+    assert wanted[-1] == [
+        ("ada", "graded"),
+        ("ben", "graded"),
+        ("ada", "graded"),
+        ("ada", "used up"),
+        ("cem", "set aside"),
+    ]
+    writes = int((folder / "writes").read_text())
+    for number in range(1, writes + 1, STRIDE):
+        other = copied(hub, folder / str(number))
+        assert killed(other, number, folder / "writes"), number
+        other.watch(any_owner=True)
+        assert state(other, names) == wanted, number
+        assert not list(other.course.root.rglob("*.draft*"))
+        shutil.rmtree(folder / str(number))

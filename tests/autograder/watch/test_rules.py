@@ -1,0 +1,221 @@
+"""The rules of course.toml: how many attempts, how long between them, and what a page shows before the due date."""
+
+import shutil
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from autograder.courses.plan import Assignment
+from autograder.watch import record as records
+from autograder.watch import rules
+from autograder.watch.record import Arrival, Clock, Record
+from tests.autograder.batch.test_nothing_lost import all_right
+from tests.autograder.watch.hub import hub  # noqa: F401
+
+pytestmark = pytest.mark.suite("assignments")
+
+
+def graded(number, digest, ended, boot="one", uptime=0.0):
+    return Arrival(
+        number, "scoring", "", "", "", "ada", digest=digest, notebook=digest, ended=ended, boot=boot, uptime=uptime
+    )
+
+
+@pytest.mark.parametrize(
+    ("now", "seconds"),
+    [
+        (Clock(1000.0, "one", 700.0), 500.0),  # nothing was done to the clock
+        (Clock(999_999.0, "one", 700.0), 500.0),  # it was put forward, or back
+        (Clock(-999_999.0, "one", 700.0), 500.0),
+        (Clock(1000.0, "two", 30.0), 300.0),  # the machine was started again
+        (Clock(0.0, "two", 30.0), 30.0),  # and its clock put back
+        (Clock(1000.0, "", 0.0), 300.0),  # a machine that does not number its starts
+    ],
+)
+def test_the_time_since_an_attempt_is_right_whatever_was_done_to_the_clock(now, seconds):
+    assert now.seconds_since(graded(1, "a", 700.0, uptime=200.0)) == seconds
+
+
+def test_a_decision_counts_contents_and_what_grade_has_graded_without_watch():
+    now, rule = Clock(1000.0, "one", 1000.0), Assignment(attempts=2)
+    one = graded(1, "a", 0.0)
+    assert rules.decide(rule, [], [], "a", "a", now) == rules.Decision(rules.GRADE, 1)
+    assert rules.decide(rule, [one], ["a"], "b", "b", now) == rules.Decision(rules.GRADE, 2)
+    assert rules.decide(rule, [one, replace(one, number=2)], ["a"], "b", "b", now).what == rules.GRADE
+    assert rules.decide(rule, [one], ["a", "by hand"], "b", "b", now).what == rules.USED_UP
+    assert rules.decide(rule, [one], ["a", "by hand"], "x", "by hand", now) == rules.Decision(rules.GRADE, 2)
+    assert rules.decide(Assignment(), [one] * 50, ["c", "d"], "b", "b", now).what == rules.GRADE
+
+
+def test_attempts_beyond_the_limit_are_kept_but_not_graded_and_the_page_says_which_counts(hub):  # noqa: F811
+    hub.plan(attempts=2)
+    hub.submit("ada", "one")
+    second = hub.submit("ada", "two")
+    third = hub.submit("ada", "three")
+    lines = hub.watch()
+    assert hub.graded == ["one", "two"]
+    assert (
+        "Your 2 attempts are used up, so this hand-in is kept but not graded; attempt 2, which arrived on"
+        in hub.page(third)
+    )
+    assert "two" in hub.page(third)  # the page of the one that counts
+    assert "used up" not in hub.page(second)
+    assert any("ada: used up" in line for line in lines)
+    assert "two" in hub.course.submission("ada", "scoring").read_text()
+    assert [one for one in (hub.course.root / ".autograder" / "earlier").rglob("*.ipynb") if "three" in one.read_text()]
+    from autograder.platforms.collect import collect
+
+    collect(hub.course, "scoring", hub.inbound)  # nor does it count when an instructor collects by hand
+    assert "two" in hub.course.submission("ada", "scoring").read_text()
+
+
+def test_the_same_content_under_another_folder_name_is_no_new_attempt(hub):  # noqa: F811
+    hub.plan(attempts=2)
+    hub.submit("ada", "one")
+    hub.watch()
+    (folder,) = hub.inbound.iterdir()
+    copy = hub.inbound / "ada+scoring+2026-01-01 00:00:00.000000 UTC+copy"
+    shutil.copytree(folder, copy)
+    for path in (copy, *copy.iterdir()):
+        hub.own(path, "ada")
+    folder.rename(folder.with_name(f"{folder.name}x"))
+    hub.own(folder.with_name(f"{folder.name}x"), "ada")
+    for path in folder.with_name(f"{folder.name}x").iterdir():
+        hub.own(path, "ada")
+    lines = hub.watch()
+    hub.submit("ada", "two")
+    last = hub.submit("ada", "three")
+    hub.watch()
+    assert hub.graded == ["one", "two"]
+    assert "Your 2 attempts are used up" in hub.page(last)
+    assert sum("attempt 1" in line for line in lines) >= 1
+
+
+def test_an_account_that_submits_for_somebody_else_uses_up_nobodys_attempts(hub):  # noqa: F811
+    hub.plan(attempts=1)
+    for number in range(3):
+        hub.submit("ada", f"forged {number}", account="mal")
+    own = hub.submit("ada", "own")
+    hub.watch()
+    assert hub.graded == ["own"]
+    assert "used up" not in hub.page(own)
+
+
+def test_times_that_students_choose_change_neither_order_nor_count(hub):  # noqa: F811
+    hub.plan(attempts=2)
+    hub.submit("ada", "one", when="2026-03-01 10:00:00.000000 UTC")
+    hub.watch()
+    hub.submit("ada", "two", when="2020-01-01 00:00:00.000000 UTC")
+    hub.watch()
+    third = hub.submit("ada", "three", when="2019-01-01 00:00:00.000000 UTC")
+    hub.watch()
+    assert hub.graded == ["one", "two"]
+    assert "attempt 2, which arrived on" in hub.page(third)
+
+
+def test_an_attempt_that_cannot_be_graded_is_not_counted(hub):  # noqa: F811
+    hub.plan(attempts=1)
+    hub.submit("ada", content="no notebook")
+    hub.watch()
+    hub.submit("ada", "one")
+    hub.watch()
+    assert hub.graded == ["one"]
+
+
+def test_an_attempt_that_comes_too_soon_waits_and_the_newest_is_graded_when_its_time_has_come(hub, monkeypatch):  # noqa: F811
+    hub.plan(minutes_between=30)
+    hub.submit("ada", "one")
+    hub.watch()
+    second = hub.submit("ada", "two")
+    lines = hub.watch()
+    assert "There are 30 minutes between two attempts at scoring: this one is graded at" in hub.page(second)
+    assert any("ada: waits until" in line for line in lines)
+    third = hub.submit("ada", "three")
+    hub.watch()
+    assert hub.graded == ["one"]
+    now = Clock.now()
+    later = replace(now, wall=now.wall + 29 * 60, uptime=now.uptime + 29 * 60)
+    monkeypatch.setattr(Clock, "now", lambda: later)
+    hub.watch()
+    assert hub.graded == ["one"]
+    later = replace(now, wall=now.wall - 9999, uptime=now.uptime + 31 * 60)
+    hub.watch()
+    assert hub.graded == ["one", "three"]
+    assert "three" in hub.page(third)
+    assert "There are 30 minutes" not in hub.page(third)
+    assert "You handed in again before this submission could be graded" in hub.page(second)
+    assert [outcome for _, outcome in hub.outcomes()] == ["graded", "superseded", "graded"]
+
+
+def test_raised_limits_count_at_once(hub):  # noqa: F811
+    hub.plan(attempts=1)
+    hub.submit("ada", "one")
+    hub.submit("ada", "two")
+    hub.watch()
+    hub.plan(attempts=2)
+    third = hub.submit("ada", "three")
+    hub.watch()
+    assert hub.graded == ["one", "three"]
+    assert "used up" not in hub.page(third)
+
+
+SHOWN = {
+    "nothing": (False, False),
+    "hints": (True, False),
+    "points": (False, True),
+    "all": (True, True),
+}  # hints, points
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everything(hub, shown, monkeypatch):  # noqa: F811
+    def hinted(notebook, exercises, *rest):
+        done = all_right(notebook, exercises, *rest)
+        first = replace(done.verdicts[0], earned=0.0, hints=("look at the axes",))
+        return replace(done, verdicts=(first, *done.verdicts[1:]))
+
+    due = datetime.now(UTC) + timedelta(days=1)
+    hub.plan(due=f"{due:%Y-%m-%dT%H:%M:%SZ}", feedback_before_due=f'"{shown}"')
+    secret = hub.submit("ada")
+    hub.watch(grade_one=hinted)
+    hints, points = SHOWN[shown]
+    page = hub.page(secret)
+    assert ("look at the axes" in page) == hints
+    assert ("<dt>Points</dt>" in page, 'class="points' in page) == (points, points)
+    assert ("after the due date" in page) == (shown != "all")
+    assert hub.course.feedback("ada", "scoring").read_text() == page
+    past = datetime.now(UTC) - timedelta(days=1)
+    rule = f'due = {past:%Y-%m-%dT%H:%M:%SZ}\nfeedback_before_due = "{shown}"\n[assignment.scoring.extensions]\nada = '
+    plan = hub.course.root / "course.toml"
+    plan.write_text(f"[assignment.scoring]\n{rule}{due:%Y-%m-%dT%H:%M:%SZ}", encoding="utf-8")
+    hub.watch()
+    assert ("look at the axes" in hub.page(secret)) == hints  # ada has an extension
+    plan.write_text(f"[assignment.scoring]\n{rule}{past:%Y-%m-%dT%H:%M:%SZ}", encoding="utf-8")
+    lines = hub.watch()
+    assert "look at the axes" in hub.page(secret)
+    assert "<dt>Points</dt>" in hub.page(secret)
+    assert any("the whole feedback is released" in line for line in lines) == (shown != "all")
+    assert len(hub.graded) == 1
+    with Record(hub.course) as record:
+        assert record.withheld("scoring") == []
+
+
+def test_the_record_keeps_the_order_and_takes_nothing_twice(tmp_path, released):
+    shutil.copytree(released.root, tmp_path / "course")
+    from autograder.courses.course import Course
+
+    course = Course.at(tmp_path / "course")
+    rows = [("scoring", "inbound", f"{name}+scoring", "1", name) for name in ("ben", "ada")]
+    with Record(course) as record:
+        assert record.add(rows, 1.0) == 2
+        assert record.add([*rows, ("scoring", "inbound", "ada+scoring", "2", "ada")], 2.0) == 1
+        assert [one.claimed for one in record.pending("scoring")] == ["ben", "ada", "ada"]
+        assert record.seen("scoring", "inbound") == {"ben+scoring": "1", "ada+scoring": "2"}
+        record.update(record.pending("scoring")[2], state=records.ADMITTED)
+        assert record.pending("scoring")[0].mark == "2"
+    (course.root / ".autograder" / "watch.db").write_bytes(b"no database" * 1000)
+    from autograder.errors import CourseError
+
+    with pytest.raises(CourseError, match="not the record of `watch`"):
+        Record(course)

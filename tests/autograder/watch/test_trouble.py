@@ -1,0 +1,109 @@
+"""What does not let it go on is said, waited for, and costs nobody a hand-in: a full disk, a locked gradebook, a locked course."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from autograder.courses.locking import exclusive_lock
+from autograder.paths import ROOT
+from autograder.sandbox import bubblewrap
+from autograder.watch.polling import Inbox
+from tests.autograder.watch.hub import Mended, hub  # noqa: F401
+
+pytestmark = pytest.mark.suite("assignments")
+SIZE = 30_000_000  # bytes of the disk, of which all but a little is filled
+
+COMMANDS = """
+import json, os, shutil, sys
+from pathlib import Path
+import pytest
+from autograder.courses.course import Course
+from tests.autograder.watch.hub import Hub, Mended
+
+source, disk = map(Path, sys.argv[1:])
+shutil.copytree(source, disk / "course")
+with pytest.MonkeyPatch.context() as patched:
+    hub, filler, told = Hub(Course.at(disk / "course"), disk, patched), disk / "filler", []
+    hub.watch(any_owner=True)
+    for room in (0, 20_000, 60_000, 150_000, 300_000):
+        names = [hub.submit(student, f"{student} {room}") for student in ("ada", "ben", "cem")]
+        have = os.statvfs(disk)
+        filler.write_bytes(bytes(max(have.f_bavail * have.f_frsize - room, 0)))
+        lines = hub.watch(stop=Mended(filler.unlink), any_owner=True)
+        told.append([lines, ["Exercise by exercise" in hub.page(name) for name in names]])
+    print(json.dumps([told, hub.graded, hub.outcomes(), [path.name for path in disk.rglob("*.draft")]]))
+"""
+
+
+@pytest.mark.skipif(not bubblewrap.is_installed(), reason="a disk of one's own needs bubblewrap")
+def test_a_full_disk_is_said_and_waited_for_and_then_all_is_served(released, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--chdir", ROOT]
+    command += ["--size", str(SIZE), "--tmpfs", disk, sys.executable, "-c", COMMANDS, released.root, disk]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    told, graded, outcomes, drafts = json.loads(done.stdout.splitlines()[-1])
+    for lines, fetched in told:
+        assert fetched == [True] * 3, lines
+    full = [lines for lines, _ in told if any("It will be tried again." in line for line in lines)]
+    assert full
+    assert all(any("full" in line or "No space left" in line for line in lines) for lines in full)
+    assert all(any("It works again." in line for line in lines) for lines in full)
+    assert outcomes == [[student, "graded"] for _ in told for student in ("ada", "ben", "cem")]
+    assert len(set(graded)) == 3 * len(told)
+    assert drafts == []
+
+
+def with_first_poll(hub, spoil, stop):  # noqa: F811
+    """Let `watch` begin, call ``spoil`` before it looks for the first time, and return what it said until ``stop``."""
+    look, pending = Inbox.poll, [spoil]
+
+    def spoilt(inbox):
+        if pending:
+            pending.pop()()
+        return look(inbox)
+
+    with hub.monkeypatch.context() as patched:
+        patched.setattr(Inbox, "poll", spoilt)
+        return hub.watch(stop=stop)
+
+
+def test_a_locked_gradebook_is_said_and_waited_for(hub):  # noqa: F811
+    hub.submit("ada", "one")
+    hub.watch()
+    secret = hub.submit("ada", "two")
+    other = sqlite3.connect(hub.course.gradebook_file, isolation_level=None, check_same_thread=False)
+    lines = with_first_poll(hub, lambda: other.execute("BEGIN EXCLUSIVE"), Mended(other.close, patience=1))
+    assert any("database is locked" in line and "It will be tried again." in line for line in lines)
+    assert "two" in hub.page(secret)
+    assert hub.outcomes() == [("ada", "graded"), ("ada", "graded")]
+
+
+def test_a_course_that_another_command_has_locked_is_waited_for(hub):  # noqa: F811
+    secret, is_locked, end = hub.submit("ada"), threading.Event(), threading.Event()
+
+    def grade_by_hand():
+        with exclusive_lock(hub.course):
+            is_locked.set()
+            end.wait(3)
+
+    thread = threading.Thread(target=grade_by_hand)
+    thread.start()
+    is_locked.wait()
+    lines = hub.watch()
+    thread.join()
+    assert any("waiting: another command has locked the course" in line for line in lines)
+    assert "ada" in hub.page(secret)
+
+
+def test_a_mistake_in_course_toml_is_said_and_waited_for(hub):  # noqa: F811
+    secret = hub.submit("ada")
+    hub.plan(attempts=2)
+    lines = with_first_poll(hub, lambda: hub.plan(attempts='"two"'), Mended(lambda: hub.plan(attempts=2)))
+    assert any("course.toml, line 2" in line and "attempts is 'two'" in line for line in lines)
+    assert "ada" in hub.page(secret)

@@ -1,0 +1,310 @@
+"""What students hand in is graded in the order of arrival and given back, once, whatever some of them do."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from autograder.courses.locking import exclusive_lock, shared_lock, watch_lock
+from autograder.errors import CourseError
+from autograder.paths import ROOT
+from autograder.watch import polling
+from tests.autograder.watch.hub import hub  # noqa: F401
+
+SCANDIR = os.scandir
+pytestmark = pytest.mark.suite("assignments")
+
+
+def test_what_arrives_is_graded_in_order_and_can_be_fetched(hub):  # noqa: F811
+    secrets = [hub.submit(student, f"by {student}") for student in ("cem", "ada", "ben")]
+    lines = hub.watch()
+    assert hub.graded == ["by cem", "by ada", "by ben"]
+    assert [f"by {name}" in hub.page(secret) for name, secret in zip(("cem", "ada", "ben"), secrets, strict=True)] == [
+        True,
+        True,
+        True,
+    ]
+    assert [line.split()[2] for line in lines if "attempt 1: graded" in line] == ["cem:", "ada:", "ben:"]
+    assert hub.outcomes() == [("cem", "graded"), ("ada", "graded"), ("ben", "graded")]
+
+
+def test_nothing_is_read_or_graded_again_after_a_restart(hub, monkeypatch):  # noqa: F811
+    hub.submit("ada")
+    hub.watch()
+    monkeypatch.setattr("autograder.watch.service.collect", None)
+    lines = hub.watch()
+    assert len(hub.graded) == 1
+    assert not [line for line in lines if "ada" in line.split()]
+
+
+def test_two_attempts_that_arrive_together_are_both_graded_in_their_order(hub):  # noqa: F811
+    first, second = hub.submit("ada", "one"), hub.submit("ada", "two")
+    hub.submit("ben", "other")
+    lines = hub.watch()
+    assert hub.graded == ["one", "other", "two"]  # one of each student in a round
+    assert "one" in hub.page(first)
+    assert "two" in hub.page(second)
+    assert any("ada: attempt 2: graded" in line for line in lines)
+
+
+def test_each_attempt_meets_other_hidden_cases_and_regrading_the_same(hub, monkeypatch):  # noqa: F811
+    from autograder.grading import submission
+
+    seen, load = [], submission.exercises_for
+    monkeypatch.setattr(
+        submission,
+        "exercises_for",
+        lambda topic, seed, attempt, *rest: seen.append(attempt) or load(topic, seed, 0, *rest),
+    )
+    hub.submit("ada", "one")
+    hub.submit("ada", "two")
+    hub.watch()
+    assert seen == [0, 1]
+    assert len(hub.course.load_record("ada", "scoring")["tries"]) == 2
+    hub.submit("ada", "one")  # the same again meets the same cases: its verdict is known
+    hub.watch()
+    assert seen == [0, 1]
+    from concurrent.futures import ThreadPoolExecutor
+
+    from autograder.batch.context import GradingOptions
+    from autograder.batch.grade_class import grade_class
+    from autograder.grading import grade
+    from tests.autograder.batch.test_nothing_lost import all_right
+
+    hub.submit("ada", "three")
+    hub.watch()
+    monkeypatch.setattr(grade, "grade", all_right)
+    with ThreadPoolExecutor(1) as pool:
+        grade_class(hub.course, "scoring", GradingOptions(again=True), executor=pool)
+    assert seen == [0, 1, 2, 2]
+
+
+def test_one_bad_hand_in_stops_nobody(hub):  # noqa: F811
+    broken = hub.submit("ada", content="no notebook {")
+    empty = hub.submit("mal", content="x")
+    (hub.inbound / "junk\x1b[31m").mkdir()
+    (hub.inbound / "link+scoring+2026-01-01 00:00:00 UTC").symlink_to("/etc")
+    os.mkdir(os.fsencode(hub.inbound) + b"/ada\xff+scoring+2026-01-01 00:00:00 UTC+1")
+    folder = next(hub.inbound.glob("mal+*"))
+    (folder / "scoring.ipynb").unlink()
+    good = hub.submit("ben")
+    lines = hub.watch()
+    assert "ben" in hub.page(good)
+    assert "not graded yet" in hub.page(broken)
+    assert "\x1b" not in "".join(lines)
+    assert any("not taken: junk" in line for line in lines)
+    assert ("ada", "set aside") in hub.outcomes()
+    assert any("not taken: ada\\udcff+scoring" in line for line in lines)
+    assert hub.page(empty) == ""
+
+
+def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds_and_tried_after_a_restart(hub):  # noqa: F811
+    from autograder.watch import service
+
+    ada, ben = hub.submit("ada"), hub.submit("ben")
+    collect = service.collect
+
+    def breaks(course, topic, source, *rest, only, **more):
+        if next(iter(only)).startswith("ada"):
+            raise ValueError("of a name that nobody foresaw")
+        return collect(course, topic, source, *rest, only=only, **more)
+
+    with hub.monkeypatch.context() as patched:
+        patched.setattr(service, "collect", breaks)
+        lines = hub.watch(patience=3)
+    assert any("ada+scoring" in line and "failed: ValueError: of a name" in line for line in lines)
+    assert "ben" in hub.page(ben)
+    assert hub.outcomes() == [("ada", "failed"), ("ben", "graded")]
+    hub.watch()
+    assert hub.outcomes() == [("ada", "graded"), ("ben", "graded")]
+    assert "ada" in hub.page(ada)
+
+
+def test_a_hand_in_that_breaks_every_round_is_given_up_and_the_others_are_graded(hub):  # noqa: F811
+    from autograder.batch.grade_class import _Batch
+
+    begin = _Batch._begin
+
+    def breaks(batch, row):
+        if row.student == "ada":
+            raise CourseError("what only this hand-in does to the grader", "here", "look.")
+        return begin(batch, row)
+
+    ada, ben, cem = (hub.submit(student) for student in ("ada", "ben", "cem"))
+    with hub.monkeypatch.context() as patched:
+        patched.setattr(_Batch, "_begin", breaks)
+        hub.watch(patience=12)
+    assert sorted(hub.outcomes()) == [("ada", "failed"), ("ben", "graded"), ("cem", "graded")]
+    assert "The grader itself failed" in hub.page(ada)
+    assert "ben" in hub.page(ben)
+    assert "cem" in hub.page(cem)
+
+
+def test_a_network_drive_that_was_away_loses_nothing(hub):  # noqa: F811
+    secret = hub.submit("ada")
+    away = hub.inbound.with_name("away")
+    look, looks = polling.Inbox.poll, []
+
+    def poll(inbox):
+        seen = look(inbox)
+        if not looks:  # it is there, and gone before it is opened
+            hub.inbound.rename(away)
+            hub.inbound.mkdir()
+        looks.append(1)
+        return seen
+
+    with hub.monkeypatch.context() as patched:
+        patched.setattr(polling.Inbox, "poll", poll)
+        hub.watch()
+    assert hub.outcomes() == [("ada", "gone")]
+    hub.inbound.rmdir()
+    away.rename(hub.inbound)
+    hub.watch()
+    assert hub.outcomes() == [("ada", "gone"), ("ada", "graded")]
+    assert "ada" in hub.page(secret)
+
+
+def test_work_that_another_account_hands_in_counts_for_nobody(hub):  # noqa: F811
+    forged, own = hub.submit("ada", "forged", account="mal"), hub.submit("ada", "own")
+    lines = hub.watch()
+    assert hub.graded == ["own"]
+    assert hub.page(forged) == ""
+    assert "own" in hub.page(own)
+    assert any("ada: refused: it claims to be ada's, but belongs to the account mal" in line for line in lines)
+
+
+def test_a_failure_of_the_grader_is_told_and_the_others_are_served(hub):  # noqa: F811
+    def fails_for_ada(notebook, *rest):
+        from tests.autograder.batch.test_nothing_lost import all_right
+
+        if "by ada" in json.dumps(notebook):
+            raise ZeroDivisionError("of the grader")
+        return all_right(notebook, *rest)
+
+    ada, ben = hub.submit("ada", "by ada"), hub.submit("ben")
+    hub.watch(grade_one=fails_for_ada)
+    assert "The grader itself failed" in hub.page(ada)
+    assert "ben" in hub.page(ben)
+    assert hub.outcomes() == [("ada", "failed"), ("ben", "graded")]
+
+
+def test_what_is_completed_while_the_folder_is_listed_keeps_its_place(hub):  # noqa: F811
+    hub.submit("ada", name="ada+scoring+2026-01-01 00:00:00 UTC+1")
+    hub.submit("ben", name="ben+scoring+2026-01-01 00:00:00 UTC+2")
+    first, second = sorted(hub.inbound.iterdir())
+    look, done = polling.Inbox._look, []
+
+    def slowly(inbox, entry):
+        """Look at Ada's folder before it is complete, and at Ben's, which is completed after it, when it is."""
+        if not done and entry.name == first.name:
+            first.chmod(0o700)
+            seen = look(inbox, entry)
+            done.append(seen)
+            for folder in (first, second):
+                time.sleep(0.02)
+                folder.chmod(0o777)
+            return seen
+        return look(inbox, entry)
+
+    with hub.monkeypatch.context() as patched:
+        patched.setattr(polling.Inbox, "_look", slowly)
+        patched.setattr(polling.os, "scandir", sorted_scandir)
+        inbox = polling.Inbox(hub.inbound, True, lambda name: True, {})
+        arrived, _ = inbox.poll()
+    assert done == [None]
+    assert [seen.name for seen in arrived] == [first.name, second.name]
+
+
+@contextlib.contextmanager
+def sorted_scandir(path):
+    with SCANDIR(path) as entries:
+        yield iter(sorted(entries, key=lambda entry: entry.name))
+
+
+def test_a_folder_that_is_still_being_written_is_left_alone(hub):  # noqa: F811
+    hub.submit("ada")
+    (folder,) = hub.inbound.iterdir()
+    folder.chmod(0o700)  # `nbgrader submit` has not done its last step
+    hub.watch()
+    assert hub.outcomes() == []
+    folder.chmod(0o777)
+    hub.watch()
+    assert hub.outcomes() == [("ada", "graded")]
+
+
+def test_a_drop_folder_is_served_once_its_files_have_settled(hub, tmp_path):  # noqa: F811
+    drop = tmp_path / "drop"
+    for student in ("ada", "ben"):
+        (drop / student).mkdir(parents=True)
+        (drop / student / "scoring.ipynb").write_text(hub.notebook(f"by {student}"))
+    hub.own(drop / "ben", "mal")
+    lines = hub.watch(folder=drop, patience=40)
+    assert hub.graded == []  # nothing waits in a test, so nothing has settled
+    with hub.monkeypatch.context() as patched:
+        patched.setattr(polling, "SETTLE_SECONDS", 0.0)
+        lines = hub.watch(folder=drop, patience=3)
+        assert hub.graded == ["by ada"]
+        assert any("ben: refused" in line and "account mal" in line for line in lines)
+        (drop / "ada" / "scoring.ipynb").write_text(hub.notebook("changed"))
+        hub.watch(folder=drop, patience=3)
+    assert hub.graded == ["by ada", "changed"]
+    assert "changed" in hub.course.feedback("ada", "scoring").read_text()
+
+
+def test_a_second_watch_is_refused_and_markers_are_not(hub):  # noqa: F811
+    with watch_lock(hub.course):
+        with pytest.raises(CourseError, match="another `watch` runs in this course"):
+            hub.watch()
+        with shared_lock(hub.course):
+            pass
+        with exclusive_lock(hub.course):
+            pass
+
+
+def test_the_course_is_not_locked_while_a_submission_runs(hub):  # noqa: F811
+    from tests.autograder.batch.test_nothing_lost import all_right
+
+    locked = []
+
+    def tries_to_lock(notebook, *rest):
+        time.sleep(0.3)  # the other thread has sent this and waits
+        with exclusive_lock(hub.course):
+            locked.append(True)
+        return all_right(notebook, *rest)
+
+    hub.submit("ada")
+    hub.watch(grade_one=tries_to_lock)
+    assert locked == [True]
+
+
+def test_without_an_exchange_it_says_what_is_missing(hub):  # noqa: F811
+    hub.inbound.rmdir()
+    with pytest.raises(CourseError, match="no folder for this course to hand in to"):
+        hub.watch()
+
+
+def test_as_a_program_with_a_real_sandbox_it_serves_and_ends_on_sigterm(hub, tmp_path):  # noqa: F811
+    secret = hub.submit("prof")  # the account that runs the test
+    command = [sys.executable, "-m", "autograder", "watch", "scoring", "--course", hub.course.root, "--workers", "1"]
+    command += ["--any-owner", "--interval", "0.2"]
+    log = tmp_path / "log.txt"
+    with log.open("w") as file:
+        process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=file, stderr=file)
+    try:
+        ends = time.monotonic() + 600
+        while not hub.page(secret):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < ends, log.read_text()
+            time.sleep(0.1)
+    finally:
+        process.terminate()
+        status = process.wait(120)
+    assert status == 0, log.read_text()
+    assert "Exercise by exercise" in hub.page(secret)
+    assert "Status: http://127.0.0.1:" in log.read_text()
+    assert "Stopped." in log.read_text()
+    assert not os.path.exists(f"/proc/{process.pid}")
