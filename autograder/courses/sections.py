@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from autograder.courses.course import Course
 from autograder.courses.plan import PLAN_FILE, Plan, Student
 from autograder.errors import CourseError
+from autograder.feedback.notices import plain
 
 MAX_NAME_CHARACTERS = 60  # characters of a name in a table
 Selection = frozenset[str] | None  # ids of students; None for everybody
@@ -34,10 +35,9 @@ def list_sections(students: Sequence[Student]) -> list[str]:
 
 
 def names_by_id(plan: Plan) -> dict[str, str]:
-    """Return what to call the students to whom the roster gives a name: "Ada King (ada)"."""
-    return {
-        student.id: f"{student.name[:MAX_NAME_CHARACTERS]} ({student.id})" for student in plan.students if student.name
-    }
+    """Return what to call the students to whom the roster gives a name: "Ada King (ada)". It is safe in a terminal."""
+    named = [(student.id, plain(student.name)[:MAX_NAME_CHARACTERS]) for student in plan.students if student.name]
+    return {student: f"{name} ({student})" for student, name in named}
 
 
 def select_submissions(

@@ -82,6 +82,6 @@ def test_the_grade_table_the_page_for_marking_and_the_report_call_students_by_na
     assert "Zoe Absent (zoe)" in (graded.root / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_long_name_is_cut(graded):
-    (graded.root / "students.csv").write_text("id,name\nada," + "A" * 500 + "\n", encoding="utf-8")
-    assert names_by_id(graded.plan()) == {"ada": "A" * 60 + " (ada)"}
+def test_a_long_name_is_cut_and_one_that_would_steer_a_terminal_does_not(graded):
+    (graded.root / "students.csv").write_text("id,name\nada," + "A" * 500 + "\neve,E\x1b[31mve\n", encoding="utf-8")
+    assert names_by_id(graded.plan()) == {"ada": "A" * 60 + " (ada)", "eve": "E\N{REPLACEMENT CHARACTER}[31mve (eve)"}

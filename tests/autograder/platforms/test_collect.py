@@ -756,7 +756,7 @@ def test_the_command_says_what_it_took_it_for_and_who_has_not_handed_in(course, 
         receipt_of_file(course.release("scoring").read_bytes(), asked_in(course)).code,
         "collected",
     ]
-    assert "2 in the roster without a submission: ben_i, cem" in done.stdout
+    assert "2 in the roster without a submission: Ben Ito (ben_i), Cem Öz (cem)" in done.stdout
 
 
 def asked_in(course):
