@@ -166,7 +166,7 @@ def collect(
         ),
     ] = False,
     undo: Annotated[
-        bool, Option("--undo", help="Undo the last collection; what counted before it counts again.")
+        bool, Option("--undo", help="Undo the last collection, so that the previous submissions count again.")
     ] = False,
     times: Annotated[
         Path | None,
@@ -262,7 +262,9 @@ def grade(
     tls_cert: Annotated[str, Option(help="This machine's certificate; by default from dask's configuration.")] = "",
     tls_key: Annotated[str, Option(help="The certificate's private key.")] = "",
     feedback: Annotated[bool, Option(help="Also write the feedback pages.")] = True,
-    again: Annotated[bool, Option(help="Grade and record again what was graded before.")] = False,
+    again: Annotated[
+        bool, Option(help="Grade and record submissions again even if they have already been graded.")
+    ] = False,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Record nothing: show whose marks would change, and how.")
     ] = False,

@@ -44,7 +44,7 @@ def describe_db_error(error: Exception, course: HasGradebookPath) -> tuple[str, 
     elif course.is_on_a_server:
         remedy = "make sure that the database is running and accepts the user in nbgrader_config.py, and try again."
     elif "locked" in reason:
-        remedy = "close what else uses it (nbgrader, the formgrader, a database browser), and run the command again."
+        remedy = "close any other program that uses it (nbgrader, the formgrader, a database browser), and run the command again."
     elif "readonly" in reason or "unable to open" in reason:
         remedy = "make the course directory and its files writable for you, and run the command again."
     elif "full" in reason or "I/O" in reason:

@@ -71,8 +71,8 @@ class Typesetter:
         for name in {name for names in re.findall(r'class="([^"]*)"', answer["html"]) for name in names.split()}:
             if name in self._absent:
                 raise FormulaError(
-                    f"{tex.strip()} needs the font {self._absent[name]}, which pages do not bring along. "
-                    f"Remedy: write it without, or add {self._absent[name]} to FACES in autograder/formulas.py."
+                    f"{tex.strip()} needs the font {self._absent[name]}, which the pages do not include. "
+                    f"Remedy: write it without that font, or add {self._absent[name]} to FACES in autograder/formulas.py."
                 )
         return _simplify(answer["html"])
 

@@ -57,7 +57,8 @@ class Checked:
         yield from (f"FAULT  {self.topic}: {fault}" for fault in self.faults if not fault.exercise)
         wrong = {fault.exercise or self.topic for fault in self.faults}
         count = len(self.faults)
-        how = f"{count} fault{'s' * (count != 1)} in {', '.join(sorted(wrong))}" if count else "all is as it must be"
+        faults = f"{count} fault{'s' * (count != 1)} in {', '.join(sorted(wrong))}"
+        how = faults if count else "everything is as it should be"
         points = sum(entry.points for entry in self.entries)
         warm_ups = sum(entry.points for entry in self.entries if entry.warm_up)
         worth = f"{points:g} points, {warm_ups:g} of them for warm-ups."
@@ -129,7 +130,7 @@ def _faults(exercise, audited):
         remedy = f"write {exercise.function}__what_was_done in solutions/mistakes/{topic}.py"
         yield Fault(exercise.name, "no mistake is listed", remedy)
     if audited.right < STYLES:
-        what = f"{audited.right} right answers in other styles are fewer than {STYLES}"
+        what = f"only {audited.right} right answers in other styles; at least {STYLES} are needed"
         yield Fault(exercise.name, what, f"write {exercise.function}__style in tests/submissions/{topic}.py")
 
 
@@ -147,8 +148,8 @@ def _find_notebook_faults(notebook, questions):
                 what = f"in the assembled notebook the {who} earns {got:g} of {exercise.points:g} points"
                 yield Fault(exercise.name, what, "run the reference by hand on the hidden cases")
             if answered and exercise.name in played.complaints:
-                what = f"the check cell refuses the reference: {played.complaints[exercise.name]}"
-                yield Fault(exercise.name, what, "mend the shown case, or the equations")
+                what = f"the check cell rejects the reference: {played.complaints[exercise.name]}"
+                yield Fault(exercise.name, what, "fix the shown case or the equations")
 
 
 def _describe_effort(audited, notebook):
@@ -160,5 +161,5 @@ def _describe_effort(audited, notebook):
     }
     tried, made = sum(one.tried for one in audited), sum(one.mutants for one in audited)
     words = ", ".join(f"{count} {what}" for what, count in counts.items())
-    cells = f"a notebook of {len(notebook.cells)} cells" if notebook else "no notebook, until that is mended"
+    cells = f"a notebook of {len(notebook.cells)} cells" if notebook else "no notebook until that is fixed"
     return f"Tried: {len(audited)} references, {words}, {tried} of {made} mutants, {cells}."

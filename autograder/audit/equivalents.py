@@ -107,14 +107,14 @@ NUMBER_STYLES = {
     "a tuple of rows": _rows,
     "an array": _array,
     "a tensor": lambda item: _tensor(_array(item)),
-    "in memory with gaps": lambda item: _in_gapped_memory(_array(item)),
+    "not contiguous in memory": lambda item: _in_gapped_memory(_array(item)),
     "in column order": lambda item: np.asfortranarray(_array(item)) if np.ndim(item) else item,
 }
 GRADIENT_STYLES = {
-    "in memory with gaps": _in_gapped_memory,
+    "not contiguous in memory": _in_gapped_memory,
     "a copy": lambda item: item.clone(),
 }
-INPUT_STYLES = {"inputs in memory with gaps": _in_gapped_memory}
+INPUT_STYLES = {"inputs that are not contiguous in memory": _in_gapped_memory}
 
 
 def _rewritten(function):
@@ -123,7 +123,7 @@ def _rewritten(function):
     for what, transformer in (
         ("sums in the reverse order", _Reverse()),
         ("terms and factors exchanged", _Exchange()),
-        ("a product with the inverse for a quotient", _Invert()),
+        ("multiplication by the inverse instead of division", _Invert()),
     ):
         tree = ast.parse(text)
         changed = ast.unparse(ast.fix_missing_locations(transformer.visit(tree)))

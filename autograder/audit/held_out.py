@@ -82,7 +82,7 @@ def held_out_answers(
             continue
         if function not in by_function or rest.split("_")[0] not in ("wrong", "right"):
             raise CourseError(
-                f"{name} answers no exercise of {topic}",
+                f"{name} does not answer any exercise in {topic}",
                 f"heldout/{topic}.py",
                 "name it <function>__wrong_<what> or <function>__right_<style>.",
             )
@@ -127,9 +127,9 @@ def read_judgement(path: Path) -> dict[str, Any]:
     for name, said in judged.get("hint", {}).items():
         if said.get("verdict") not in HINTS or "on" not in said:
             raise CourseError(
-                f"the hint of {name} is judged {said.get('verdict')!r}",
+                f"the hint for {name} is judged {said.get('verdict')!r}",
                 f"heldout/{path.name}",
-                f"write verdict, one of {', '.join(HINTS)}, and on, the hint that it was said of.",
+                f"set `verdict` to one of {', '.join(HINTS)}, and `on` to the hint that the verdict is about.",
             )
     return judged
 

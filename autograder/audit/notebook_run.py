@@ -64,7 +64,7 @@ def run_notebook(notebook: NotebookNode, questions: Iterable[Exercise], answered
                 else:
                     what = f"it fails: {type(error).__name__}: {error}"
                     raise CourseError(
-                        what, f"the assembled notebook, cell {name}", "mend what it is made of."
+                        what, f"the assembled notebook, cell {name}", "fix the parts it is assembled from."
                     ) from error
             else:
                 if name in tests:

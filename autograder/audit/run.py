@@ -59,18 +59,18 @@ class Audited:
     def _faults(self):
         for earned in self.reference_earned:
             if earned != self.points:
-                yield f"the reference earns {earned:g} of {self.points:g} points", "mend the reference, or the cases"
+                yield f"the reference earns {earned:g} of {self.points:g} points", "fix the reference or the cases"
         if self.starter_earned:
             what = f"the untouched starter earns {self.starter_earned:g} points"
-            yield what, "let the answer stand between the solution markers, and the starter return nothing"
+            yield what, "put the answer between the solution markers, and make the starter return nothing"
         for name in self.right_rejected:
-            yield f"a right answer is rejected: {name}", "widen the tolerance, or mend the answer in tests/submissions"
+            yield f"a right answer is rejected: {name}", "widen the tolerance, or fix the answer in tests/submissions"
         for name in self.mistakes_accepted:
             yield f"a mistake is accepted: {name}", "add a hidden case that tells it from the reference"
         for name in self.unsteady:
-            yield f"its points hang on the seed: {name}", "state a hidden case that decides it in every release"
+            yield f"its points depend on the seed: {name}", "add a hidden case that decides it in every release"
         for name in self.hints_missed:
-            remedy = "add a hidden case on which it gives another value than the other mistakes do"
+            remedy = "add a hidden case on which it gives a different value from the other mistakes"
             yield f"a mistake does not get its own hint: {name}", remedy
         for name in self.equivalents_rejected:
             yield f"an equivalent is rejected: {name}", "widen the tolerance: it is the reference in another style"

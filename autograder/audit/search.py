@@ -59,8 +59,8 @@ class SeedSearch:
         wrong = sum(one.wrong for one in self.tried)
         draws = "the first draw" if self.draws == 1 else f"draw {self.draws}"
         yield (
-            f"Hidden cases: {draws} catches all {wrong} wrong answers that were tried; of {cases} cases, {idle} catch nothing "
-            "that another does not, and are there for what nobody has thought of."
+            f"Hidden cases: {draws} catches all {wrong} wrong answers that were tried; of {cases} cases, {idle} catch only "
+            "what other cases catch too, and are there for mistakes that nobody has thought of."
         )
 
 

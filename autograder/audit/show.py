@@ -31,7 +31,7 @@ RATES = (  # title, hits, of how many
 
 def exercises_table(report: Report) -> Table:
     """Return the Rich table with one row for each exercise."""
-    table = Table(title="What the grader does with answers whose worth is known", title_justify="left")
+    table = Table(title="What the grader does with answers whose correct grade is known", title_justify="left")
     table.add_column("exercise")
     for title in ("reference", "starter", "right, accepted", "mistakes, caught", "own hint", "mutants", "rejected"):
         table.add_column(title, justify="right")
@@ -58,7 +58,7 @@ def exercises_table(report: Report) -> Table:
 
 def held_out_table(report: Report) -> Table:
     """Return the Rich table of the held-out rates, by topic and for all: percent, with 95 % Wilson intervals."""
-    table = Table(title="On answers that nobody tuned to (in brackets: 95 % Wilson interval)", title_justify="left")
+    table = Table(title="On answers not used for tuning (in brackets: 95 % Wilson interval)", title_justify="left")
     table.add_column("topic")
     for title, _, _ in RATES:
         table.add_column(title, justify="right")

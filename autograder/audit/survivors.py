@@ -21,10 +21,11 @@ from autograder.grading import judge
 from autograder.sandbox import Reply
 
 ASKED = 1e-4  # one unit of the last decimal that is asked for in numbers worked by hand
-TOO_CLOSE = "differs by no more than a unit of the last decimal that is asked for"
+TOO_CLOSE = "differs by at most one unit in the last decimal place asked for"
 EQUAL = "equals the reference on {} inputs of every kind"
 IN_PLACE = (
-    "the value is right: no text asks that inputs stay unchanged; the check cell says so, and no points hang on it"
+    "the value is right: the text does not require inputs to stay unchanged; the check cell points it out, and no points "
+    "depend on it"
 )
 
 
@@ -117,5 +118,6 @@ def wrong_numbers(exercise: Exercise) -> tuple[UnrejectedMutant, ...]:
         unlike = compare.mismatches(value, case.expected, exercise.kind, case.atol)
         earned = judge.judge([plain], {(exercise.name, 0): Reply(value)})[0].earned
         kept = earned == exercise.points and any(unlike.values())
-        found.append(UnrejectedMutant(0, "", what, "accepted, and further off than the tolerance" if kept else ""))
+        reason = "accepted, although it is off by more than the tolerance" if kept else ""
+        found.append(UnrejectedMutant(0, "", what, reason))
     return tuple(found)

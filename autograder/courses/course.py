@@ -310,7 +310,7 @@ class Course:
         gone = {name for cell_id in cells if (name := exercise_of_text(cell_id))} - {e.name for e in questions}
         if gone:
             raise CourseError(
-                f"the release asks {', '.join(sorted(gone))}, but the key no longer has it",
+                f"the release asks for {', '.join(sorted(gone))}, but the key no longer has it",
                 f"solutions/answer_key/{topic}.toml",
                 "restore it, or release the assignment in a new course directory.",
             )

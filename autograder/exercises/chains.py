@@ -33,9 +33,9 @@ def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
         count = len(function.body) - len(lines)
         if count != len(given) or not isinstance(last := lines[-1], ast.Return) or last.value is None:
             raise AnswerKeyError(
-                f"{name} follows from {', '.join(given)}, and the reference has no line for each of them",
+                f"{name} follows from {', '.join(given)}, but the reference does not have a separate line for each of them",
                 entry.where,
-                "let it assign each step once, to a variable of the step's name, and return the dict of them.",
+                "make it assign each step once, to a variable named after the step, and return the steps in a dict.",
             )
         lines = lines[1:] if ast.get_docstring(function) else lines
         lines[-1] = ast.Return(_entry_of(last.value, name))

@@ -28,15 +28,19 @@ def read_course_cases(extra: str, topic: str, place: Place | None = None) -> dic
         function = row.pop("exercise", None)
         inside = place.inside("case", number, f"case {row.get('name', number + 1)!r}")
         if function not in entries:
-            inside.refuse(f"exercise is {function!r}", f"name one of kind code: {', '.join(entries)}.", "exercise")
+            inside.refuse(
+                f"exercise is {function!r}", f"name an exercise of kind code: {', '.join(entries)}.", "exercise"
+            )
         if row.get("shown"):
-            inside.refuse("a course's own case is shown", "leave `shown` out: it is hidden.", "shown")
+            inside.refuse(
+                "a case that a course adds cannot be shown", "leave `shown` out: it is always hidden.", "shown"
+            )
         case, entry = read_case(row, place, number), entries[function]
         entries_drawn = sum(math.prod(drawn.shape) for drawn in (case.shapes or {}).values())
         if entries_drawn > MAX_CASE_ENTRIES:
             what = f"its arrays have {entries_drawn} entries; at most {MAX_CASE_ENTRIES} can be graded"
             inside.refuse(what, "take smaller shapes.", "shapes")
         if entry.parts and case.part not in entry.parts:
-            inside.refuse(f"part {case.part!r} is none of {list(entry.parts)}", "name one of the parts.", "part")
+            inside.refuse(f"part {case.part!r} is not one of {list(entry.parts)}", "name one of the parts.", "part")
         found[function] = (*found.get(function, ()), case)
     return found

@@ -72,7 +72,7 @@ def lint(
     for exercise in questions if text else ():
         for promise, kind in promised_only(exercise, _question(exercise, text)):
             reason = f"the text says {promise!r}, and no hidden case is about {kind}"
-            remedy = "let an argument have such a family, or take the promise back"
+            remedy = "give an argument such a family, or remove the statement from the text"
             problems.append(Problem(exercise.name, exercise.entry.where, "", reason, remedy))
         for reason, remedy in _find_misstated_inputs(exercise, _question(exercise, text)):
             problems.append(Problem(exercise.name, exercise.entry.where, "", reason, remedy))
@@ -122,7 +122,7 @@ def _find_misstated_inputs(exercise, question):
     if question and paragraph not in question:
         yield "the text does not say what the inputs may be", f"add the paragraph of the key: {paragraph}"
     if stated := re.search(LIMIT_WORDS, question.replace(paragraph, "")):
-        what = f"the text states a limit of the inputs that is not the key's: {stated[0]!r}"
+        what = f"the text states a limit on the inputs that is not in the key: {stated[0]!r}"
         yield what, "declare it in `arguments`: the paragraph on inputs says it"
 
 
@@ -150,7 +150,8 @@ def _tolerance_is_narrow(exercise, reference):
                 continue
             case = nearest[1]
             reason = f"the tolerance {case.atol:g} is more than half of the distance to the mistake {name}"
-            yield case.name, reason, "ask for more digits, or choose numbers that set the mistake further apart"
+            remedy = "ask for more digits, or choose numbers for which the mistake is further from the right answer"
+            yield case.name, reason, remedy
 
 
 def _test_has_effect(exercise, reference):
@@ -164,7 +165,7 @@ def _test_has_effect(exercise, reference):
 
 def _reference_is_steady(exercise, reference):
     for call in _seedless_calls(exercise.source):
-        yield "", f"the reference draws from {call} without a seed", "let it make a generator of its own, with a seed"
+        yield "", f"the reference draws from {call} without a seed", "make it create its own generator, with a seed"
     for case in exercise.cases:
         if _unlike(*(_value(exercise, reference, case) for _ in range(2))):
             remedy = "take randomness out of it, or seed it within the function"
@@ -179,7 +180,7 @@ def _sizes_differ(exercise, reference):
     always = set.intersection(*alike)
     fits = [row and 1 not in row.values() and pairs == always for row, pairs in zip(sizes, alike, strict=True)]
     if any(sizes) and not any(fits):
-        remedy = "add one: a transposed or exchanged argument passes by luck where two sizes are alike"
+        remedy = "add one: a transposed or swapped argument passes by luck when two sizes are equal"
         yield "", "no hidden case has all sizes different", remedy
 
 
@@ -216,12 +217,12 @@ def _inputs_are_various(exercise, reference):
     for name in names:
         given = [np.asarray(case.inputs[name]) for case in exercise.hidden if name in case.inputs]
         words = {
-            "all alike": all(np.ptp(item.astype(float)) == 0 if item.size else True for item in given),
+            "constant": all(np.ptp(item.astype(float)) == 0 if item.size else True for item in given),
             "an identity matrix": all(_is_square(item) and np.array_equal(item, np.eye(len(item))) for item in given),
             "symmetric": all(_is_square(item) and np.array_equal(item, item.T) for item in given),
         }
         for word in [word for word, always in words.items() if always][:1]:
-            remedy = "draw it from random numbers in at least one: a transposed or dropped argument passes otherwise"
+            remedy = "draw it at random in at least one: otherwise a transposed or dropped argument passes"
             yield "", f"the input {name} is {word} in every hidden case", remedy
 
 
@@ -236,8 +237,10 @@ def _results_are_no_toss_up(exercise, reference):
                 if _kind(item) == "f":
                     nudged[name] = item + NUDGE * np.maximum(least, np.abs(item)) * rng.uniform(-1, 1, np.shape(item))
             if not _is_right(exercise, case, _value(exercise, reference, dataclasses.replace(case, inputs=nudged))):
-                reason = f"the result hangs on the rounding of the inputs: a change of {NUDGE:g} gives another one"
-                yield case.name, reason, "draw with another seed or a larger scale, or state inputs of which no two tie"
+                reason = (
+                    f"the result depends on the rounding of the inputs: a change of {NUDGE:g} gives a different one"
+                )
+                yield case.name, reason, "draw with another seed or a larger scale, or specify inputs without ties"
                 return
 
 
@@ -248,7 +251,8 @@ def _shown_numbers_hide_nothing(exercise, reference):
         for name, item in case.inputs.items():
             per_sentence = ((next(iter(case.inputs)), 0), (name, 0)) in alike or name == next(iter(case.inputs))
             for reason in _forgiving(name, np.asarray(item), alike, per_sentence):
-                yield case.name, reason, "choose other numbers or another size: a slip must show on what is shown"
+                remedy = "choose other numbers or another size: a slip must change the result of a shown case"
+                yield case.name, reason, remedy
         sizes = _sizes(case.inputs)
         coincidences = [t for t in sorted(_sums(case.inputs) - sums) if 1 < sizes[t[0]] != sizes[t[1]] > 1]
         for axes in coincidences[:1]:
@@ -267,7 +271,7 @@ def _shown_cases_are_enough(exercise, reference):
         yield "", "every shown case has one sentence", "show several: a sum over the batch passes otherwise"
     elif not any(_alike(case.inputs) <= alike for case in several):
         reason = "no shown case of several sentences has all sizes different"
-        yield "", reason, "show one, of other sizes than the first"
+        yield "", reason, "show one whose sizes differ from those of the first"
     if (
         exercise.in_torch
         and _kind(exercise.hidden[0].expected) in "fO"
@@ -362,7 +366,7 @@ def leaks(questions: Iterable[Exercise], text: str) -> tuple[Problem, ...]:
             remedy = "ask for another shape, or describe the argument there without its shape"
         elif exercise.kind == "number" and not exercise.entry.warm_up:  # the pages work those in full
             parts = _parts_stated_in(exercise, text)
-            reasons = [f"the numbers of {entry or 'the answer'} stand in the notebook" for entry in parts]
+            reasons = [f"the numbers of {entry or 'the answer'} appear in the notebook" for entry in parts]
             remedy = "take them out of the text, or ask with other numbers"
         problems += (Problem(exercise.name, exercise.entry.where, "", reason, remedy) for reason in reasons)
     return tuple(problems)

@@ -293,7 +293,7 @@ ZEROED = Perturbation("{it} {is} set to 0 at padding positions", perturbations.w
 
 
 def _kept_clause(name):
-    clause = "{it} of an earlier call with the same sizes {is} reused: something is kept between calls"
+    clause = "{it} from an earlier call with the same sizes {is} reused: something is kept between calls"
     return format_clause(clause, name)
 
 
@@ -317,7 +317,7 @@ def _join_in_other_order(left, right):
         width = second.shape[1]
         return {left.number: lambda _: joined[:, width:], right.number: lambda _: joined[:, :width]}
 
-    clause = f"{left.name} and {right.name} are concatenated in one order, and what they multiply in the other"
+    clause = f"{left.name} and {right.name} are concatenated in one order, but the vectors they multiply in the other"
     return Mutation(clause, 1, changes)
 
 

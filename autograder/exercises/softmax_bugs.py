@@ -23,7 +23,7 @@ Weigh = Callable[[Any, Any], Any]
 NO_SHIFT = "{it} are exponentiated directly: large ones overflow or vanish, so something must be subtracted from each row first"
 WITH_PADS = (
     "the number subtracted before the exponential is a row's maximum with its padding included: where the padding's scores are "
-    "far above the words', nothing is left of the words"
+    "far above the words', the words' exponentials vanish"
 )
 OF_ALL = "a single number is subtracted from the whole batch before the exponential: a row far below it vanishes"
 OF_STEPS = (

@@ -33,13 +33,13 @@ def _weak_cases(exercise):
             yield f"every hidden case accepts the mistake {name}", remedy
     for part in exercise.parts if exercise.kind == "code" else ():
         if not any(case.part == part and not case.also for case in exercise.hidden):
-            remedy = "add a case for it, or let an argument have families that belong to it."
+            remedy = "add a case for it, or give an argument families that belong to it."
             yield f"no hidden case is about part {part!r} alone", remedy
     for case in exercise.hidden:
         entries = set(case.expected) if isinstance(case.expected, dict) else {""}
         if not case.part and entries != set(exercise.parts):
             what = f"the parts are {sorted(exercise.parts)}, the reference returns {sorted(entries)}"
-            yield what, "let each part name one entry of the dict that the function returns."
+            yield what, "make each part name one entry of the dict that the function returns."
 
 
 def _misfit_equations(exercise):
@@ -48,9 +48,9 @@ def _misfit_equations(exercise):
     for case in exercise.hidden if entry.kind == "shape" else ():
         unknown = set(case.inputs) - set(answer_key.LETTERS) - set(entry.letters)
         if unknown:
-            yield f"nobody says what {min(unknown)} counts", "add it to `letters`."
+            yield f"it is not stated what {min(unknown)} counts", "add it to `letters`."
         if entry.equations and (not isinstance(case.expected, dict) or set(entry.given) & set(case.expected)):
-            yield "`given` states an answer", "name there only what the text states."
+            yield "`given` states an answer", "list only what the text states."
         for equation in entry.equations:
             try:
                 compose.shape_of(equation, {**given_shapes(exercise, case.inputs), **case.expected})
@@ -63,7 +63,7 @@ def _misfit_steps(exercise):
     expected = exercise.hidden[0].expected if exercise.follows else {}
     for name, (given, function) in compile_steps(exercise.follows).items():
         if compare.explain_mismatch(function(*(expected[step] for step in given)), expected[name], exercise.entry.atol):
-            remedy = "fix the reference: each step may use the given numbers and the steps named in `follows` only."
+            remedy = "fix the reference: each step may use only the given numbers and the steps named in `follows`."
             yield f"the right {name} does not follow from the right {', '.join(given)}", remedy
 
 
@@ -75,4 +75,4 @@ def _unmet_conditions(exercise):
         except Exception as error:
             unmet = [str(error)]
         if unmet:
-            yield f"{comparison!r} does not hold of the right answer", "fix it, or remove it."
+            yield f"{comparison!r} does not hold for the right answer", "fix it, or remove it."

@@ -109,7 +109,7 @@ def refuse_changed_exercises(course: Course, topic: str, released: Mapping[str, 
     other = sorted(set(stored[0]) ^ set(_graded_cells(released)))
     if other:
         raise CourseError(
-            f"{', '.join(other[:3])} came or went, and {stored[1]} submissions have been graded without",
+            f"exercises were added or removed ({', '.join(other[:3])}), but {stored[1]} submissions have already been graded",
             f"assignment {topic}",
             "bring the old exercises back, or release in a new course directory.",
         )

@@ -64,8 +64,8 @@ def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
         raise CourseError(
             f"the gradebook cannot be backed up ({error})",
             str(gradebook),
-            "free some disk space, make the course directory writable for you, close what else uses the gradebook; "
-            "or put a backup in its place: `python -m autograder restore` lists them.",
+            "free some disk space, make the course directory writable for you, or close any other program that uses the "
+            "gradebook; or restore a backup: `python -m autograder restore` lists them.",
         ) from None
 
 
@@ -116,7 +116,7 @@ def restore(course: Course, name: str) -> None:
         except sqlite3.Error as error:
             draft.unlink(missing_ok=True)
             remedy = "free some disk space, and restore it again." if "full" in str(error) else "name another one."
-            raise CourseError(f"the backup cannot be read, or not be copied ({error})", str(path), remedy) from None
+            raise CourseError(f"the backup cannot be read or copied ({error})", str(path), remedy) from None
         for beside in ("gradebook.db-journal", "gradebook.db-wal", "gradebook.db-shm"):
             (course.root / beside).unlink(missing_ok=True)
         draft.replace(gradebook)
@@ -129,18 +129,18 @@ def _require_gradebook_copy(course, path):
         content = path.read_text(encoding="utf-8", errors="replace")
         tables = set(re.findall(r"^CREATE TABLE (?:\w+\.)?(\w+) ", content, flags=re.MULTILINE))
         if DUMP_END not in content:
-            raise CourseError("this backup is cut short, or no dump of PostgreSQL", where, remedy)
+            raise CourseError("this backup is truncated, or is not a PostgreSQL dump", where, remedy)
     else:
         try:
             with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
                 tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
                 problems = [problem for (problem,) in connection.execute("PRAGMA quick_check(1)") if problem != "ok"]
         except sqlite3.Error as error:
-            raise CourseError(f"this backup is no database that can be read ({error})", where, remedy) from None
+            raise CourseError(f"this backup is not a readable database ({error})", where, remedy) from None
         if problems:
             raise CourseError(f"this backup is damaged ({problems[0]})", where, remedy)
     if missing := sorted(REQUIRED_TABLES - tables):
-        raise CourseError(f"this is no gradebook of nbgrader: it has no table {missing[0]!r}", where, remedy)
+        raise CourseError(f"this is not an nbgrader gradebook: it has no table {missing[0]!r}", where, remedy)
 
 
 def _new_timestamp(newest):
@@ -202,7 +202,8 @@ def _run_postgresql(course, program, options):
         raise CourseError(
             f"{program} cannot work on the gradebook ({error.stderr.strip()})",
             "CourseDirectory.db_url in nbgrader_config.py",
-            "see that the database runs and lets this user in, and that the programs are as new as it is.",
+            "make sure that the database is running and accepts this user, and that the programs are at least as new as "
+            "the server.",
         ) from None
 
 

@@ -66,4 +66,4 @@ def generate(course: Course, topic: str, gradebook: str, course_id: str = "") ->
     except NbGraderException as error:
         lines = [line for line in log.getvalue().splitlines() if line.strip()]
         reason = next((line for line in reversed(lines) if "Error" in line), str(error))
-        raise CourseError(f"nbgrader refused it: {reason.strip()}", str(course.source(topic)), "mend it.") from error
+        raise CourseError(f"nbgrader refused it: {reason.strip()}", str(course.source(topic)), "fix it.") from error

@@ -51,7 +51,7 @@ def parse_received(text: str) -> ReceivedTime:
 
         return ReceivedTime(text, parse_utc(stated))
     except (ValueError, OverflowError, TypeError, AttributeError):
-        problem = f"{TIMESTAMP} says no time that can be read; the submission counts as not late."
+        problem = f"{TIMESTAMP} contains no readable time; the submission does not count as late."
         return ReceivedTime(text, None, problem)
 
 

@@ -18,7 +18,7 @@ CONNECT_SECONDS = 20  # for the scheduler, and for its first worker
 Result = TypeVar("Result")
 CERTIFICATES = (
     "give the scheduler, the workers and this command certificates: --tls-ca FILE --tls-cert FILE --tls-key FILE here, or "
-    "distributed.comm.tls in dask's configuration; `Many machines` in the instructors' page shows how to make them."
+    "distributed.comm.tls in dask's configuration; `Many machines` on the instructors' page shows how to make them."
 )
 
 
@@ -55,7 +55,7 @@ def executor(
     submission could leave the sandbox on one of them.
     """
     if not address.casefold().startswith("tls://"):
-        what = "without TLS, everybody who reaches this scheduler can run code as its workers"
+        what = "without TLS, anyone who can reach this scheduler can run code as its workers"
         raise CourseError(what, f"--scheduler {address}", f"name it as tls://HOST:PORT, and {CERTIFICATES}")
     from distributed import Client
 
@@ -107,7 +107,7 @@ def _check_sandbox_then_run(isolation, hidden, task, *args):
             from distributed import get_worker
 
             where = get_worker().address
-        raise CourseError(error.args[0], where, f"stop that worker, or mend it: {error.args[2]}") from None
+        raise CourseError(error.args[0], where, f"stop that worker, or fix it: {error.args[2]}") from None
     return task(*args)
 
 
@@ -117,7 +117,7 @@ def _require_sandboxes(client, isolation, hidden=(), examine=doctor.examine):
         return
     for worker, findings in client.run(examine, isolation, None, hidden, on_error="return").items():
         if isinstance(findings, BaseException):
-            raise CourseError(f"the worker has no sandbox: {findings}", worker, "mend or stop that worker.")
+            raise CourseError(f"the worker has no sandbox: {findings}", worker, "fix or stop that worker.")
         escaped = [what for what, stopped in findings if not stopped]
         if escaped:
             raise CourseError(f"a submission could leave the sandbox: it {escaped[0]}", worker, "stop that worker.")

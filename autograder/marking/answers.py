@@ -97,9 +97,9 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
     remedy = f"name one that a person marks: {', '.join(names)}." if names else "none of it is marked by a person."
     asked = next((one for one in released.exercises if one.name == name), None)
     if asked is None:
-        raise CourseError(f"{topic} does not ask {exercise!r}", str(course.root), remedy)
+        raise CourseError(f"{topic} has no exercise {exercise!r}", str(course.root), remedy)
     if asked.is_automatic:
-        raise CourseError(f"{name} is no written answer: the grader judges it", str(course.root), remedy)
+        raise CourseError(f"{name} is not a written answer: it is graded automatically", str(course.root), remedy)
     question = next(one for one in handout(released.notebooks[0]).questions if one.name == name)
     entry = cast(Text, asked.entry)
     return Scheme(question, asked.points, entry.answer.strip(), entry.criteria)

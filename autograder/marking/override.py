@@ -32,15 +32,15 @@ def override(
     exercises = {one.name: one for one in course.released(topic).exercises}
     if name not in exercises:
         remedy = f"name one of {', '.join(one.partition('-')[2] for one in exercises)}."
-        raise CourseError(f"{topic} does not ask {exercise!r}", str(course.root), remedy)
+        raise CourseError(f"{topic} has no exercise {exercise!r}", str(course.root), remedy)
     if not exercises[name].is_automatic:
         remedy = f"run `python -m autograder mark {topic} {name.partition('-')[2]}` without --student."
         raise CourseError(f"{name} is a written answer", "--student", remedy)
     most = exercises[name].points
     if points is not None and not (math.isfinite(points) and 0 <= points <= most):
-        raise CourseError(f"{name} has {most:g} points, and not {points:g}", "--points", f"give 0 to {most:g}.")
+        raise CourseError(f"{name} is worth {most:g} points, not {points:g}", "--points", f"give 0 to {most:g}.")
     if points is not None and not reason.strip():
-        raise CourseError("there is no reason for other points", "--reason", "say why: the student reads it.")
+        raise CourseError("no reason was given for changing the points", "--reason", "say why: the student reads it.")
     require_gradebook(course, topic)
     back_up(course, "mark")
     with shared_lock(course), open_gradebook(course) as gradebook:
@@ -49,7 +49,7 @@ def override(
             comment: Any = gradebook.find_comment(name, topic, topic, student)
         except MissingEntry:
             remedy = "look for the name in the table that `grade` prints."
-            raise CourseError(f"nothing of {student!r} has been graded for {topic}", "--student", remedy) from None
+            raise CourseError(f"nothing from {student!r} has been graded for {topic}", "--student", remedy) from None
         before = float(grade.score)
         grade.manual_score, grade.needs_manual_grade = points, False
         comment.manual_comment = reason.strip() or None if points is not None else None

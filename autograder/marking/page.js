@@ -70,7 +70,7 @@ function draw() {
   if (document.activeElement !== commentField) commentField.value = group.words;
   byId("split").disabled = group.answers.length < 2;
   byId("undo").disabled = group.points === null;
-  const remedy = group.theirs ? " Press m to save yours in its place, or r to load the page anew." : "";
+  const remedy = group.theirs ? " Press m to save yours in its place, or r to reload the page." : "";
   const text = group.problem && `Not saved. ${group.problem}${remedy}`;
   if (problem.textContent !== text) problem.textContent = text;
 }

@@ -55,7 +55,7 @@ async def serve_pages(
     try:
         listening = socket.create_server((LOOPBACK, port))
     except OSError as error:
-        remedy = "name another port, or none: then a free one is taken."
+        remedy = "name another port, or leave it out to use a free one."
         raise CourseError(f"port {port} cannot be used ({error.strerror})", "--port", remedy) from None
     listening.setblocking(False)
     port = listening.getsockname()[1]
@@ -89,13 +89,13 @@ class LoopbackHandler(web.RequestHandler):
 
     def prepare(self) -> None:
         if self.request.host not in self.hosts:
-            reason = "This page is served under the address that the command has printed, and no other"
+            reason = "This page is served only at the address that the command printed"
             raise web.HTTPError(403, reason=reason)
 
     def require(self, token: str) -> None:
         """Refuse a request without the right ``token``."""
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):
-            raise web.HTTPError(403, reason="Open the address that the command has printed: it ends in a token")
+            raise web.HTTPError(403, reason="Open the address that the command printed: it ends in a token")
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         self.set_header("Content-Type", "text/plain; charset=utf-8")
@@ -120,7 +120,7 @@ class _Picture(LoopbackHandler):
         self.require(self.get_query_argument("token", "", strip=False))
         found = self.session.picture(picture_id)
         if found is None:
-            raise web.HTTPError(404, reason="There is no such picture any more: load the page anew")
+            raise web.HTTPError(404, reason="This picture no longer exists: reload the page")
         mime, content = found
         self.set_header("Content-Type", mime)
         self.finish(content)
@@ -139,13 +139,13 @@ class _Marks(LoopbackHandler):
     def post(self):
         self.require(self.request.headers.get("X-Marking-Token", ""))
         if self.request.headers.get("Origin", f"http://{self.request.host}") != f"http://{self.request.host}":
-            raise web.HTTPError(403, reason="Another page has sent this")
+            raise web.HTTPError(403, reason="This request came from another page")
         if self.request.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
             raise web.HTTPError(415, reason="Marks come as JSON")
         try:
             wanted = msgspec.json.decode(self.request.body, type=MarkRequest)
         except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeError) as error:
-            return self._say(400, {"problem": f"These are no marks: {error}"})
+            return self._say(400, {"problem": f"These are not valid marks: {error}"})
         try:
             return self._say(200, self.session.mark(wanted))
         except Conflict as conflict:

@@ -172,10 +172,10 @@ class Session:
         from autograder.feedback import sanitize
 
         if request.points is not None and request.points > self.scheme.points:
-            raise Conflict({"problem": f"There are {self.scheme.points:g} points, and no more."})
+            raise Conflict({"problem": f"The maximum is {self.scheme.points:g} points."})
         seen_answers = [self._shown.get(one.id, {}).get(one.seen) for one in request.answers]
         if len({one.id for one in request.answers}) < len(seen_answers) or None in seen_answers:
-            raise Conflict({"problem": "This page is of an earlier sitting: load it anew."})
+            raise Conflict({"problem": "This page is from an earlier session: reload it."})
         held = CurrentMark(request.points, request.points is None, sanitize.plain(request.comment).strip() or None)
         answers = [answer for answer in seen_answers if answer is not None]
         try:
@@ -212,7 +212,7 @@ class Session:
         """Say what is not as it was seen. Where only marks differ, the marker may put theirs in their place."""
         before = {answer.student: answer for answer in answers}
         if any(answer.text != before[student].text for student, answer in now.items()):
-            return {"problem": "The student has handed in something else since: load the page anew."}
+            return {"problem": "The student has since handed in something else: reload the page."}
         sentences = []
         for held in (answer.held for answer in now.values()):
             did = "taken the points away"

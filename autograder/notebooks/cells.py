@@ -80,11 +80,13 @@ def _rules(exercises):
             rules += ["Gradients, where asked for, are those of the sum of the result. A missing gradient counts as 0."]
         rules += [
             "Numbers are floats in double precision, words and positions are integers, and masks are booleans. All are "
-            "finite, in the padding too, and so are their sums, and products of two of them with at most one from the padding. "
+            "finite, including those in the padding. So are their sums, and the product of any two of them unless both come from "
+            "the padding. "
             "No axis has length 0, so there is no empty batch. Further limits are given below each exercise, under *Inputs*.",
             f"Compute in double precision. A result counts if every entry is correct to {round(-math.log10(TOLERANCE))} digits "
-            "of the largest entry, or of 1 if that is larger (for a gradient: of the largest entry of any input, padding aside). "
-            "No case magnifies rounding errors: the last digit of an input changes a result by less than a hundredth of that. "
+            "relative to the largest entry, or to 1 if that is larger (for a gradient: to the largest entry of any input, padding "
+            "aside). No case magnifies rounding errors: changing the last digit of an input changes a result by less than a "
+            "hundredth of that tolerance. "
             "Single precision (`float32`) is too coarse. Torch uses it for new tensors, and for quotients of integers, unless "
             "you pass `dtype=torch.float64`.",
             f"{costs}. The check and the feedback mention it, because the caller may still need the original values.",

@@ -57,5 +57,5 @@ def describe_changes_since(
     if state[0] != earlier[0]:
         sentences.append("Hidden cases: drawn from another seed.")
     elif state[1] != earlier[1]:
-        sentences.append("Hidden cases, references or mistakes: others than before.")
+        sentences.append("Hidden cases, references or mistakes: different from before.")
     return tuple(sentences)

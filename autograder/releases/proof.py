@@ -60,7 +60,7 @@ def prove_fairness(questions: Sequence[Exercise], others: Sequence[Exercise]) ->
                 raise CourseError(
                     f"the mistake {name} earns {earned:g} points with this seed and {elsewhere:g} with seed 0",
                     exercise.entry.where,
-                    "state a hidden case that decides it, so that every release judges it alike.",
+                    "add a hidden case that decides it, so that every release grades it the same way.",
                 )
 
 
@@ -129,5 +129,7 @@ def _refuse_leaks(released, questions, place):
     for exercise in questions:
         body = exercise.source.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0].strip()
         if body and body in text:
-            raise CourseError(f"the answer to {exercise.name} stands in the release", place, "take it out of the text.")
+            raise CourseError(
+                f"the answer to {exercise.name} appears in the release", place, "take it out of the text."
+            )
     key_linter.refuse(questions, text=text)

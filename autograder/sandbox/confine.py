@@ -24,7 +24,7 @@ def main() -> None:
     filled = Program(len(program) // 8, ctypes.addressof(code))
     libc = ctypes.CDLL(None, use_errno=True)
     if not program or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(filled), 0, 0) != 0:
-        sys.exit(f"the filter of system calls cannot be set: {os.strerror(ctypes.get_errno())}")
+        sys.exit(f"the system call filter cannot be installed: {os.strerror(ctypes.get_errno())}")
     try:
         os.execv(command[0], command)
     except OSError as error:

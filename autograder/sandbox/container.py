@@ -18,7 +18,7 @@ ENGINES = ("podman", "docker")
 IMAGE = "attention-grader"
 REMEDY = (
     f"start Podman or Docker, and build the image once, in the project's folder: "
-    f"`docker build -t {IMAGE} -f autograder/sandbox/Containerfile .` (or `podman build` with the same words)."
+    f"`docker build -t {IMAGE} -f autograder/sandbox/Containerfile .` (or `podman build` with the same arguments)."
 )
 
 
@@ -68,4 +68,4 @@ def require_image(program: str) -> None:
         raise CourseError(f"the sandbox did not start: {reason}", "this machine", REMEDY)
     if done.stdout.strip() != str([hashlib.sha256(path.read_bytes()).hexdigest() for path in files_in_image()]):
         what = "the image was built from another version of the grader"
-        raise CourseError(what, f"the image {IMAGE}", f"build it anew: {REMEDY}")
+        raise CourseError(what, f"the image {IMAGE}", f"build it again: {REMEDY}")

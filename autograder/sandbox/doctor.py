@@ -64,7 +64,7 @@ def examine(
         ("reads files of the course, the project, the home directory or this machine", seen.get("reads") == []),
         ("imports the project's packages", seen.get("imports") == []),
         ("opens a connection to this machine or to another", seen.get("network") is False),
-        ("opens a socket past the network (vsock, netlink, packet)", seen.get("sockets") == []),
+        ("opens a socket that bypasses the network (vsock, netlink, packet)", seen.get("sockets") == []),
         (SEES_PROCESSES, type(seen.get("processes")) is int and seen["processes"] <= 4),
         (WRITES_OUTSIDE, type(writes) is list and set(writes) <= world_writable),
         ("raises its own limits", seen.get("raises_limits") is False),
@@ -121,12 +121,12 @@ def _files_below(path, shown):
 def warnings(isolation: str, limits: Limits) -> list[str]:
     """Return sentences on what holds, but less well than it could, and on what could not be looked for."""
     if not PROC.is_dir():
-        return [f"This machine has no {PROC}: whether a submission {OUTLIVES_ITS_RUN} could not be looked for."]
+        return [f"This machine has no {PROC}, so it could not be checked whether a submission {OUTLIVES_ITS_RUN}."]
     if isolation in ("zygote", "single-use", "user") and not cgroup.is_available(limits):
         return [
-            "There is no control group to be had, so memory is limited for each process, not for a submission as a whole: "
-            "one that takes all there is may get others ended by the kernel. Those are run again, alone. To have one, grade "
-            "as root on a machine with control groups; else take fewer workers, or a lower --memory-mb."
+            "No control group is available, so memory is limited for each process, not for a submission as a whole: if one "
+            "uses up the memory, the kernel may kill others. Those are run again, alone. To get one, grade as root on a "
+            "machine with control groups; otherwise, use fewer workers or a lower --memory-mb."
         ]
     return []
 

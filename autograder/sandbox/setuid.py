@@ -41,9 +41,9 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
     for is_missing, problem in (
         (os.geteuid() != 0, "only root can run a submission as another user"),
         (shutil.which("setpriv") is None, "setpriv is missing"),
-        (not program, "there is no filter of system calls for this kind of machine"),
+        (not program, "there is no system call filter for this architecture"),
         (not PROC.is_dir(), "there is no list of processes"),
-        (user == bubblewrap.NOBODY, "there is no number left for a user of its own"),
+        (user == bubblewrap.NOBODY, "there is no free user ID left for a separate user"),
     ):
         if is_missing:
             raise CourseError(problem, "this machine", REMEDY)
@@ -71,7 +71,7 @@ def _end_user(user, scratch):
     kill_all = [*bubblewrap.become_user(str(user)), "sh", "-c", "kill -9 -1"]
     while alive := list(_running_processes(user)):
         if time.monotonic() > end:
-            raise CourseError(f"{len(alive)} processes of a submission go on", "this machine", REMEDY)
+            raise CourseError(f"{len(alive)} processes of a submission are still running", "this machine", REMEDY)
         subprocess.run(kill_all, stderr=subprocess.DEVNULL, check=False)
         time.sleep(0.02)
     _remove([scratch, *(path for folder in WORLD_WRITABLE for path in _find_owned_paths(Path(folder), user))])

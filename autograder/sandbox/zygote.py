@@ -54,7 +54,7 @@ def main() -> None:
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
-        sys.exit(f"the zygote has {threads} threads, and a fork would copy one of them only")
+        sys.exit(f"the zygote has {threads} threads, and a fork would copy only one of them")
     shared = _shared_memory()
     os.dup2(null, 2)
     gc.collect()

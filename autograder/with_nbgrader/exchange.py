@@ -61,7 +61,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
             missing = [name for name in EXCHANGE_FILES if not (folder / name).is_file()]
             if missing:
                 self.log.warning(
-                    "No feedback for %s: %s is missing, so this came through no exchange", folder, missing[0]
+                    "No feedback for %s: %s is missing, so this did not come through an exchange", folder, missing[0]
                 )
                 continue
             self.src_path = glob.escape(str(folder))
@@ -135,8 +135,8 @@ def exchange_problems(course: Course) -> list[tuple[str, str, str]]:
         if status.st_uid not in (0, os.geteuid()):
             owner = login_of(status.st_uid)
             remedy = f"`sudo chown {login_of(os.geteuid())} {folder}`, and look at what is in it."
-            problems.append((f"it belongs to {owner}, who can change all that is in it", str(folder), remedy))
+            problems.append((f"it belongs to {owner}, who can change everything in it", str(folder), remedy))
         if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-            what = "everybody may move, rename and replace what others have put there"
-            problems.append((what, str(folder), f"`chmod +t {folder}`: then only the owner of a folder may."))
+            what = "anyone can move, rename or replace what others have put there"
+            problems.append((what, str(folder), f"`chmod +t {folder}`: then only the owner of a folder can."))
     return problems

@@ -19,7 +19,7 @@ from autograder.sandbox import Limits
 def limit_traits() -> dict[str, Any]:
     """Return nbgrader's settings for the ``Limits``, and for the isolation: name -> trait."""
     kinds = {float: Float, int: Integer}
-    isolation = Unicode(sandbox.DEFAULT, help="How submissions are kept apart from this machine.").tag(config=True)
+    isolation = Unicode(sandbox.DEFAULT, help="How submissions are isolated from this machine.").tag(config=True)
     return {"isolation": isolation} | {
         one.name: kinds[one.type](one.default, min=one.metadata["least"], help=one.metadata["help"]).tag(config=True)
         for one in fields(Limits)

@@ -128,7 +128,7 @@ def _refuse_cases(entry, place):
     for n, case in hidden:
         if entry.parts and case.part not in entry.parts:
             place.inside("case", n, f"case {case.name!r}").refuse(
-                f"part {case.part!r} is none of {list(entry.parts)}", "name one of the parts.", "part"
+                f"part {case.part!r} is not one of {list(entry.parts)}", "name one of the parts.", "part"
             )
     for part in entry.parts or {""}:
         if not entry.arguments and not any(case.part == part for _, case in hidden):

@@ -217,7 +217,7 @@ def translation_loss__softmax_twice(logits, target):
 
 
 def translation_loss__log_of_softmax(logits, target):
-    """With large logits, a probability becomes 0 and its logarithm infinite. Use log_softmax, which takes both in one step."""
+    """With large logits, a probability becomes 0 and its logarithm infinite. Use log_softmax, which computes both in one step."""
     chosen = logits.softmax(-1).gather(-1, target.unsqueeze(-1)).squeeze(-1)
     real = target != 0
     return -(torch.log(chosen) * real).sum() / real.sum()

@@ -7,12 +7,12 @@ import torch
 
 
 def batch_shapes__row_and_column_exchanged(batch, m, n, T_x, T_y):
-    """You swapped column and row: to broadcast, each weight must line up with its whole annotation, and a left factor is a row."""
+    """You swapped column and row: a column lines up each weight with its annotation; the left factor of a product is a row."""
     return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
 def batch_shapes__no_extra_axis(batch, m, n, T_x, T_y):
-    """Two axes do not fit three: a batched product needs one matrix for each sentence, even if it has only one row."""
+    """Two axes are not enough: a batched product needs one matrix for each sentence, even if it has only one row."""
     return {"column": (batch, T_x), "row": (batch, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
@@ -91,7 +91,7 @@ def context_twin__three_made_to_add_to_one():
 
 
 def context_twin__one_weight_added():
-    """The fourth weight is what the other three leave of 1. You added one of them instead of subtracting it."""
+    """The fourth weight is 1 minus the other three. You added one of them instead of subtracting it."""
     return _twin([0.15, 0.42, 0.05, 1 - 0.15 - 0.42 + 0.05])
 
 
@@ -125,7 +125,7 @@ def weights_from_context__reversed():
 
 
 def weights_from_context__by_distance():
-    """You derived the weights from the distances to the annotations. If you mix with them, do you get the context back?"""
+    """You derived the weights from the distances. If you mix the annotations with these weights, do you get the context back?"""
     closeness = 1 / np.linalg.norm(_CORNERS - _INSIDE, axis=1)
     return (closeness / closeness.sum()).tolist()
 
@@ -136,7 +136,7 @@ def weights_from_context__dot_products():
 
 
 def weights_from_context__not_adding_to_one():
-    """Mixing with your weights gives the context, but they do not add to 1: that is the third equation."""
+    """Your weights give the right context, but they do not sum to 1: that is the third equation."""
     return [*np.linalg.solve(_CORNERS[:2].T, _INSIDE).tolist(), 0.0]
 
 
@@ -217,7 +217,7 @@ def context_vector__reversed(weights, keys):
 
 
 def context_vector__first_sentence_only(weights, keys):
-    """You mixed every sentence of the batch with the weights of the first one. Each sentence has its own."""
+    """You used the weights of the first sentence for every sentence of the batch. Each sentence has its own."""
     return np.einsum("j,bjm->bm", weights[0], keys)
 
 
@@ -248,7 +248,7 @@ def scores_gradient__own_weight_only(context_gradient, weights, keys):
 
 
 def scores_gradient__plain_mean(context_gradient, weights, keys):
-    """You subtracted the plain average of the annotations where the context belongs, which is the weighted average."""
+    """You subtracted the plain average of the annotations instead of the context, which is the weighted average."""
     by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)
     return weights * (by_weight - by_weight.mean(axis=1, keepdims=True))
 
@@ -276,7 +276,7 @@ def _mix(weights, keys):
 
 
 def attend__mask_ignored(scores, keys, source_mask):
-    """The pads have a part in your context: a pad's score is a number like any other until it is masked."""
+    """The pads contribute to your context: a pad's score is a number like any other until it is masked."""
     return _mix(torch.softmax(scores, dim=1), keys)
 
 
@@ -326,7 +326,7 @@ def attend__over_the_batch(scores, keys, source_mask):
 
 
 def attend__scores_as_weights(scores, keys, source_mask):
-    """You mixed with the scores. They become weights only after the softmax."""
+    """You used the scores as weights. They become weights only after the softmax."""
     return _mix(scores * source_mask, keys)
 
 
@@ -370,12 +370,12 @@ def pull_of_two__softmax_of_the_difference():
 
 
 def pull_of_two__a_tenth_of_the_weight():
-    """The length must be a tenth of the largest pull. Yours is where the other weight is a tenth."""
+    """The length must be a tenth of the largest pull. Your gap makes the other weight a tenth."""
     return _pull(gap=math.log(9))
 
 
 def pull_of_two__a_tenth_of_one():
-    """You need a tenth of the largest pull, which has the factor a quarter, and not a tenth of 1."""
+    """You need a tenth of the largest pull, which contains a factor of one quarter, not a tenth of 1."""
     heavy = (1 + math.sqrt(1 - 0.4)) / 2
     return _pull(gap=math.log(heavy / (1 - heavy)))
 
@@ -421,7 +421,7 @@ def mended_attention__masked_after_softmax(query, keys, source_mask, W_query, W_
 
 
 def mended_attention__mask_ignored(query, keys, source_mask, W_query, W_key, v):
-    """The pads have a part in your context: a pad's score is a number like any other until it is masked."""
+    """The pads contribute to your context: a pad's score is a number like any other until it is masked."""
     return _mended(query, keys, source_mask, W_query, W_key, v, masked="never")
 
 
@@ -497,7 +497,7 @@ def mended_note_e__tanh_after_v(s_previous, h_j, W, V):
 
 
 def mended_note_e__scores_as_weights(s_previous, h_j, W, V):
-    """You mixed with the scores. They become weights only after the softmax."""
+    """You used the scores as weights. They become weights only after the softmax."""
     return _mix(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, h_j)
 
 

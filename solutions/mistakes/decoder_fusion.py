@@ -263,7 +263,7 @@ def step_by_hand__largest_only():
 
 
 def step_by_hand__mixed_with_scores():
-    """You mixed the annotations with the scores. Use the weights instead."""
+    """You used the scores to mix the annotations. Use the weights instead."""
     return _step(mix=lambda weights, scores, keys: scores @ keys)
 
 
@@ -322,7 +322,7 @@ def note_d_state_twin__other_word():
 
 
 def note_d_state_twin__transposed():
-    """You applied W_D to z_0 by its columns. Each entry of the product is a row of W_D times z_0."""
+    """You used the columns of W_D. Each entry of the product is a row of W_D times z_0."""
     return _note_d(turned=True)
 
 
@@ -558,7 +558,7 @@ def decoder_step__divided_by_sum(query, embedded, keys, source_mask, W_query, W_
 
 
 def decoder_step__mask_ignored(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The pads have a part in your context: a pad's score is a number like any other until it is masked."""
+    """The pads contribute to your context: a pad's score is a number like any other until it is masked."""
     return _decoder_step(locals(), mask="ignored")
 
 
@@ -611,7 +611,7 @@ def decoder_step__detached(query, embedded, keys, source_mask, W_query, W_key, v
 
 
 def decoder_step__renormalised_after_masking(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Your softmax covers all positions before the mask acts: beside a pad with a huge score, nothing is left of the words."""
+    """Your softmax covers all positions before the mask is applied: if a pad has a huge score, the words' weights vanish."""
     e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
     w = torch.softmax(e, dim=-1) * source_mask
     w = w / w.sum(dim=-1, keepdim=True).clamp_min(1e-12)
@@ -658,7 +658,7 @@ def luong_step__old_state_mixed(fed, embedded, query, keys, source_mask, W_y, W_
 
 
 def luong_step__nothing_fed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The recurrence has three terms. Yours cannot know where the previous step has looked."""
+    """The recurrence has three terms. Yours cannot know where the previous step looked."""
     return _luong(0 * fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix)
 
 
@@ -673,7 +673,7 @@ def luong_step__no_last_tanh(fed, embedded, query, keys, source_mask, W_y, W_s, 
 
 
 def luong_step__mask_ignored(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The pads have a part in your context: a pad's score is a number like any other until it is masked."""
+    """The pads contribute to your context: a pad's score is a number like any other until it is masked."""
     return _luong(fed, embedded, query, keys, np.ones_like(source_mask), W_y, W_s, W_fed, W, W_mix)
 
 

@@ -23,7 +23,7 @@ def note_d_figure__word_of_the_step():
 
 
 def note_d_figure__context_before():
-    """The context is computed anew at each step, before the state, so at step t it has the index t."""
+    """The context is computed again at each step, before the state, so at step t it has the index t."""
     return _figure(context=2)
 
 
@@ -173,7 +173,7 @@ def distribution_and_loss__base_ten():
 
 
 def distribution_and_loss__sign():
-    """A cross-entropy is never negative: the logarithm of a probability is, and the loss is minus that logarithm."""
+    """A cross-entropy is never negative: the logarithm of a probability is negative, and the loss is minus that logarithm."""
     return _five(loss=lambda p: math.log(p[4]))
 
 
@@ -218,7 +218,7 @@ def what_is_left__base_ten():
 
 
 def what_is_left__sign():
-    """A cross-entropy is never negative: the logarithm of a probability is, and the loss is minus that logarithm."""
+    """A cross-entropy is never negative: the logarithm of a probability is negative, and the loss is minus that logarithm."""
     return {"left": 0.35, "loss": math.log(0.64)}
 
 
@@ -279,7 +279,7 @@ def word_by_hand__weights_swapped():
 
 
 def word_by_hand__mixed_by_scores():
-    """When computing the context, you mixed the annotations with their scores instead of their weights."""
+    """When computing the context, you used the scores instead of the weights to mix the annotations."""
     return _word(mix=lambda scores, weights, keys: scores @ keys)
 
 
@@ -377,7 +377,7 @@ def wider_beam__lowest_wins():
 
 
 def wider_beam__narrow_finds_all():
-    """Without a penalty, a wider beam may return another hypothesis than a narrow one: which does each of them hold?"""
+    """Without a penalty, wide and narrow beams may return different hypotheses: which ones does each of them hold?"""
     return _beam(winners=[0, 0, 0, 1])
 
 
@@ -620,7 +620,7 @@ def rank_finished__five_forgotten(log_probabilities, lengths, power):
 
 
 def rank_finished__exponent_as_a_factor(log_probabilities, lengths, power):
-    """You used the exponent as a factor, which is the same for all hypotheses and changes no order. Raise the fraction to it."""
+    """You used the exponent as a factor: the same for all hypotheses, it does not change their order. Raise the fraction to it."""
     return _ranked(log_probabilities, power[:, None] * (5 + lengths) / 6)
 
 

@@ -219,7 +219,7 @@ def gradients_by_hand__matrices_transposed():
 
 
 def gradients_by_hand__state_and_annotation_exchanged():
-    """You swapped the state and the annotations. The derivative by a matrix uses the vectors that this matrix multiplies."""
+    """You swapped the state and the annotations. The derivative with respect to a matrix uses the vectors that it multiplies."""
     return _gradients(
         W_query=lambda inside, query, keys: inside.T @ keys,
         W_key=lambda inside, query, keys: np.outer(inside.sum(axis=0), query),
@@ -315,7 +315,7 @@ def unseen_by_the_score__second_matrix_only():
 
 
 def unseen_by_the_score__one_matrix_square():
-    """The single matrix multiplies an annotation of four entries, not the three that W_c leaves of it."""
+    """The single matrix multiplies an annotation of four entries, not the three that remain after W_c."""
     return _unseen(one_matrix=9)
 
 
@@ -361,7 +361,7 @@ def additive_score__squeezed(query, keys, W_query, W_key, v):
 
 
 def additive_score__squeezed_and_mended(query, keys, W_query, W_key, v):
-    """Several sentences of one position became a single row: nothing shows any more which axis is gone. Name the one to drop."""
+    """Several sentences of one position became a single row: you can no longer tell which axis is gone. Name the one to drop."""
     hidden = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T)
     return np.atleast_2d(np.squeeze(hidden @ v[:, None]))
 
@@ -400,7 +400,7 @@ def multiplicative_score__squeezed(query, keys, W):
 
 
 def multiplicative_score__squeezed_and_mended(query, keys, W):
-    """Several sentences of one position became a single row: nothing shows any more which axis is gone. Name the one to drop."""
+    """Several sentences of one position became a single row: you can no longer tell which axis is gone. Name the one to drop."""
     return np.atleast_2d((keys @ W.T @ query[:, :, None]).squeeze())
 
 
@@ -433,7 +433,7 @@ def dot_product_score__squeezed(query, keys):
 
 
 def dot_product_score__squeezed_and_mended(query, keys):
-    """Several sentences of one position became a single row: nothing shows any more which axis is gone. Name the one to drop."""
+    """Several sentences of one position became a single row: you can no longer tell which axis is gone. Name the one to drop."""
     return np.atleast_2d(np.squeeze(keys @ query[:, :, None]))
 
 
@@ -575,6 +575,6 @@ def score_gradients__downhill(scores_gradient, query, keys, W_query, W_key, v):
 
 
 def score_gradients__squeezed(scores_gradient, query, keys, W_query, W_key, v):
-    """An axis of length 1 went missing: the derivative by a matrix of one row or one column still has two axes."""
+    """An axis of length 1 went missing: the derivative with respect to a matrix of one row or one column still has two axes."""
     right = _score_gradients(scores_gradient, query, keys, W_query, W_key, v)
     return {name: np.squeeze(value) for name, value in right.items()}

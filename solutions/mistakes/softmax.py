@@ -296,7 +296,7 @@ def masked_softmax__mask_needed(scores, source_mask=None):
 
 
 def masked_softmax__zero_scores_are_pads(scores, source_mask=None):
-    """You took a score of 0 for a pad's, but a word can score 0 as well. Only the mask says what is a pad."""
+    """You treated every score of 0 as a pad's, but a word can score 0 as well. Only the mask says which positions are pads."""
     if source_mask is not None:
         scores = np.where(source_mask, scores, 0.0)
     low = np.where(scores != 0, scores, -np.inf)
@@ -325,7 +325,7 @@ def entropy__multiplied(scores, temperature):
 
 
 def entropy__sign(scores, temperature):
-    """An entropy is never negative: the logarithms of the weights are, so the sum needs a minus sign."""
+    """An entropy is never negative, but the logarithms of the weights are, so the sum needs a minus sign."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return (log_weights.exp() * log_weights).sum(dim=-1)
 

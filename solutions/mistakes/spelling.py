@@ -62,7 +62,7 @@ def edit_distance__as_a_rate(written, wanted):
 
 
 def edit_distance__one_step_short(written, wanted):
-    """You return an entry next to the last one of the table, so the last phonemes are not compared."""
+    """You return a neighbour of the table's last entry, so the last phonemes are not compared."""
     return _distance(written[:-1], wanted[:-1])
 
 

@@ -191,7 +191,7 @@ FAULTS = {
     "no inputs": ("inputs.x = [1.0, 2.0]\n", "", "double", "states no inputs"),
     "neither shapes nor inputs": ("shapes = { x = [1] }", "", "double", "either shapes or inputs"),
     "hidden expected value": ("shapes = { x = [1] }", "shapes = { x = [1] }\nexpected = [1]", "double", "leave it out"),
-    "unknown part": ('part = "one"', 'part = "two"', "double", "part 'two' is none of"),
+    "unknown part": ('part = "one"', 'part = "two"', "double", "part 'two' is not one of"),
     "no shown case": ("shown = true\n", "", "double", "states an expected value"),
     "no hidden case for a part": ('part = "one"', 'part = "values"', "double", "no hidden case for part 'one'"),
     "no tolerance": ("atol = 1e-3", "", "by_hand", "needs atol"),

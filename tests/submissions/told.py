@@ -243,7 +243,8 @@ def softmax__bounded(scores):
 
 
 def additive_score__joined_otherwise(query, keys, W_query, W_key, v):
-    """We get exactly your numbers if W_query and W_key are concatenated in one order, and what they multiply in the other."""
+    """We get exactly your numbers if W_query and W_key are concatenated in one order, but the vectors they
+    multiply in the other."""
     queries = np.broadcast_to(query[:, None], (*keys.shape[:2], query.shape[1]))
     return np.tanh(np.concatenate([keys, queries], axis=2) @ np.hstack([W_query, W_key]).T) @ v
 

@@ -50,7 +50,7 @@ def test_a_good_topic_has_a_line_for_each_exercise_and_no_fault(project):
     assert all(line.startswith("ok ") for line in lines[:-1])
     worth = r"24\.5 points, 0 of them for warm-ups\."
     tried = r"Tried: \d+ references, \d+ mistakes, .* \d+ of \d+ mutants"
-    assert re.match(rf"softmax: all is as it must be\. {worth} {tried}", lines[-1])
+    assert re.match(rf"softmax: everything is as it should be\. {worth} {tried}", lines[-1])
 
 
 def test_a_mistake_that_is_accepted_is_told_with_line_and_remedy_and_the_other_exercises_go_on(project):
@@ -101,7 +101,7 @@ def test_a_check_cell_that_refuses_the_reference_and_a_notebook_that_pays_for_no
     played = NotebookRun({"softmax-entropy": 3.5}, {"softmax-softmax": "Not yet."})
     monkeypatch.setattr(check, "run_notebook", lambda notebook, asked, answered: played)
     told = [line for line in checked(project).lines() if line.startswith("FAULT")]
-    assert re.search(r"softmax-softmax .*: the check cell refuses the reference: Not yet. Remedy: mend", told[0])
+    assert re.search(r"softmax-softmax .*: the check cell rejects the reference: Not yet. Remedy: fix", told[0])
     assert re.search(
         r"softmax-entropy .*: in the assembled notebook the untouched release earns 3.5 of 3.5 points", told[1]
     )
@@ -116,7 +116,7 @@ def test_a_key_that_cannot_be_read_is_one_sentence(project):
 def test_the_exit_status_says_whether_anything_is_wrong(project, monkeypatch):
     done = CliRunner().invoke(app, ["check", "softmax"])
     assert done.exit_code == 0, done.output
-    assert "softmax: all is as it must be" in done.output
+    assert "softmax: everything is as it should be" in done.output
     (project / "book" / "softmax.md").unlink()
     there = functools.partial(check_topic, folder=project / "key", book=project / "book")
     monkeypatch.setattr(check, "check_topic", there)
@@ -136,7 +136,7 @@ def test_a_topic_that_there_is_not_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("right", "told"), [(1, ["1 right answers in other styles are fewer than 2"]), (2, []), (3, [])]
+    ("right", "told"), [(1, ["only 1 right answers in other styles; at least 2 are needed"]), (2, []), (3, [])]
 )
 def test_two_right_answers_in_other_styles_are_enough_and_one_is_not(right, told):
     audited = types.SimpleNamespace(faults=(), mistakes=1, right=right)

@@ -121,10 +121,14 @@ def test_a_topic_without_held_out_answers_is_said(tmp_path):
 @pytest.mark.parametrize(
     ("answers", "judged", "what"),
     [
-        ("def nothing__wrong_x():\n    pass\n", "", r"nothing__wrong_x answers no exercise"),
-        ("def dot_product_score__odd(query, keys):\n    pass\n", "", "dot_product_score__odd answers no exercise"),
-        (ANSWERS, '[hint.a]\nverdict = "good"\non = ""\n', "the hint of a is judged 'good'"),
-        (ANSWERS, '[hint.a]\nverdict = "named"\n', "the hint of a is judged 'named'"),
+        ("def nothing__wrong_x():\n    pass\n", "", r"nothing__wrong_x does not answer any exercise"),
+        (
+            "def dot_product_score__odd(query, keys):\n    pass\n",
+            "",
+            "dot_product_score__odd does not answer any exercise",
+        ),
+        (ANSWERS, '[hint.a]\nverdict = "good"\non = ""\n', "the hint for a is judged 'good'"),
+        (ANSWERS, '[hint.a]\nverdict = "named"\n', "the hint for a is judged 'named'"),
     ],
 )
 def test_held_out_files_with_a_fault_are_refused_with_place_and_remedy(tmp_path, answers, judged, what):

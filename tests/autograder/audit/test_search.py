@@ -78,7 +78,7 @@ def test_what_is_said_has_a_summary_and_with_verbose_each_case():
     one = CaughtMistakes("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",)}, ())
     (summary,) = SeedSearch(7, 2, (one,)).lines()
     assert summary.startswith(
-        "Hidden cases: draw 2 catches all 3 wrong answers that were tried; of 3 cases, 1 catch nothing"
+        "Hidden cases: draw 2 catches all 3 wrong answers that were tried; of 3 cases, 1 catch only what other cases catch too"
     )
     text = "\n".join(SeedSearch(7, 1, (one,)).lines(verbose=True))
     assert re.search(r"a: catches 2, alone: x\n", text)

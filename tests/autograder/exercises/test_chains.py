@@ -48,7 +48,11 @@ def test_a_step_of_a_chain_is_the_reference_without_the_lines_before_it(tmp_path
 
 
 REFUSED_KEYS = {
-    "a step that the reference does not assign": (chain_in_one_line, TOY_CHAIN, "has no line for each of them"),
+    "a step that the reference does not assign": (
+        chain_in_one_line,
+        TOY_CHAIN,
+        "does not have a separate line for each of them",
+    ),
     "an equation that the right shapes do not fit": (
         shapes,
         f'{TOY_SHAPES}equations = ["W @ v"]\n',
@@ -78,7 +82,7 @@ def test_a_letter_without_a_role_is_refused(tmp_path):
     def with_q(q, n):
         return {"W": (n, q), "v": (n,)}
 
-    with pytest.raises(AnswerKeyError, match=r"nobody says what q counts(?s:.)*Remedy: "):
+    with pytest.raises(AnswerKeyError, match=r"it is not stated what q counts(?s:.)*Remedy: "):
         toy(tmp_path, with_q, key=TOY_SHAPES)
     (exercise,) = toy(tmp_path, with_q, key=f'{TOY_SHAPES}letters = {{ q = "the size of a toy" }}\n')
     assert exercise.letters["q"] == "the size of a toy"

@@ -10,7 +10,7 @@ from solutions.answer_key import AnswerKeyError
 ROW = {"exercise": "dot_product_score", "part": "values", "shapes": {"query": [2, 3], "keys": [2, 4, 3]}}
 REFUSED = {
     "no exercise of code": ({"exercise": "dot_shapes"}, "case 2: exercise is 'dot_shapes'"),
-    "an unknown part": ({"name": "own", "part": "others"}, "case 'own': part 'others' is none of"),
+    "an unknown part": ({"name": "own", "part": "others"}, "case 'own': part 'others' is not one of"),
     "many entries": ({"name": "own", "shapes": {"keys": [1000, 1000, 1], "query": [1]}}, "have 1000001 entries"),
 }
 

@@ -91,12 +91,12 @@ def test_matrices_that_are_joined_in_the_other_order_multiply_each_others_column
     joined = np.hstack([inputs["W_s"], inputs["W_c"]])
     keys = inputs["context"].shape[1]
     expected = reference_of(exercise)(**{**inputs, "W_c": joined[:, :keys], "W_s": joined[:, keys:]})
-    clause = "W_s and W_c are concatenated in one order, and what they multiply in the other"
+    clause = "W_s and W_c are concatenated in one order, but the vectors they multiply in the other"
     assert np.allclose(outcome(exercise, clause, place).value, expected)
 
 
 def test_an_earlier_argument_comes_from_an_earlier_call_of_the_same_shape_if_there_is_one(exercise):
-    clause = "W_y of an earlier call with the same sizes is reused: something is kept between calls"
+    clause = "W_y from an earlier call with the same sizes is reused: something is kept between calls"
     shapes = [case.inputs["W_y"].shape for case in exercise.hidden]
     again = next(n for n, shape in enumerate(shapes) if shape in shapes[:n])
     earlier = exercise.hidden[shapes.index(shapes[again])]

@@ -92,9 +92,9 @@ def damaged_gradebook(path, course):
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda path, course: path.touch(), "no gradebook of nbgrader"),
-        (lambda path, course: path.write_text("no database at all " * 100), "no database that can be read"),
-        (lambda path, course: foreign_database(path), "no gradebook of nbgrader"),
+        (lambda path, course: path.touch(), "not an nbgrader gradebook"),
+        (lambda path, course: path.write_text("no database at all " * 100), "not a readable database"),
+        (lambda path, course: foreign_database(path), "not an nbgrader gradebook"),
         (damaged_gradebook, "damaged"),
     ],
     ids=["empty", "text", "of another program", "damaged"],

@@ -441,7 +441,9 @@ def test_a_page_has_as_many_answers_as_a_browser_can_hold_and_says_how_many_are_
 def test_what_cannot_be_marked_is_refused_in_words(graded, released, tmp_path):
     where = ("--course", graded.root)
     assert_refused(autograder("mark", "scoring", "cooking", *where), "cooking", "what_to_recompute")
-    assert_refused(autograder("mark", "scoring", "additive_score", *where), "the grader judges it", "what_to_recompute")
+    assert_refused(
+        autograder("mark", "scoring", "additive_score", *where), "it is graded automatically", "what_to_recompute"
+    )
     assert_refused(autograder("mark", "softmax", "x", *where), "softmax", "release")
     assert_refused(autograder("mark", "scoring", "what_to_recompute", "--course", tmp_path), "init")
     assert_refused(

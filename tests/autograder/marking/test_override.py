@@ -73,13 +73,13 @@ def test_where_a_later_grading_comes_to_another_verdict_the_points_stay_and_a_pe
 @pytest.mark.parametrize(
     ("exercise", "student", "points", "reason", "words"),
     [
-        ("additive_scores", "mia", 1, WHY, "does not ask"),
+        ("additive_scores", "mia", 1, WHY, "has no exercise"),
         ("what_to_recompute", "mia", 1, WHY, "written answer"),
         ("additive_score", "mia", 3.5, WHY, "has 3 points"),
         ("additive_score", "mia", float("nan"), WHY, "has 3 points"),
         ("additive_score", "mia", -1, WHY, "has 3 points"),
         ("additive_score", "mia", 1, "  ", "no reason"),
-        ("additive_score", "noa", 1, WHY, "nothing of 'noa' has been graded"),
+        ("additive_score", "noa", 1, WHY, "nothing from 'noa' has been graded"),
     ],
 )
 def test_what_cannot_be_overridden_is_refused(course, grade_quickly, exercise, student, points, reason, words):  # noqa: F811

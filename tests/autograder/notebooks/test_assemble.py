@@ -137,7 +137,7 @@ def test_all_exercises_are_there_in_the_order_of_the_key(assembled):
 def test_the_heading_says_what_holds_for_all_inputs_and_numbers(assembled):
     exercises, notebook = assembled
     kinds, heading = {exercise.kind for exercise in exercises}, notebook.cells[0].source
-    for rule in ("costs no points", "finite, in the padding too", "there is no empty batch"):
+    for rule in ("costs no points", "finite, including those in the padding", "there is no empty batch"):
         assert (rule in heading) == ("code" in kinds)
     assert ("rounded or truncated" in heading) == ("number" in kinds)
     gradients = any(case.gradients for exercise in exercises for case in exercise.cases)

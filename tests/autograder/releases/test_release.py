@@ -319,6 +319,6 @@ def test_a_release_whose_seed_decides_what_a_mistake_earns_is_refused():
     place = next(n for n, each in enumerate(questions) if each.kind == "code")
     unlucky = replace(questions[place], cases=tuple(case for case in questions[place].cases if case.part == "size_one"))
     with pytest.raises(
-        CourseError, match=r"earns [\d.]+ points with this seed and [\d.]+ with seed 0(.|\n)*state a hidden"
+        CourseError, match=r"earns [\d.]+ points with this seed and [\d.]+ with seed 0(.|\n)*add a hidden"
     ):
         proof.prove_fairness([*questions[:place], unlucky, *questions[place + 1 :]], questions)

@@ -55,7 +55,7 @@ def test_the_doctor_is_red_where_namespaces_are_refused(isolation):
 def test_without_a_control_group_the_doctor_warns_and_stays_green(monkeypatch):
     monkeypatch.setattr(cgroup, "is_available", lambda limits: False)
     (warning,) = doctor.warnings("zygote", Limits())
-    assert "no control group" in warning
+    assert "No control group" in warning
     assert doctor.warnings("user", Limits()) == [warning]
     assert "--memory-mb" in warning
     monkeypatch.setattr(cgroup, "is_available", lambda limits: True)

@@ -156,7 +156,7 @@ def test_an_image_of_another_version_is_refused_with_the_remedy(tmp_path, monkey
         container.require_image(str(program))
         return
     monkeypatch.setattr(container, "engine", lambda: str(program))
-    with pytest.raises(CourseError, match=r"another version of the grader(.|\n)*build it anew(.|\n)*docker build"):
+    with pytest.raises(CourseError, match=r"another version of the grader(.|\n)*build it again(.|\n)*docker build"):
         sandbox.run(Script((Cell("1"),), {}), LIMITS, "container")
 
 

@@ -118,8 +118,8 @@ def test_the_doctor_is_red_where_everybody_may_read_the_answers(tree):
     [
         (os, "geteuid", lambda: 1000, "only root"),
         (setuid.shutil, "which", lambda name: None, "setpriv is missing"),
-        (seccomp, "program", lambda **of: b"", "no filter of system calls"),
-        (bubblewrap, "unused_uid", lambda: bubblewrap.NOBODY, "no number left"),
+        (seccomp, "program", lambda **of: b"", "no system call filter"),
+        (bubblewrap, "unused_uid", lambda: bubblewrap.NOBODY, "no free user ID left"),
     ],
 )
 def test_where_it_cannot_be_had_it_is_refused_and_nothing_runs(monkeypatch, place, name, value, words):
