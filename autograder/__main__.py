@@ -36,7 +36,7 @@ def init_course(
         bool, Option("--from-example", help="A small course to play with: two sections, and ten hand-ins to grade.")
     ] = False,
     last_year: Annotated[
-        Path | None, Option("--from", help="Last year's course: take over its course.toml, but no student and no seed.")
+        Path | None, Option("--from", help="Last year's course: copy its course.toml, without students or seeds.")
     ] = None,
 ) -> None:
     """Create a course directory that nbgrader can work in. Existing files are kept."""
@@ -60,9 +60,9 @@ def init_course(
     out.print(f"Course directory: {course.root}")
     out.print(f"This year's course: {course.root / 'course.toml'} (title, due dates, points, students; all optional)")
     for what in new.to_change:
-        _print_line(f"To change in it: {what}")
+        _print_line(f"Still to be changed: {what}")
     if last_year:
-        _print_line("Hidden cases are drawn anew. Limits in last year's nbgrader_config.py were not taken over.")
+        _print_line("New hidden cases will be drawn. Limits in last year's nbgrader_config.py were not copied.")
     _print_next("release scoring", root)
 
 
@@ -153,16 +153,16 @@ def collect(
     platform: Annotated[
         str,
         Option(
-            help="Where it comes from: canvas, moodle, gradescope, blackboard, ilias, exchange or folder; by default its "
-            "file names decide, and a folder called inbound is nbgrader's exchange."
+            help="Where it comes from: canvas, moodle, gradescope, blackboard, ilias, exchange or folder; by default "
+            "guessed from the file names, with a folder called inbound taken as nbgrader's exchange."
         ),
     ] = "",
     any_owner: Annotated[
         bool,
         Option(
             "--any-owner",
-            help="Accept work from nbgrader's exchange whichever account owns it: only where no student can write "
-            "to another's folder, as in a hub with one container each.",
+            help="Accept work from nbgrader's exchange whichever account owns it. Use this only where no student can "
+            "write to another's folder, as on a hub with one container per student.",
         ),
     ] = False,
     undo: Annotated[
@@ -296,11 +296,11 @@ def watch(
         Option(
             "--from",
             metavar="FOLDER",
-            help="Folder in which hand-ins arrive, as for collect; with several topics, one folder for each in it. "
-            "By default, the inbound folder of nbgrader's exchange.",
+            help="Folder in which hand-ins arrive, as for collect; with several topics, it must contain one "
+            "folder for each. By default, the inbound folder of nbgrader's exchange.",
         ),
     ] = None,
-    interval: Annotated[float, Option(min=0.1, help="Seconds between two looks at the folder.")] = 1.0,
+    interval: Annotated[float, Option(min=0.1, help="Seconds between checks of the folder.")] = 1.0,
     port: Annotated[int, Option(min=0, max=65535, help="Port of the status page; by default any free one.")] = 0,
     page: Annotated[bool, Option("--page/--no-page", help="Serve a status page on this machine.")] = True,
     any_owner: Annotated[
@@ -404,7 +404,7 @@ def mark(
     reason: Annotated[str, Option("--reason", help="Reason, shown on the student's feedback page.")] = "",
     automatic: Annotated[bool, Option("--automatic", help="Go back to the grader's own points.")] = False,
     section: Sections = None,
-    marker: Annotated[str, Option(help="Who marks, as named in course.toml: your share comes first.")] = "",
+    marker: Annotated[str, Option(help="Your name as a marker, as in course.toml: your share comes first.")] = "",
     course: CoursePath = Path("course"),
 ) -> None:
     """Mark the answers to one written question: one page in the browser, keyboard-driven, saved to the gradebook at once.
@@ -435,7 +435,7 @@ def mark(
     plan = root.plan()
     if plan.markers and not marker:
         remedy = f"add --marker NAME, one of {', '.join(plan.markers)}: then two people never mark the same answer."
-        raise CourseError("course.toml has [markers], but who marks was not given", "--marker", remedy)
+        raise CourseError("course.toml has [markers], but no marker was named", "--marker", remedy)
     with contextlib.closing(Session(root, topic, exercise, names, select_sections(plan, section), marker)) as session:
         for line in run_server(session, port, not no_browser, _print_line):
             _print_line(line)
@@ -462,7 +462,9 @@ def list_requests(
 
     root = _open_course(course)
     if bool(student) != bool(answer) or (exercise and not student):
-        raise CourseError("it is not clear who is answered what", "--student, --answer", "give both, or neither.")
+        raise CourseError(
+            "it is not clear which student gets what answer", "--student, --answer", "give both, or neither."
+        )
     if student:
         answered = answer_request(root, topic, student, exercise, answer)
         _print_line(
@@ -473,7 +475,7 @@ def list_requests(
     rows, waiting = request_rows(root, topic, _select_submissions(root, topic, None, section), everything)
     if rows:
         out.print(requests_table(rows))
-    _print_line(f"{waiting} requests wait for an answer.")
+    _print_line(f"{waiting} requests are waiting for an answer.")
     if waiting:
         _print_line(f"Next: `python -m autograder requests {topic} --student ID --answer '…'`; `mark` changes points.")
 
@@ -589,7 +591,7 @@ def pack(
     _say_key_changes(topic, released)
     archive = make(root, topic, released, limits, web_address(torch_index, "--torch-index") if torch_index else "")
     write_bytes(archive.content, target)
-    _print_line(f"Autograder of {topic}: {target} ({len(archive.content) / 2**20:.1f} MB); it contains the answers.")
+    _print_line(f"Autograder for {topic}: {target} ({len(archive.content) / 2**20:.1f} MB); it contains the answers.")
     _print_line(f"Autograder points on Gradescope: {archive.points:g}")
     for name, points in archive.by_person.items():
         _print_line(f"A manual question of {points:g} points: {name}; marking scheme: {root.marking_scheme(topic)}")
@@ -643,7 +645,7 @@ def doctor(
     for what, stopped in findings:
         out.print(f"[green]stopped[/]  a submission that {what}" if stopped else f"[red]NOT stopped[/]  it {what}")
     if not all(stopped for _, stopped in findings):
-        raise CourseError("a submission can leave the sandbox", "this machine", remedy(isolation))
+        raise CourseError("a submission can escape from the sandbox", "this machine", remedy(isolation))
     out.print("The sandbox holds" + (f", and hides {root.root}." if root else "."), markup=False)
     for warning in warnings(isolation, limits):
         out.print(f"[yellow]Warning:[/] {warning}")
@@ -837,7 +839,9 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
     requests = load_requests(course, topic, [row.student for row in rows])
     if count := sum(not one.answer for one in requests):
-        _print_line(f"Students ask for another look: {count}. `python -m autograder requests {topic}` lists them.")
+        _print_line(
+            f"Students have asked for another look: {count}. `python -m autograder requests {topic}` lists them."
+        )
     if any(row.waiting for row in rows):
         how = f"`python -m autograder mark {topic} EXERCISE`, or nbgrader's formgrader"
         out.print(f"To be marked by a person: {how}; scheme: {course.marking_scheme(topic)}", markup=False)

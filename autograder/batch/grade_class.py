@@ -190,7 +190,7 @@ class _Batch:
             return
         with self.lock():
             if self.course.release_hash(self.topic) != self.release:
-                what = "the assignment was released again, or course.toml has changed, while it was graded"
+                what = "the assignment was released again, or course.toml was changed, while it was being graded"
                 raise CourseError(what, str(self.course.root), f"grade {self.topic} again.")
             yield
 

@@ -46,7 +46,7 @@ def shared_lock(course: Course) -> contextlib.AbstractContextManager[None]:
 def watch_lock(course: Course) -> contextlib.AbstractContextManager[None]:
     """Lock the course against a second `watch`, and against nothing else."""
     remedy = "stop the other one first, or name all topics in one command."
-    return _lock(course, fcntl.LOCK_EX, "another `watch` runs in this course", remedy, "watch.lock")
+    return _lock(course, fcntl.LOCK_EX, "another `watch` is already running in this course", remedy, "watch.lock")
 
 
 @contextlib.contextmanager

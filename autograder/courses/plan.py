@@ -36,7 +36,7 @@ DAY_SECONDS = 24 * 60 * 60  # seconds
 MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
 PLAN_FIELDS = ("title", "website", "roster", "late", "assignment", "markers", "second_marking_percent")
 DUE_YEARS = range(2000, 2200)  # datetime cannot convert the time zone of dates at the ends of its own range
-PLAN_TEMPLATE = """# This year's settings for the course. Everything is optional: whatever is left out is as in the book.
+PLAN_TEMPLATE = """# This year's settings for the course. Everything is optional: anything left out keeps the book's setting.
 # After a change run `python -m autograder release ASSIGNMENT` again; the late rule and extensions apply from the next `grade`.
 
 title = ""  # appears at the top of each notebook and of the report
@@ -468,7 +468,9 @@ def _parse_students(rows: Any, file: str) -> Iterator[Student]:
         if not any(values.values()):
             continue
         if not is_student_name(values["id"].replace("_", "")):
-            remedy = "use letters, digits and @+-._ with single spaces between; no /, and no dot or dash in front."
+            remedy = (
+                "use letters, digits and @+-._ with single spaces between them; no /, and no dot or dash at the start."
+            )
             raise CourseError(f"{values['id']!r} cannot be used as a folder name", place, remedy)
         for name in UNIQUE_COLUMNS:
             if value := values.get(name):

@@ -41,8 +41,8 @@ def take_over(last_year: Path, now: datetime | None = None) -> NewYear:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, UnicodeDecodeError):
-        remedy = "name last year's course directory, or its course.toml."
-        raise CourseError("there is no course.toml to take over", str(path), remedy) from None
+        remedy = "specify last year's course directory, or its course.toml."
+        raise CourseError("there is no course.toml to copy", str(path), remedy) from None
     before, roster = parse_plan(text)
     is_plain = Path(roster).name == roster  # any other may be last year's own file
     text = _without_last_year(text, keep_roster=is_plain)

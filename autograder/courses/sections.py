@@ -24,7 +24,7 @@ def select_sections(plan: Plan, sections: Sequence[str] | None) -> Selection:
     known = list_sections(plan.students)
     for section in sections:
         if section not in known:
-            remedy = f"name one of {', '.join(known)}." if known else f"fill in its column section; see {PLAN_FILE}."
+            remedy = f"name one of {', '.join(known)}." if known else f"fill in its `section` column; see {PLAN_FILE}."
             raise CourseError(f"the roster has no section {section!r}", "--section", remedy)
     return frozenset(student.id for student in plan.students if student.section in sections)
 

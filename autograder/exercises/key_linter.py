@@ -123,7 +123,7 @@ def _find_misstated_inputs(exercise, question):
         yield "the text does not say what the inputs may be", f"add the paragraph of the key: {paragraph}"
     if stated := re.search(LIMIT_WORDS, question.replace(paragraph, "")):
         what = f"the text states a limit on the inputs that is not in the key: {stated[0]!r}"
-        yield what, "declare it in `arguments`: the paragraph on inputs says it"
+        yield what, "declare it in `arguments`: the paragraph on inputs will then state it"
 
 
 def _without_answer(source):
@@ -257,7 +257,7 @@ def _shown_numbers_hide_nothing(exercise, reference):
         coincidences = [t for t in sorted(_sums(case.inputs) - sums) if 1 < sizes[t[0]] != sizes[t[1]] > 1]
         for axes in coincidences[:1]:
             first, second, total = (f"axis {axis} of {name}" for name, axis in axes)
-            remedy = "choose another size: joined, the two would fit where the third belongs"
+            remedy = "choose another size: if the two were joined, they would fit where the third belongs"
             yield case.name, f"sizes add up: {first} and {second} to {total}", remedy
 
 
@@ -268,7 +268,7 @@ def _shown_cases_are_enough(exercise, reference):
     if len(plain) < 2:
         yield "", "one case is shown", "show one that can be worked by hand, and one of other sizes"
     if not several:
-        yield "", "every shown case has one sentence", "show several: a sum over the batch passes otherwise"
+        yield "", "every shown case has one sentence", "show several: otherwise, a sum over the batch passes"
     elif not any(_alike(case.inputs) <= alike for case in several):
         reason = "no shown case of several sentences has all sizes different"
         yield "", reason, "show one whose sizes differ from those of the first"
@@ -277,7 +277,7 @@ def _shown_cases_are_enough(exercise, reference):
         and _kind(exercise.hidden[0].expected) in "fO"
         and not any(case.gradients for case in exercise.shown)
     ):
-        yield "", "no shown case is about gradients", "show one: a tensor that was detached passes otherwise"
+        yield "", "no shown case is about gradients", "show one: otherwise, a detached tensor passes"
 
 
 def _natural_slips_are_shown(exercise, reference):
@@ -367,7 +367,7 @@ def leaks(questions: Iterable[Exercise], text: str) -> tuple[Problem, ...]:
         elif exercise.kind == "number" and not exercise.entry.warm_up:  # the pages work those in full
             parts = _parts_stated_in(exercise, text)
             reasons = [f"the numbers of {entry or 'the answer'} appear in the notebook" for entry in parts]
-            remedy = "take them out of the text, or ask with other numbers"
+            remedy = "take them out of the text, or use other numbers in the question"
         problems += (Problem(exercise.name, exercise.entry.where, "", reason, remedy) for reason in reasons)
     return tuple(problems)
 

@@ -191,7 +191,7 @@ def _format_time(text):
 def _describe_lateness(marks):
     """Return whether the submission was in time; "" where it is not known when it came, or when it was due."""
     if marks.is_earliest:
-        return "late, by an unknown time"
+        return "late, by an unknown amount"
     if not marks.received_at or not marks.due:
         return ""
     seconds = (datetime.fromisoformat(marks.received_at) - datetime.fromisoformat(marks.due)).total_seconds()

@@ -51,7 +51,7 @@ def load_marking_record(course: Course, topic: str, exercise: str) -> MarkingRec
     except FileNotFoundError:
         return MarkingRecord()
     except msgspec.DecodeError as error:
-        remedy = "restore a copy, or move it away: the marks are in the gradebook, only who gave them is lost."
+        remedy = "restore a copy, or move it away: the marks are in the gradebook, and only the record of who gave them is lost."
         raise CourseError(f"the record of who marked is damaged ({error})", str(path), remedy) from None
 
 

@@ -44,7 +44,7 @@ def answer_request(course: Course, topic: str, student: str, exercise: str, answ
     Raises ``CourseError`` if there is no such request, or it is not clear which one is meant.
     """
     if not answer.strip():
-        raise CourseError("the answer is empty", "--answer", "say what you found: the student reads it.")
+        raise CourseError("the answer is empty", "--answer", "say what you found: the student will read it.")
     name = exercise if not exercise or exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
     everything = load_requests(course, topic, [student])
     about = sorted({one.exercise for one in everything if not one.answer})
@@ -54,7 +54,7 @@ def answer_request(course: Course, topic: str, student: str, exercise: str, answ
     if not chosen:
         which = f"name one with --exercise: {', '.join(filter(None, about))}." if len(about) > 1 else ""
         remedy = which or f"`python -m autograder requests {topic}` lists them."
-        raise CourseError(f"no request of {student!r} is meant by this", "--student, --exercise", remedy)
+        raise CourseError(f"no request from {student!r} matches this", "--student, --exercise", remedy)
     asked = {(one.exercise, one.words) for one in chosen}
     kept = [one for one in load_replies(course, topic, student) if (one.exercise, one.words) not in asked]
     replies = [*kept, *(Reply(one.exercise, one.words, answer.strip()) for one in chosen)]

@@ -52,7 +52,7 @@ def executor(
 
     ``hidden`` are paths that submissions must not see on any of them. A worker that joins later meets the canary first.
     Raises CourseError if the connection would not be encrypted, if nobody answers, if there is no worker, or if a
-    submission could leave the sandbox on one of them.
+    submission could escape from the sandbox on one of them.
     """
     if not address.casefold().startswith("tls://"):
         what = "without TLS, anyone who can reach this scheduler can run code as its workers"
@@ -120,4 +120,6 @@ def _require_sandboxes(client, isolation, hidden=(), examine=doctor.examine):
             raise CourseError(f"the worker has no sandbox: {findings}", worker, "fix or stop that worker.")
         escaped = [what for what, stopped in findings if not stopped]
         if escaped:
-            raise CourseError(f"a submission could leave the sandbox: it {escaped[0]}", worker, "stop that worker.")
+            raise CourseError(
+                f"a submission could escape from the sandbox: it {escaped[0]}", worker, "stop that worker."
+            )

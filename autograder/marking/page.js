@@ -96,7 +96,7 @@ async function save(group) {
       [group.answers, group.waiting, group.by, group.problem, group.theirs] = [reply.answers, waiting, [], "", null];
       offerAgain(group.words.trim());
       data.progress = { marked: reply.marked, of: reply.of };
-      message.textContent = waiting ? "Saved: it waits for marks." : `Saved: ${formatPoints(group)}.`;
+      message.textContent = waiting ? "Saved: it is waiting for marks." : `Saved: ${formatPoints(group)}.`;
     }
   } catch (error) {
     group.unsaved = true;
@@ -157,7 +157,7 @@ function goToNextWaiting() {
   if (group?.waiting && group.points !== null && !group.unsaved) save(group);
   const order = [...groups.keys()].map((step) => (current + 1 + step) % groups.length);
   const next = order.find((number) => number !== current && groups[number].waiting && !groups[number].saving);
-  if (next === undefined) message.textContent = "Nothing else waits.";
+  if (next === undefined) message.textContent = "Nothing else is waiting.";
   else goTo(next);
 }
 

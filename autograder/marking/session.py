@@ -183,7 +183,7 @@ class Session:
         except AnswersChanged as changed:
             raise Conflict(self._contradiction(changed.now, answers)) from None
         except AnswersTaken as taken:
-            raise Conflict({"problem": f"{taken.by} has this answer now: load the page anew."}) from None
+            raise Conflict({"problem": f"{taken.by} has this answer now: reload the page."}) from None
         self.marked = (self.marked | {one.student for one in saved}) - {one.student for one in saved if held.waiting}
         return {"answers": [self._show(answer) for answer in saved], **self._page_progress(saved)}
 

@@ -161,7 +161,7 @@ def collect(
         raise CourseError(str(refusal), str(course.root), "remove it, and run the command again.") from None
     archive = Path(archive)
     if not archive.exists():
-        raise CourseError("there is no such archive", str(archive), "name the file that you downloaded.")
+        raise CourseError("there is no such archive", str(archive), "specify the file that you downloaded.")
     if platform and platform not in PLATFORMS:
         raise CourseError(f"there is no platform {platform!r}", "--platform", f"name one of {', '.join(PLATFORMS)}.")
     if platform == "exchange" and (archive / INBOUND).is_dir():

@@ -199,7 +199,7 @@ def _read_canvas_students(given, students):
     header, rows = _read_csv(given)
     is_split = header[:3] == SPLIT_NAME_COLUMNS
     if not is_split and header[:2] != list(CANVAS_COLUMNS[:2]):
-        remedy = "export the gradebook in Canvas, and name that file."
+        remedy = "export the gradebook from Canvas, and specify that file."
         what = (
             f"its columns begin with {', '.join(header[:2])} instead of Student, ID or {', '.join(SPLIT_NAME_COLUMNS)}"
         )
@@ -239,16 +239,14 @@ def _gradescope_sheet(everybody, listed, points, unmarked):
 def _moodle_sheet(course, topic, everybody, selected, students, points, given, unmarked):
     if not given:
         remedy = (
-            "download it in the assignment (Submissions, Download grading worksheet), and name it with --from FILE."
+            "download it from the assignment (Submissions, Download grading worksheet), and pass it with --from FILE."
         )
         raise CourseError("Moodle accepts grades only in its own grading worksheet", "--from", remedy)
     header, rows = _read_csv(given)
     places = {name.casefold(): place for place, name in enumerate(header)}
     lacking = [name for name in ("Identifier", "Grade", "Last modified (grade)") if name.casefold() not in places]
     if lacking:
-        remedy = (
-            "name the grading worksheet exactly as downloaded from Moodle, with Moodle set to English and in UTF-8."
-        )
+        remedy = "use the grading worksheet exactly as downloaded from Moodle, in UTF-8 and with Moodle set to English."
         raise CourseError(f"it has no column {', '.join(lacking)}", str(given), remedy)
     sheet = _Sheet(header=header)
     mine = {one.student: one for one in _complete_results(sheet, selected, unmarked)}
@@ -348,7 +346,7 @@ def _read_csv(path):
         rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
     except (FileNotFoundError, IsADirectoryError) as error:
         what = "this is a folder" if isinstance(error, IsADirectoryError) else "there is no such file"
-        raise CourseError(what, str(path), "name the file that you downloaded.") from None
+        raise CourseError(what, str(path), "specify the file that you downloaded.") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise CourseError(f"it is not a CSV file in UTF-8 ({error})", str(path), "download it again.") from None
     if not rows:

@@ -33,7 +33,7 @@ def read_times(path: str | Path, students: tuple[Student, ...] = ()) -> dict[str
         columns = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
     except (FileNotFoundError, IsADirectoryError) as error:
         what = "this is a folder" if isinstance(error, IsADirectoryError) else "there is no such file"
-        raise CourseError(what, str(path), "name the CSV file with the times.") from None
+        raise CourseError(what, str(path), "specify the CSV file that contains the times.") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise CourseError(f"not a readable CSV file ({error})", file, "save it as CSV, in UTF-8.") from None
     column = next((name for name in ID_COLUMNS if name in columns), "")

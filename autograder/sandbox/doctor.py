@@ -84,7 +84,7 @@ def require(
     if isolation == "none":
         return
     if escapes := [what for what, stopped in examine(isolation, limits, hidden, prepared) if not stopped]:
-        what = f"a submission could leave the sandbox: it {'; it '.join(escapes)}"
+        what = f"a submission could escape from the sandbox: it {'; it '.join(escapes)}"
         raise CourseError(what, "this machine", remedy(isolation))
 
 

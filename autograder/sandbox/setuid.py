@@ -29,8 +29,8 @@ PROC = Path("/proc")
 MAX_PATHS_PER_COMMAND = 100  # paths that a command is given to remove
 EXIT_GRACE_SECONDS = 10.0  # seconds that what was killed may take to be gone
 REMEDY = (
-    "grade as root in a container of its own for each submission, with util-linux (setpriv) in it, or where bubblewrap can "
-    "make namespaces."
+    "grade as root, with a separate container for each submission and util-linux (setpriv) installed in it, or on a "
+    "machine where bubblewrap can make namespaces."
 )
 
 

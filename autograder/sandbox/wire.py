@@ -114,7 +114,7 @@ def _decode(data, depth, room):
     if type(data) is float and math.isfinite(data):
         return data
     if type(data) is not dict or len(data) != 1:
-        raise Unreadable("no value, or a number that JSON or 64 bits do not have")
+        raise Unreadable("no value, or a number that JSON or 64 bits cannot represent")
     tag, item = next(iter(data.items()))
     kind, most, decoder = DECODERS.get(tag, (None, 0, None))
     if type(item) is not kind or len(item) > most:

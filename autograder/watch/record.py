@@ -105,9 +105,7 @@ class Record(contextlib.ExitStack):
             raise CourseError(f"the record of `watch` cannot be written ({error})", str(self.path), remedy) from None
         except sqlite3.DatabaseError as error:
             self.close()
-            remedy = (
-                "move it away: what was graded is not graded again, but attempts are then counted by `grade`'s record."
-            )
+            remedy = "move it away: what was graded is not graded again, but attempts are then counted from `grade`'s record."
             raise CourseError(f"this is not the record of `watch` ({error})", str(self.path), remedy) from None
 
     def seen(self, topic: str, source: str) -> dict[str, str]:

@@ -95,7 +95,7 @@ def watch(
     """Serve what arrives for ``topics`` until ``stop`` or a signal; ``write`` is given a line for each event.
 
     Raises ``CourseError`` if it cannot begin: a topic was not released, the exchange or the sandbox cannot be used, or
-    another `watch` runs in this course.
+    another `watch` is already running in this course.
     """
     stop, status = stop or Stop(), Status(write)
     with contextlib.ExitStack() as stack:
@@ -107,7 +107,7 @@ def watch(
             loop.run(stop)
         except KeyboardInterrupt:
             pass
-        status.say("Stopped. What has not been served is served when `watch` is started again.")
+        status.say("Stopped. Anything still waiting will be handled when `watch` is started again.")
 
 
 def _prepare(stack, course, topics, grading, options, status):
@@ -227,7 +227,11 @@ class _Loop:
         elif isinstance(error, OSError):
             what = describe_os_error(error)
         elif isinstance(error, sqlite3.Error):
-            what = str(error), str(self.record.path), "free some disk space there, and close what else uses it."
+            what = (
+                str(error),
+                str(self.record.path),
+                "free some disk space there, and close anything else that uses it.",
+            )
         elif isinstance(error, sqlalchemy.exc.SQLAlchemyError):
             what = describe_db_error(error, self.settings.course)
         if what is None:

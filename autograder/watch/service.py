@@ -230,8 +230,8 @@ class Service:
             )
             when = datetime.fromtimestamp(Clock.now().wall + decision.seconds, UTC)
             sentence = (
-                f"There are {rules_now.minutes_between:g} minutes between two attempts at {self.topic}: "
-                f"this one is graded at {when:%H:%M} UTC or soon after, unless you hand in again before."
+                f"You must wait {rules_now.minutes_between:g} minutes between attempts at {self.topic}: "
+                f"this one will be graded at {when:%H:%M} UTC or soon after, unless you hand in again before then."
             )
             self._notify(arrival, sentence)
             self._tell(arrival, f"waits until {when:%H:%M:%S} UTC")
@@ -260,7 +260,7 @@ class Service:
         """End a waiting ``arrival`` after which the student has handed in again."""
         with self.lock():
             self._notify(arrival, SUPERSEDED_NOTICE, lasts=False)
-            self._end(arrival, SUPERSEDED, "a later hand-in waits in its place")
+            self._end(arrival, SUPERSEDED, "a later hand-in is waiting in its place")
 
     # --- grading -------------------------------------------------------------------------------------------------------
 

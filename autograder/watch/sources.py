@@ -53,7 +53,7 @@ def find_sources(
         exchange = ExchangeFolders.of(course)
         return [_exchange_source(exchange.inbound)], exchange
     if folder.is_symlink() or not folder.is_dir():
-        raise CourseError("there is no such folder", str(folder), "name the folder in which hand-ins arrive.")
+        raise CourseError("there is no such folder", str(folder), "specify the folder in which hand-ins arrive.")
     if folder.name == INBOUND:
         return [_exchange_source(folder)], ExchangeFolders.of(course)
     accounts = frozenset({0, os.geteuid()})  # what students cannot own

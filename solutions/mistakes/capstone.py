@@ -123,7 +123,7 @@ def read_curves__rate_and_gradients_exchanged():
 
 
 def read_curves__softmax_and_reading_exchanged():
-    """In two runs the validation loss ends above guessing. In one of these, the printed loss is near 0: what is so easy there?"""
+    """In two runs the validation loss ends above that of guessing. In one, the printed loss is near 0: what is so easy there?"""
     return _curves(A=5, C=4)
 
 
@@ -188,7 +188,7 @@ def read_curves__words_of_a_sentence():
 
 
 def read_curves__words_by_guessing():
-    """The loss of guessing is close to the right number, but the table without a bug shows the mean of this very batch."""
+    """The loss of guessing is near the right number, but the table for the run without a bug shows the mean for this very batch."""
     return _curves(words=718)
 
 

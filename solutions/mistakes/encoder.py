@@ -25,7 +25,7 @@ def second_layer_shapes__transposed(d, m):
 
 
 def rnn_outputs__last_batch_first(batch, d, m, T_x):
-    """batch_first swaps the axes of the inputs and outputs. The last states keep the axis for the directions in front."""
+    """batch_first swaps the axes of the inputs and outputs. In the last states, the axis for the directions still comes first."""
     return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
 
 

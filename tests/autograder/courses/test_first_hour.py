@@ -168,7 +168,7 @@ def test_the_example_has_two_sections_dates_and_ten_hand_ins(example):
     results = load_results(course, "scoring")
     assert sum(one.penalty > 0 for one in results.values()) == 1
     assert "Ada Loops (ada_loops)" in said
-    assert "Students ask for another look: 1." in said
+    assert "Students have asked for another look: 1." in said
     assert "late by 5 hours" in course.feedback("ines_half_finished", "scoring").read_text(encoding="utf-8")
 
 

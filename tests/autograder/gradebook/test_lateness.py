@@ -141,7 +141,7 @@ def test_late_by_nobody_knows_how_much_is_said_in_collect_and_grade_and_on_the_p
     assert words in done.stdout
     row = grade_quickly(late_course)["ada"]
     assert words in " ".join(row.notes)
-    assert "late, by an unknown time" in page(late_course, "ada")
+    assert "late, by an unknown amount" in page(late_course, "ada")
     assert standing(late_course, "ada")[1] == pytest.approx(share * AUTOMATIC)
 
 
@@ -172,7 +172,7 @@ def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(
     assert times(late_course) == before
     grade_quickly(late_course)
     assert standing(late_course, "ada")[1] == 0
-    assert "late, by an unknown time" in page(late_course, "ada")
+    assert "late, by an unknown amount" in page(late_course, "ada")
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_requests_are_listed_with_name_exercise_words_verdict_and_points(asked):
 
 def test_grade_says_that_requests_wait(asked):
     done = autograder("grade", "scoring", "--course", asked.root)
-    assert "Students ask for another look: 3. `python -m autograder requests scoring` lists them." in done.stdout
+    assert "Students have asked for another look: 3. `python -m autograder requests scoring` lists them." in done.stdout
 
 
 def test_a_request_costs_no_points_and_moves_no_marks(asked, grade_quickly):  # noqa: F811

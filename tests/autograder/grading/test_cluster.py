@@ -73,7 +73,7 @@ def test_the_canary_is_sent_to_every_worker_and_looks_for_the_course(machines, m
         asked = executor.pool._client.run(_asked_for, str(tmp_path))
         assert list(asked.values()) == [((str(tmp_path),),)] * 2
     with (
-        pytest.raises(CourseError, match="could leave the sandbox"),
+        pytest.raises(CourseError, match="could escape from the sandbox"),
         cluster.executor(address, "none", (), certificates) as executor,
     ):
         cluster._require_sandboxes(executor.pool._client, "single-use", (), lambda *asked: [("reads files", False)])
@@ -99,7 +99,7 @@ def test_a_worker_that_joins_later_meets_the_canary_before_its_first_task_and_on
         assert [guarded.submit(lambda: list(asked)).result() for _ in range(2)] == [[("zygote", ("course",))]] * 2
 
     def escapes(isolation, hidden):
-        raise CourseError("a submission could leave the sandbox", "this machine", "stop it")
+        raise CourseError("a submission could escape from the sandbox", "this machine", "stop it")
 
     monkeypatch.setattr(doctor, "require", escapes)
     doctor.require_once.cache_clear()

@@ -83,7 +83,7 @@ def test_three_answers_are_marked_by_keyboard_alone(browser, course):  # noqa: F
         saved(browser, "Saved: 2 of 2 points.")
         until(browser, lambda: text_of(browser, "#progress") == "3 of 4 marked")
         press(browser, "u")
-        saved(browser, "it waits")
+        saved(browser, "it is waiting")
         press(browser, "a")
         saved(browser, "Saved: 2 of 2 points.")
         until(browser, lambda: in_gradebook(course)["cem_kaya"] == (2.0, False, "See W = w."))

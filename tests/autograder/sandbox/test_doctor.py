@@ -32,7 +32,7 @@ def test_without_a_sandbox_the_canary_escapes():
 def test_grading_refuses_where_the_canary_gets_out(monkeypatch):
     honest = sandbox.run
     monkeypatch.setattr(sandbox, "run", lambda script, limits, *rest: honest(script, limits, "none"))
-    with pytest.raises(CourseError, match="could leave the sandbox"):
+    with pytest.raises(CourseError, match="could escape from the sandbox"):
         doctor.require("single-use")
 
 

@@ -246,7 +246,7 @@ def test_a_batch_is_refused_where_the_course_could_be_read(installed, course_bes
     finally:
         everywhere.unlink()
     assert done.returncode == 2, done.stdout + done.stderr
-    assert f"a submission could leave the sandbox: it {READS}; it {IMPORTS}" in done.stderr.replace("\n", " ")
+    assert f"a submission could escape from the sandbox: it {READS}; it {IMPORTS}" in done.stderr.replace("\n", " ")
 
 
 @pytest.mark.suite("sandbox")

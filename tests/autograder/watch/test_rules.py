@@ -129,7 +129,7 @@ def test_an_attempt_that_comes_too_soon_waits_and_the_newest_is_graded_when_its_
     hub.watch()
     second = hub.submit("ada", "two")
     lines = hub.watch()
-    assert "There are 30 minutes between two attempts at scoring: this one is graded at" in hub.page(second)
+    assert "You must wait 30 minutes between attempts at scoring: this one will be graded at" in hub.page(second)
     assert any("ada: waits until" in line for line in lines)
     third = hub.submit("ada", "three")
     hub.watch()

@@ -257,7 +257,7 @@ def test_a_drop_folder_is_served_once_its_files_have_settled(hub, tmp_path):  # 
 
 def test_a_second_watch_is_refused_and_markers_are_not(hub):  # noqa: F811
     with watch_lock(hub.course):
-        with pytest.raises(CourseError, match="another `watch` runs in this course"):
+        with pytest.raises(CourseError, match="another `watch` is already running in this course"):
             hub.watch()
         with shared_lock(hub.course):
             pass
