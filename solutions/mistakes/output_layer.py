@@ -620,7 +620,7 @@ def rank_finished__five_forgotten(log_probabilities, lengths, power):
 
 
 def rank_finished__exponent_as_a_factor(log_probabilities, lengths, power):
-    """You used the exponent as a factor: the same for all hypotheses, it does not change their order. Raise the fraction to it."""
+    """You used the exponent as a factor common to all hypotheses, which does not change their order. Raise the fraction to it."""
     return _ranked(log_probabilities, power[:, None] * (5 + lengths) / 6)
 
 
