@@ -93,7 +93,8 @@ def test_what_is_not_written_yet_is_told_with_the_file_to_write_it_in(project, m
         r"no mistake is listed. Remedy: write entropy__what_was_done in solutions/mistakes/softmax.py", told[0]
     )
     assert re.search(
-        r"0 right answers .* fewer than 2. Remedy: write entropy__style in tests/submissions/softmax.py", told[1]
+        r"only 0 right answers .* at least 2 are needed. Remedy: write entropy__style in tests/submissions/softmax.py",
+        told[1],
     )
 
 

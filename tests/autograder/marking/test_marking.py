@@ -350,7 +350,7 @@ def test_marks_that_another_page_sends_are_refused(address, session, course, cha
 def test_what_are_no_marks_is_refused_in_words(address, session, course, other):
     status, _, text = ask(address, "/marks", "POST", wanted(session, **other), **GOOD)
     assert status == 400
-    assert "no marks" in json.loads(text)["problem"]
+    assert "not valid marks" in json.loads(text)["problem"]
     assert in_gradebook(course)["cem_kaya"] == (None, True, None)
 
 

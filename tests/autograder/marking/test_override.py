@@ -75,9 +75,9 @@ def test_where_a_later_grading_comes_to_another_verdict_the_points_stay_and_a_pe
     [
         ("additive_scores", "mia", 1, WHY, "has no exercise"),
         ("what_to_recompute", "mia", 1, WHY, "written answer"),
-        ("additive_score", "mia", 3.5, WHY, "has 3 points"),
-        ("additive_score", "mia", float("nan"), WHY, "has 3 points"),
-        ("additive_score", "mia", -1, WHY, "has 3 points"),
+        ("additive_score", "mia", 3.5, WHY, "worth 3 points"),
+        ("additive_score", "mia", float("nan"), WHY, "worth 3 points"),
+        ("additive_score", "mia", -1, WHY, "worth 3 points"),
         ("additive_score", "mia", 1, "  ", "no reason"),
         ("additive_score", "noa", 1, WHY, "nothing from 'noa' has been graded"),
     ],
