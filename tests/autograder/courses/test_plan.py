@@ -116,7 +116,7 @@ def test_the_rules_of_watch_are_read_and_follow_the_extension(tmp_path):
         ("points.additive_score", "points.additve_score", ["line 13", "no exercise 'additve_score'"]),
         ('exercise = "additive_score"', 'exercise = "additive_shapes"', ["line 19", "of kind code"]),
         ('part = "values"', 'part = "valeus"', ["line 21", "'valeus'", "name one of the parts"]),
-        ("shapes = {", "shown = true\nshapes = {", ["line 22", "is shown"]),
+        ("shapes = {", "shown = true\nshapes = {", ["line 22", "cannot be shown"]),
         ("[2, 40, 5]", '"long"', ["line 22", "a long sentence", "a list"]),
         ("[late]", "[late", ["not valid TOML", "line 5"]),
         ('"students.csv"', '"class.csv"', ["class.csv", "the roster does not exist"]),
