@@ -104,7 +104,7 @@ def test_a_worker_that_joins_later_meets_the_canary_before_its_first_task_and_on
     monkeypatch.setattr(doctor, "require", escapes)
     doctor.require_once.cache_clear()
     ran = []
-    with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="could leave"):
+    with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="could escape"):
         cluster.CheckedExecutor(pool, "zygote", (), 1).submit(ran.append, 1).result()
     assert ran == []
 
