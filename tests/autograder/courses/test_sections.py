@@ -90,7 +90,9 @@ def test_an_unknown_section_is_refused_with_those_that_there_are(taught, grade_q
 
 def test_without_sections_in_the_roster_the_remedy_names_the_column(taught):
     (taught.root / "students.csv").write_text("id\nada\n", encoding="utf-8")
-    assert_refused(autograder("grade", "scoring", "--section", "A", "--course", taught.root), "fill in its `section` column")
+    assert_refused(
+        autograder("grade", "scoring", "--section", "A", "--course", taught.root), "fill in its `section` column"
+    )
 
 
 def test_only_the_section_is_graded(taught):
