@@ -33,6 +33,7 @@ from nbformat.v4 import new_code_cell
 
 from autograder.courses.course import Course
 from autograder.errors import CourseError
+from autograder.exercises.modules import module_at
 from autograder.notebooks.cell_ids import id_of
 from autograder.paths import ROOT
 from solutions import answer_key
@@ -145,8 +146,9 @@ def _load_student(path, automatic):
 
 def _function_source(topic, name):
     """Return the source of the wrong or differently written answer ``name``, under the name that was asked for."""
-    for module in (f"solutions.mistakes.{topic}", f"tests.submissions.{topic}"):
-        function = getattr(importlib.import_module(module), name, None)
+    mistakes = importlib.import_module(f"solutions.mistakes.{topic}")
+    for module in (mistakes, module_at(SUBMISSIONS_FOLDER / f"{topic}.py")):
+        function = getattr(module, name, None)
         if function is not None:
             source = re.sub(rf"^def {name}\b", f"def {name.split('__')[0]}", inspect.getsource(function))
             return re.sub(r'\n    """.*?"""', "", source, count=1, flags=re.DOTALL)  # no student writes the hint

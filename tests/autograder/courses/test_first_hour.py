@@ -1,6 +1,8 @@
 """The first hour of an instructor: an example to play with, last year's course taken over, and always a next command."""
 
 import shlex
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -150,9 +152,13 @@ def follow(said):
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
-    """A course made by --from-example, graded by the command that its last line tells: (course, what grade said)."""
+    """A course made by --from-example, in another folder than the project, graded by the command that its last line tells.
+
+    Returned: (course, what grade said).
+    """
     root = tmp_path_factory.mktemp("first hour") / "course"
-    begun = autograder("init", root, "--from-example")
+    command = [sys.executable, "-m", "autograder", "init", root, "--from-example"]
+    begun = subprocess.run(command, cwd=root.parents[1], capture_output=True, text=True, check=False)
     assert begun.returncode == 0, begun.stderr
     done = autograder(*follow(begun.stdout), "--workers", 2)
     assert done.returncode == 0, done.stdout + done.stderr
