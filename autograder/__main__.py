@@ -17,7 +17,20 @@ from rich.text import Text
 from typer import Argument, Option
 
 from autograder.errors import CourseError, describe_os_error
-from autograder.options import CoursePath, Force, Isolation, Sections, Students, Topic, Workers, add_limit_options
+from autograder.options import (
+    CoursePath,
+    Force,
+    Isolation,
+    Scheduler,
+    Sections,
+    Students,
+    TlsCa,
+    TlsCert,
+    TlsKey,
+    Topic,
+    Workers,
+    add_limit_options,
+)
 from autograder.paths import require_checkout
 from autograder.sandbox import Limits
 from solutions.errors import AnswerKeyError
@@ -255,12 +268,10 @@ def grade(
     course: CoursePath = Path("course"),
     isolation: Isolation = None,
     workers: Workers = None,
-    scheduler: Annotated[
-        str, Option(help="Address of a dask scheduler, tls://HOST:PORT: run on its workers instead.")
-    ] = "",
-    tls_ca: Annotated[str, Option(help="CA certificate that signed the cluster's certificates.")] = "",
-    tls_cert: Annotated[str, Option(help="This machine's certificate; by default from dask's configuration.")] = "",
-    tls_key: Annotated[str, Option(help="The certificate's private key.")] = "",
+    scheduler: Scheduler = "",
+    tls_ca: TlsCa = "",
+    tls_cert: TlsCert = "",
+    tls_key: TlsKey = "",
     feedback: Annotated[bool, Option(help="Also write the feedback pages.")] = True,
     again: Annotated[
         bool, Option(help="Grade and record submissions again even if they have already been graded.")
@@ -310,12 +321,10 @@ def watch(
     course: CoursePath = Path("course"),
     isolation: Isolation = None,
     workers: Workers = None,
-    scheduler: Annotated[
-        str, Option(help="Address of a dask scheduler, tls://HOST:PORT: run on its workers instead.")
-    ] = "",
-    tls_ca: Annotated[str, Option(help="CA certificate that signed the cluster's certificates.")] = "",
-    tls_cert: Annotated[str, Option(help="This machine's certificate; by default from dask's configuration.")] = "",
-    tls_key: Annotated[str, Option(help="The certificate's private key.")] = "",
+    scheduler: Scheduler = "",
+    tls_ca: TlsCa = "",
+    tls_cert: TlsCert = "",
+    tls_key: TlsKey = "",
     limits: dict[str, float] | None = None,
 ) -> None:
     """Grade what students hand in as soon as it arrives, and release the feedback through nbgrader's exchange.

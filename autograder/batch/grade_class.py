@@ -183,7 +183,7 @@ class _Batch:
             then(job, future)
 
     @contextlib.contextmanager
-    def _locked(self):
+    def _hold_lock(self):
         """Lock the course, if it is not locked for the whole run; refuse to go on with another release."""
         if not self.lock:
             yield
@@ -200,7 +200,7 @@ class _Batch:
         Raises ``CourseError`` if the machine or the course makes it impossible to continue.
         """
         try:
-            with self._locked(), Stopwatch(row.spent, row.used).stage("coordinator"):
+            with self._hold_lock(), Stopwatch(row.spent, row.used).stage("coordinator"):
                 step()
         except Exception as error:
             fatal = self._fatal_error(error)

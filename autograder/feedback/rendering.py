@@ -99,14 +99,14 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         next=worst[:MAX_NEXT],
         more=len(worst) - MAX_NEXT,
         waiting=sum(section.waiting for section in ordered),
-        requests=_answered_requests(notebook, marks, asked) if shown == "all" else [],
+        requests=_list_requests(notebook, marks, asked) if shown == "all" else [],
         shown=shown,
         has_points=shown in ("points", "all"),
         until=_format_time(marks.due),
     )
 
 
-def _answered_requests(notebook, marks, asked):
+def _list_requests(notebook, marks, asked):
     """Return ``(exercise, its title, words, answer)`` of each request: those of the notebook, then others answered before."""
     titles, given = {one.name: one.title for one in asked.questions}, {}
     for one in find_requests(notebook.cells, asked.questions):

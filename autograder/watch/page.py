@@ -1,4 +1,4 @@
-"""Serve the instructor's page on what `watch` is doing, as `mark` serves its own: on loopback, to whoever has the token."""
+"""Serve the instructor's page on what `watch` is doing, on loopback and only with a token, like the page of `mark`."""
 
 import asyncio
 import contextlib
