@@ -50,6 +50,17 @@ SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
 {}
 </urlset>
 """
+# The kernel's own TCP port is for the output of forked processes, and stray bytes that reach it are printed as a warning.
+LAUNCH_KERNEL = """
+from ipykernel import iostream, kernelapp
+
+class IOPubThread(iostream.IOPubThread):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options | {"pipe": False})
+
+kernelapp.IOPubThread = IOPubThread
+kernelapp.launch_new_instance()
+"""
 ASSIGNMENTS, GENERATED = "assignments", "made"
 
 
@@ -65,6 +76,11 @@ class SocketKernelManager(AsyncKernelManager):
         folder = tempfile.mkdtemp(prefix="kernel-")  # short: the path of a socket has at most 107 bytes
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         return f"{folder}/socket"
+
+    def format_kernel_cmd(self, extra_arguments=None):
+        command = super().format_kernel_cmd(extra_arguments)
+        launcher = command.index("-m")
+        return [*command[:launcher], "-c", LAUNCH_KERNEL, *command[launcher + 2 :]]
 
 
 class Assignment(SphinxRole):

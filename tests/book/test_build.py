@@ -1,17 +1,24 @@
 """The book builds with warnings as errors, publishes its pages and nothing else."""
 
+import ast
 import json
 import re
 from collections import Counter
 from urllib.parse import urlsplit
 
+import nbformat
 import pytest
+from jupyter_client import AsyncKernelManager
+from nbclient import NotebookClient
 from selectolax.lexbor import LexborHTMLParser
 
 from autograder.paths import ROOT
 from solutions import answer_key
 from tests.autograder.samples import topic_exercises
+from tests.book.small_site import import_extension
 from tests.book.website import LOG
+
+course_site = import_extension("course_site")
 
 
 def pages(site):
@@ -189,3 +196,20 @@ def test_hindi_stands_in_an_element_that_says_so(site):
         text = re.sub(r"<(script|style|head|pre)\b.*?</\1>", "", html, flags=re.DOTALL)  # code cannot carry a language
         outside = re.sub(r'<(\w+)[^>]*lang="hi"[^>]*>.*?</\1>', "", text, flags=re.DOTALL)
         assert not re.search("[\u0900-\u097f]", outside), name
+
+
+LISTENING = """
+import os
+sockets = [os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if os.path.islink(f"/proc/self/fd/{name}")]
+entries = [line.split() for line in open("/proc/net/tcp").read().splitlines()[1:]]
+print([entry[1] for entry in entries if entry[3] == "0A" and f"socket:[{entry[9]}]" in sockets])
+"""
+
+
+@pytest.mark.parametrize(("manager", "ports"), [(AsyncKernelManager, True), (course_site.SocketKernelManager, False)])
+def test_no_stray_connection_reaches_a_kernel_of_the_build(manager, ports):
+    """Another program's request, printed as a warning, once failed the build."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(LISTENING)])
+    NotebookClient(notebook, kernel_name="python3", kernel_manager_class=manager).execute()
+    (output,) = notebook.cells[0].outputs
+    assert bool(ast.literal_eval(output["text"])) == ports

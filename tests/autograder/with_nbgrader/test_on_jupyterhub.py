@@ -87,16 +87,20 @@ for path in ("/hub/api/users", "/hub/api/users/ada", "/user/ada/api/contents", "
                 return reply.url
             raise ValueError("asked to log in")
     attack(path, ask)
-for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:  # servers and kernels that listen
-    port, state = int(line.split()[1].partition(":")[2], 16), line.split()[3]
-    if state == "0A":
-        def talk(port=port):
-            request = urllib.request.Request(f"http://127.0.0.1:{port}/user/ada/api/contents")
-            with urllib.request.urlopen(request, timeout=5) as reply:
-                if reply.status == 200 and b'"content"' in reply.read():
-                    return port
-                raise ValueError("nothing of hers")
-        attack(f"port {port}", talk)
+victim, ports = str(home.stat().st_uid), []
+for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:  # her server and kernels, where they listen
+    entry = line.split()
+    if entry[3] == "0A" and entry[7] == victim:  # not the ports of everybody: other tests run on this machine
+        ports.append(int(entry[1].partition(":")[2], 16))
+done |= {} if ports else {"attack her ports": "she has none"}
+for port in ports:
+    def talk(port=port):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/user/ada/api/contents")
+        with urllib.request.urlopen(request, timeout=5) as reply:
+            if reply.status == 200 and b'"content"' in reply.read():
+                return port
+            raise ValueError("nothing of hers")
+    attack(f"port {port}", talk)
 print(json.dumps(done))
 """
 
