@@ -129,8 +129,8 @@ def release(
         search = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
     for line in search.lines(verbose):
         out.print(line, highlight=False, markup=False)
-    with out.status(f"Releasing {topic}: grading the reference and the untouched release both ways …"):
-        made = make(root, topic, search.seed, website=website)
+    with out.status(f"Releasing {topic}: grading the reference and the untouched release both ways …") as status:
+        made = make(root, topic, search.seed, website=website, progress=status.update)
     out.print(
         f"Released {topic}, version {made.version}: the reference earns all automatic points, the untouched release none."
     )

@@ -109,7 +109,8 @@ def read_earlier_job(
 def _make_job(run, row, content, files, beside, earlier):
     tries, attempt = run.course.list_attempts(row.student, run.topic, content, earlier)
     options = run.options
-    key = fingerprint(content, run.released.version, attempt, options.limits, options.isolation, files)
+    version = run.released.version_for(row.student)
+    key = fingerprint(content, version, attempt, options.limits, options.isolation, files)
     return Job(row, content, files, beside, key, attempt, tries, earlier, shown=run.shown_to(row.student))
 
 

@@ -65,6 +65,7 @@ most_percent = 100  # at most this much is deducted
 # attempts = 3  # that `watch` grades; further ones are kept but not graded; 0 sets no limit
 # minutes_between = 30  # `watch` grades the next attempt this long after the last one was graded, or later
 # feedback_before_due = "hints"  # on the feedback page before the due date: nothing, hints, points or all; then all
+# own_numbers = true  # exercises worked by hand have other numbers for each student, drawn from the student's id
 #
 # [assignment.scoring.extensions]  # extended due dates for these students
 # ada = 2026-12-03T23:59:00+01:00
@@ -122,7 +123,7 @@ class Assignment:
     ``extra`` is the JSON text of the course's own hidden cases, "" for none. ``sections`` has rules by section, and
     ``section_due`` what follows from them by student, once the roster is known. ``attempts`` is how many `watch` grades, 0 for
     any number, and ``minutes_between`` how long it waits between two. ``feedback_before_due`` says how much of the feedback
-    a page shows before the due date.
+    a page shows before the due date. With ``own_numbers``, each student gets other numbers in exercises worked by hand.
     """
 
     due: datetime | None = None
@@ -136,6 +137,7 @@ class Assignment:
     attempts: Size = 0
     minutes_between: Minutes = 0
     feedback_before_due: Shown = "all"
+    own_numbers: bool = False
 
     def chosen(self, questions: tuple["Exercise", ...]) -> tuple["Exercise", ...]:
         """Return those of ``questions`` that the assignment asks, with its points."""

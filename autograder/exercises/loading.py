@@ -64,6 +64,14 @@ def load_from(
     return tuple(_exercise(entry, seed, references, mistakes) for entry in entries)
 
 
+def with_references(entry: answer_key.Entry, references: ModuleType, mistakes: ModuleType) -> Exercise:
+    """Return the exercise of ``entry`` with the reference and the mistakes of these modules.
+
+    Raises ``AnswerKeyError`` if it cannot be graded with.
+    """
+    return _exercise(entry, 0, references, mistakes)
+
+
 def load_each(
     topic: str, seed: int, folder: Path = answer_key.FOLDER
 ) -> Iterator[tuple[answer_key.Entry, Exercise | AnswerKeyError]]:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import nbformat
@@ -13,6 +14,7 @@ from nbformat.v4.rwbase import strip_transient
 
 from autograder import exercises
 from autograder.errors import CourseError
+from autograder.exercises.own_numbers import exercise_with
 from autograder.feedback import pages
 from autograder.feedback.marks import CellResult, GradebookState, Marks, merge_results
 from autograder.feedback.page_settings import Shown
@@ -21,6 +23,7 @@ from autograder.grading.stopwatch import Stopwatch, time_limit
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import exercise_of_text, id_of
 from autograder.notebooks.handout import handout
+from autograder.notebooks.own_cells import own_draws
 from autograder.notebooks.requests import RegradeRequest, find_requests, hash_without_requests
 from autograder.sandbox import Limits
 from autograder.verdicts import Graded
@@ -64,6 +67,7 @@ class Task:
     graded: Graded | None = None  # verdicts that are known already: nothing is run
     paper: FeedbackRequest | None = None  # None: no page is made here
     extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
+    student: str = ""  # whose own numbers count, where the release has some
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,8 @@ def grade_task(task: Task) -> GradingResult:
     graded = task.graded
     if graded is None:
         points = {name: points for name, points in task.points.items() if name not in later_exercises}
-        asked = exercises_for(task.topic, task.seed, task.attempt, points, task.extra)
+        own = own_draws(template, task.student)
+        asked = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, own)
         prepared = grade.prepared_for(templates[0])
         with watch.stage("host"):
             graded = grade.grade(notebook, asked, task.limits, task.isolation, task.files, task.hidden, prepared)
@@ -147,11 +152,20 @@ class _PageTimeout(BaseException):
 
 
 def exercises_for(
-    topic: str, seed: int, attempt: int, points: Mapping[str, float], extra: str = ""
+    topic: str,
+    seed: int,
+    attempt: int,
+    points: Mapping[str, float],
+    extra: str = "",
+    own: Mapping[str, tuple[int, tuple[int, ...]]] = MappingProxyType({}),
 ) -> tuple[exercises.Exercise, ...]:
-    """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``."""
+    """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``.
+
+    ``own`` has the student's draws by exercise; see ``own_cells.own_draws``.
+    """
     with LOADING_LOCK:
         drawn = _load_drawn(topic, seed, attempt, extra)
+        drawn = tuple(exercise_with(topic, e.function, *own[e.name]) if e.name in own else e for e in drawn)
     return tuple(exercises.with_points(e, points[e.name]) for e in drawn if e.name in points)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import nbformat
 from nbformat import NotebookNode
@@ -15,9 +16,10 @@ from autograder.notebooks.cells import (
     exercise_cells,
     heading_cell,
     imports_cell,
-    own_cells,
     provided_cells,
     receipt_cell,
+    student_cell,
+    students_cells,
 )
 from autograder.notebooks.chapter import ExerciseText, chapter_texts
 from autograder.notebooks.handout import version_of
@@ -32,21 +34,25 @@ def source_notebook(
     website: str = "",
     notice: str = "",
     left_out: Sequence[str] = (),
+    draws: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> NotebookNode:
     """Return the nbgrader source notebook of ``topic``; with the address of a ``website`` it links to its chapter there.
 
     A ``notice`` stands at its head, in bold. What is ``left_out`` are exercises of the page that this assignment does
-    not ask. Raises CourseError if the page lacks an exercise that the key names, or has one that the key does not know.
+    not ask. In the exercises that ``draws`` names, each student has the numbers of one of these draws.
+
+    Raises CourseError if the page lacks an exercise that the key names, or has one that the key does not know.
     """
     title, texts = load_chapter(topic, book)
     for _, error in find_mismatches(topic, [*(exercise.name for exercise in exercises), *left_out], texts, book):
         raise error
-    cells = [heading_cell(topic, title, exercises, website, notice), compare_cell(exercises), imports_cell(exercises)]
+    cells = [heading_cell(topic, title, exercises, website, notice), compare_cell(exercises, bool(draws))]
+    cells += [imports_cell(exercises), *([student_cell()] if draws else [])]
     builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
     for exercise in exercises:
         cells += provided_cells(topic) if exercise is builds_on else []
-        cells += own_cells(topic) if exercise.trained else []
-        cells += exercise_cells(exercise, texts[exercise.name])
+        cells += students_cells(topic) if exercise.trained else []
+        cells += exercise_cells(exercise, texts[exercise.name], draws.get(exercise.name, ()))
     cells.append(receipt_cell(topic, exercises, version_of(cells)))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"

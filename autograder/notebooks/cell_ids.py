@@ -5,12 +5,23 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # reading them takes longer than all that is done here
     from nbformat import NotebookNode
 
-COMPARE, IMPORTS, RECEIPT = "compare", "imports", "receipt"
+COMPARE, IMPORTS, RECEIPT, STUDENT = "compare", "imports", "receipt", "student"
 MENDED = "mended"  # no grade_id, but the id of the cell that says what was mended
 
 
 def text_id(exercise_name: str) -> str:
     return f"{exercise_name}-text"
+
+
+def own_id(exercise_name: str) -> str:
+    """Return the id of the cell that shows the question with the student's own numbers."""
+    return f"{exercise_name}-own"
+
+
+def exercise_of_own(cell_id: str) -> str | None:
+    """Return the name of the exercise that the cell ``cell_id`` shows with own numbers; None if it is no such cell."""
+    name = cell_id.removesuffix("-own")
+    return name if name and own_id(name) == cell_id else None
 
 
 def check_id(exercise_name: str) -> str:

@@ -27,11 +27,19 @@ from autograder.exercises import (
 )
 from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden
 from autograder.exercises.packing import DRAWN, compress
-from autograder.notebooks import ready, receipt
-from autograder.notebooks.cell_ids import COMPARE, IMPORTS, RECEIPT, check_id, run_id, test_id, text_id
+from autograder.notebooks import own_cells, own_text, ready, receipt
+from autograder.notebooks.cell_ids import COMPARE, IMPORTS, RECEIPT, STUDENT, check_id, own_id, run_id, test_id, text_id
 from autograder.notebooks.chapter import ExerciseText
 from solutions import answer_key
 
+STUDENT_SOURCE = (
+    "# Your id in this course decides which numbers you get. JupyterHub knows it;\n"
+    "# elsewhere, write it between the quotation marks.\n"
+    'student_id = checks.find_student("")'
+)
+OWN_QUESTION = (
+    "This exercise has its own numbers for each student. Run the next cell: it shows the exercise with yours."
+)
 COLLAPSED = {"jupyter": {"source_hidden": True}, "cellView": "form"}  # collapsed in JupyterLab, a form in Colab
 MIN_VERSIONS = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
 
@@ -109,15 +117,21 @@ def _in_torch(exercises):
     return any(exercise.in_torch for exercise in exercises if exercise.is_automatic)
 
 
-def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
+def student_cell() -> NotebookNode:
+    """Return the cell in which students write their id where it decides their numbers."""
+    return new_code_cell(STUDENT_SOURCE, metadata=_metadata(STUDENT, locked=False))
+
+
+def compare_cell(exercises: Sequence[Exercise], own_numbers: bool = False) -> NotebookNode:
     """Return the first code cell, collapsed: what the check cells and the hidden tests use, and what the notebook needs.
 
+    With ``own_numbers``, that includes what shows students the numbers that are theirs.
     The code is readable. What each check tries and recognises is data, and packed: nobody reads a hint by accident.
     """
     packages = MIN_VERSIONS["packages"].items()
     needed = {name: oldest for name, oldest in packages if name != "torch" or _in_torch(exercises)}
     first_imports, require = _embeddable_source(ready)
-    readable = [_embeddable_source(module) for module in checks_modules(exercises)]
+    readable = [_embeddable_source(module) for module in checks_modules(exercises, own_numbers)]
     other_imports = set().union(*(outside for outside, _ in readable)) - first_imports
     in_order = sorted(other_imports, key=lambda line: ("numpy" in line, line.startswith("from"), line))
     parts = [
@@ -144,9 +158,9 @@ checks.EXERCISES |= {_pack_lines(known)}
     return new_code_cell(text, metadata={**_metadata(COMPARE), **COLLAPSED})
 
 
-def checks_modules(exercises: Sequence[Exercise]) -> list[ModuleType]:
+def checks_modules(exercises: Sequence[Exercise], own_numbers: bool = False) -> list[ModuleType]:
     with_equations = any(exercise.entry.equations for exercise in exercises)
-    return [compare, *([compose] if with_equations else []), checking, receipt]
+    return [compare, *([compose] if with_equations else []), checking, *([own_text] if own_numbers else []), receipt]
 
 
 def _embeddable_source(module):
@@ -169,9 +183,14 @@ def _first_paragraph(docstring):
     return f'{first}"""' if others else first
 
 
-def exercise_cells(exercise: Exercise, text: ExerciseText) -> list[NotebookNode]:
-    question = f"## {text.heading}\n\n*{_points_text(exercise)}*\n\n{text.body}{_examples(exercise)}"
+def exercise_cells(exercise: Exercise, text: ExerciseText, draws: Sequence[int] = ()) -> list[NotebookNode]:
+    """Return the cells of ``exercise``. With ``draws``, a code cell shows its text, with the numbers of whoever runs it."""
+    body = OWN_QUESTION if draws else f"{text.body}{_examples(exercise)}"
+    question = f"## {text.heading}\n\n*{_points_text(exercise)}*\n\n{body}"
     cells = [new_markdown_cell(question, metadata=_metadata(text_id(exercise.name)))]
+    if draws:
+        own = own_cells.question_source(exercise, text.body, draws)
+        cells.append(new_code_cell(own, metadata={**_metadata(own_id(exercise.name)), **COLLAPSED}))
     if isinstance(exercise.entry, answer_key.Text):
         meta = _metadata(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
         return [*cells, new_markdown_cell(exercise.entry.answer.strip(), metadata=meta)]
@@ -237,7 +256,7 @@ def provided_cells(topic: str) -> list[NotebookNode]:
     return [*([new_code_cell(setup, metadata=_metadata("setup"))] if setup else []), provided]
 
 
-def own_cells(topic: str) -> list[NotebookNode]:
+def students_cells(topic: str) -> list[NotebookNode]:
     """Return the free cell in which a student's own functions may join the model of ``topic``, if it has one."""
     text = own_parts(topic)
     return [new_code_cell(text, metadata=_metadata("own", locked=False))] if text else []

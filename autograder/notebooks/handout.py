@@ -10,6 +10,8 @@ from nbformat import NotebookNode
 
 from autograder.notebooks import receipt, repair
 from autograder.notebooks.cell_ids import RECEIPT, code_cells, exercise_of_text, id_of
+from autograder.notebooks.own_cells import find_packed
+from autograder.notebooks.own_text import own_text
 
 TITLE = re.compile(r"^#+ +(.*)$", flags=re.MULTILINE)
 POINTS = re.compile(r"^\*[\d.]+ points?\*\s*", flags=re.MULTILINE)
@@ -21,12 +23,20 @@ VERSION = re.compile(r'\bversion="([^"]{1,40})"')
 
 @dataclass(frozen=True)
 class Question:
-    """One exercise as it was handed out: its name, its title, its text in Markdown, and whether a person reads the answer."""
+    """One exercise as it was handed out: its name, its title, its text in Markdown, and whether a person reads the answer.
+
+    ``own`` is its packed text if each student has numbers of their own in it.
+    """
 
     name: str
     title: str
     text: str
     is_written: bool
+    own: str = ""
+
+    def text_for(self, student: str) -> str:
+        """Return the text with the numbers of ``student``."""
+        return own_text(student, self.own) if self.own else self.text
 
 
 @dataclass(frozen=True)
@@ -64,16 +74,17 @@ def handout(release: NotebookNode) -> Handout:
     head = cells["heading"].source if "heading" in cells else ""
     title, chapter = TITLE.search(head), CHAPTER.search(head)
     named = [(exercise_of_text(grade_id), cell) for grade_id, cell in cells.items()]
-    questions = tuple(_question(name, cell, cells.get(name)) for name, cell in named if name)
+    own = find_packed(release)
+    questions = tuple(_question(name, cell, cells.get(name), own.get(name, "")) for name, cell in named if name)
     version = version_of(release.cells)
     return Handout(title[1] if title else "", chapter[1] if chapter else "", version, questions)
 
 
-def _question(name, cell, answer):
+def _question(name, cell, answer, own):
     title = TITLE.search(cell.source)
     text = POINTS.sub("", cell.source[title.end() :] if title else cell.source, count=1)
     is_written = answer is not None and answer.cell_type == "markdown"
-    return Question(name, title[1] if title else name, text.strip(), is_written)
+    return Question(name, title[1] if title else name, text.strip(), is_written, own)
 
 
 def version_of(cells: Iterable[NotebookNode]) -> str:

@@ -55,7 +55,7 @@ def prove_fairness(questions: Sequence[Exercise], others: Sequence[Exercise]) ->
     """
     for exercise, other in zip(questions, others, strict=True):
         for name in exercise.mistakes if exercise.is_called else ():
-            earned, elsewhere = (_points_of_mistake(each, name) for each in (exercise, other))
+            earned, elsewhere = (points_of_mistake(each, name) for each in (exercise, other))
             if earned != elsewhere:
                 raise CourseError(
                     f"the mistake {name} earns {earned:g} points with this seed and {elsewhere:g} with seed 0",
@@ -64,7 +64,8 @@ def prove_fairness(questions: Sequence[Exercise], others: Sequence[Exercise]) ->
                 )
 
 
-def _points_of_mistake(exercise, name):
+def points_of_mistake(exercise: Exercise, name: str) -> float:
+    """Return the points of an answer that makes the listed mistake ``name``."""
     outcomes = [case.mistaken[name] for case in exercise.hidden]
     return judge.points_of(exercise, [sandbox.Reply(outcome.value, raised=outcome.raised) for outcome in outcomes])
 

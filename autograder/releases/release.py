@@ -6,7 +6,7 @@ changes.
 
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from autograder.gradebook.generate import begin_gradebook, generate
 from autograder.notebooks import assemble
 from autograder.paths import BOOK
 from autograder.releases.changes import describe_changes_since
+from autograder.releases.own_numbers import choose_draws
 from autograder.releases.proof import prove, prove_fairness
 
 
@@ -34,7 +35,14 @@ class Release:
     changes: tuple[str, ...]
 
 
-def release(course: Course, topic: str, seed: int | None = None, book: str | Path = BOOK, website: str = "") -> Release:
+def release(
+    course: Course,
+    topic: str,
+    seed: int | None = None,
+    book: str | Path = BOOK,
+    website: str = "",
+    progress: Callable[[str], object] = lambda _: None,
+) -> Release:
     """Make the source and the release of ``topic`` in ``course``.
 
     It links to its chapter on ``website`` if given. The course's plan says which exercises it asks, their points and the due
@@ -51,7 +59,9 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
     prove_fairness(everything, exercises.load(topic, 0, wanted.extra))
     questions = wanted.chosen(everything)
     left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
-    source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out)
+    own = [one for one in questions if one.entry.own] if wanted.own_numbers else []
+    draws = {one.name: choose_draws(one, progress=progress) for one in own}
+    source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out, draws)
     with exclusive_lock(course):
         return _prove_and_write(course, topic, seed, everything, questions, source)
 

@@ -1,0 +1,258 @@
+"""Give a student numbers of their own in an exercise that is worked by hand: other numbers, the same steps, signs and digits.
+
+In: an entry of the key, whose ``own`` names the vectors and matrices of its reference that may change, and the number of a
+draw. Out: an ``Exercise`` in which reference, mistakes and hints have the drawn numbers in place of the book's. Executes copies
+of functions of ``solutions``, touches nothing else.
+"""
+
+import ast
+import inspect
+import linecache
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+from autograder.exercises.loading import versions, with_references
+from autograder.exercises.model import Exercise
+from autograder.exercises.modules import module
+from autograder.exercises.steady import SteadyGenerator
+from solutions import answer_key
+from solutions.answer_key import AnswerKeyError, Entry
+
+Numbers = Any  # a list of numbers, or of such lists
+OF_ANOTHER = "numbers_of_another_student"
+OTHER_HINT = (
+    "This is right for another student's numbers. Yours depend on the id at the top of your notebook: is it your own?"
+)
+BOOK_HINT = "This is right for the numbers in the book. Yours are different: the cell above your answer shows them."
+MAX_TRIES = 1000  # of the draws for one vector
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Numbers that were drawn: those of the book and those in their place, by the name of the variable."""
+
+    book: dict[str, Numbers]
+    own: dict[str, Numbers]
+
+
+@lru_cache(maxsize=4096)
+def exercise_with(topic: str, function: str, number: int, others: tuple[int, ...] = ()) -> Exercise:
+    """Return the exercise ``function`` of ``topic`` with the draw ``number``: one and the same each time.
+
+    With the numbers of ``others``, an answer that is right for one of these draws, or for the book's numbers, gets a hint.
+
+    Raises ``AnswerKeyError`` if it cannot be graded with.
+    """
+    entry = answer_key.load(topic)[f"{topic}-{function}"]
+    draw = draw_numbers(entry, number)
+    references = _replaced_module(f"solutions.{entry.module}.{topic}", [function], draw, f"{function}, draw {number}")
+    mistakes = module(f"solutions.mistakes.{topic}")
+    wrong = _replaced_module(
+        mistakes.__name__, list(versions(vars(mistakes), function)), draw, f"{function}, draw {number}"
+    )
+    if function in vars(wrong):  # mistakes may start from the right answer
+        setattr(wrong, function, getattr(references, function))
+    for name, answer in _answers_of_others(entry, number, others).items():
+        setattr(wrong, f"{function}__{name}", answer)
+    return with_references(entry, references, wrong)
+
+
+def draw_numbers(entry: Entry, number: int) -> Draw:
+    """Return the draw ``number`` for ``entry``."""
+    reference = getattr(module(f"solutions.{entry.module}.{entry.topic}"), entry.function)
+    book = book_numbers(entry, inspect.getsource(reference))
+    rng = SteadyGenerator(number, f"{entry.name}, own numbers").free
+    return Draw(book, {name: _draw_like(values, rng) for name, values in book.items()})
+
+
+def book_numbers(entry: Entry, source: str) -> dict[str, Numbers]:
+    """Return the numbers of the variables that ``own`` of ``entry`` names, as the ``source`` of its reference states them.
+
+    Raises ``AnswerKeyError`` if one is not a vector or a matrix written out there.
+    """
+    assigned = {}
+    for node in ast.walk(ast.parse(source)):
+        for target, value in _assignments(node):
+            assigned.setdefault(target, _first_literal(value))
+    for name in entry.own:
+        if assigned.get(name) is None:
+            raise AnswerKeyError(
+                f"`own` names {name}, but the reference has no vector or matrix of this name",
+                entry.where,
+                "let the reference assign it, with its numbers written out, or take it out of `own`.",
+            )
+    return {name: assigned[name] for name in entry.own}
+
+
+def flatten(numbers: Numbers) -> list[float]:
+    """Return the numbers of a vector or a matrix in one list, row by row."""
+    return [one for item in numbers for one in (flatten(item) if isinstance(item, list) else [item])]
+
+
+def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Yield ``(name, value)`` for each variable that ``node`` assigns."""
+    for target in node.targets if isinstance(node, ast.Assign) else ():
+        if isinstance(target, ast.Name):
+            yield target.id, node.value
+        elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = zip(target.elts, node.value.elts, strict=True)
+            yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
+
+
+def _first_literal(value):
+    """Return the outermost list of numbers in ``value``; None if there is none."""
+    return next((numbers for node in ast.walk(value) if (numbers := _numbers_in(node)) is not None), None)
+
+
+def _numbers_in(node):
+    """Return the numbers that ``node`` writes out as a list or tuple, or lists of these; None if it does not."""
+    if not isinstance(node, ast.List | ast.Tuple) or not node.elts:
+        return None
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    numbers = _as_lists(value)
+    return numbers if all(type(one) in (int, float) for one in flatten(numbers)) and len(flatten(numbers)) > 1 else None
+
+
+def _as_lists(value):
+    return [_as_lists(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+# --- drawing ------------------------------------------------------------------------------------------------------------
+
+
+def _draw_like(numbers, rng):
+    """Return other numbers: as many, with the signs and digits of ``numbers``, and a sum of at most 1 where theirs is."""
+    book = flatten(numbers)
+    decimals = max(_decimals(one) for one in book)
+    shares, total = all(0 <= one <= 1 for one in book), round(sum(book), 9)
+    for _ in range(MAX_TRIES):
+        drawn = [_draw_number(one, rng) for one in book]
+        if shares and total == 1:  # weights: the last follows from the others
+            drawn[-1] = round(1 - sum(drawn[:-1]), decimals)
+        if (
+            not shares
+            or total > 1
+            or (sum(drawn) <= 1 and all(_is_alike(*pair) for pair in zip(drawn, book, strict=True)))
+        ):
+            return _shaped_like(numbers, iter(drawn))
+    raise ValueError(f"no other numbers like {book} were found")
+
+
+def _draw_number(book, rng):
+    """Return a number of as many digits as ``book``, from half of it to twice it. 0, 1 and -1 stay: they make a step simple."""
+    if book in (0, 1, -1):
+        return book
+    scale = 10 ** _decimals(book)
+    steps = round(abs(book) * scale)
+    low, high = max(math.ceil(steps / 2), 10 ** (len(str(steps)) - 1)), min(2 * steps, 10 ** len(str(steps)) - 1)
+    choices = [n for n in range(low, high + 1) if n != scale and (scale == 1 or n % 10 or steps % 10 == 0)]
+    drawn = math.copysign(int(rng.choice(choices)), book)
+    return int(drawn) if isinstance(book, int) else drawn / scale
+
+
+def _is_alike(number, book):
+    return number == book if book in (0, 1) else 0 < number < 1
+
+
+def _decimals(number):
+    return 0 if float(number).is_integer() else len(repr(float(number)).partition(".")[2])
+
+
+def _shaped_like(numbers, flat):
+    return [_shaped_like(item, flat) if isinstance(item, list) else next(flat) for item in numbers]
+
+
+# --- functions with other numbers ---------------------------------------------------------------------------------------
+
+
+def _replaced_module(name: str, functions: list[str], draw: Draw, what: str) -> ModuleType:
+    """Return a module with copies of ``functions`` of the module ``name``, and what they use there, with the drawn numbers."""
+    text, parts = _module_parts(name)
+    needed, queue = set(), list(functions)
+    while queue:
+        called = queue.pop()
+        if called in parts and called not in needed:
+            needed.add(called)
+            queue += parts[called].uses
+    kept = [part for called, part in parts.items() if called in needed or not called.isidentifier()]
+    source = "\n\n".join(dict.fromkeys(_replace_numbers(text, part.node, draw) for part in kept))
+    replaced, file = ModuleType(name), f"<{name}: {what}>"
+    # so that inspect.getsource finds the copies
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    exec(compile(source, file, "exec"), vars(replaced))
+    return replaced
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A statement at the top of a module, and the names that it uses."""
+
+    node: ast.stmt
+    uses: tuple[str, ...]
+
+
+@lru_cache(maxsize=32)
+def _module_parts(name):
+    """Return the text of a module and its ``_Part``s: by the names that they define, imports by their numbers."""
+    text = inspect.getsource(module(name))
+    parts = {}
+    for number, node in enumerate(ast.parse(text).body):
+        uses = tuple(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            parts[str(number)] = _Part(node, ())
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            parts[node.name] = _Part(node, uses)
+        else:
+            parts |= {target: _Part(node, uses) for target in uses if _is_assigned(node, target)}
+    return text, parts
+
+
+def _is_assigned(node, name):
+    return any(one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(node) if isinstance(one, ast.Name))
+
+
+def _replace_numbers(text: str, node: ast.stmt, draw: Draw) -> str:
+    """Return the text of ``node`` with the drawn numbers wherever a list in it has the book's."""
+    lines = text.encode().splitlines(keepends=True)
+    start = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+    found = []
+    for one in ast.walk(node):
+        numbers = _numbers_in(one)
+        own = next((draw.own[name] for name, book in draw.book.items() if numbers == book), None)
+        if own is not None:
+            found.append((one, repr(own)))
+    for one, written in sorted(found, key=lambda item: (item[0].lineno, item[0].col_offset), reverse=True):
+        before, after = lines[one.lineno - 1][: one.col_offset], lines[one.end_lineno - 1][one.end_col_offset :]
+        lines[one.lineno - 1 : one.end_lineno] = [before + written.encode() + after] + [b""] * (
+            one.end_lineno - one.lineno
+        )
+    return b"".join(lines[start - 1 : node.end_lineno]).decode()
+
+
+def _answers_of_others(entry: Entry, number: int, others: tuple[int, ...]) -> Mapping[str, Any]:
+    """Return functions that answer with the right numbers of somebody else: name -> function, its hint the docstring."""
+    if not others:
+        return {}
+
+    def answer_of(other):
+        def answer():
+            return exercise_with(entry.topic, entry.function, other).hidden[0].expected
+
+        answer.__doc__ = OTHER_HINT
+        return answer
+
+    answers = {f"{OF_ANOTHER}_{other}": answer_of(other) for other in others if other != number}
+    book = getattr(module(f"solutions.{entry.module}.{entry.topic}"), entry.function)
+
+    def answer_of_book():
+        return book()
+
+    answer_of_book.__doc__ = BOOK_HINT
+    return {"numbers_of_the_book": answer_of_book, **answers}

@@ -1,0 +1,85 @@
+"""Make the cells of exercises in which each student gets numbers of their own, and fill them in for one student.
+
+In: an exercise, its text, its draws. Out: cells, or the text of one student. Pure.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nbformat import NotebookNode
+
+from autograder.errors import CourseError
+from autograder.exercises import Exercise
+from autograder.exercises.own_numbers import draw_numbers, flatten
+from autograder.exercises.packing import PACKED, compress, packed_texts
+from autograder.notebooks.cell_ids import exercise_of_own, id_of
+from autograder.notebooks.own_text import variant_of
+
+BETWEEN = r"(?:\s|,|&|\\\\|\\,|\$|\band\b)+"  # two numbers of a vector or a row in a text
+
+
+def question_source(exercise: Exercise, text: str, draws: Sequence[int]) -> str:
+    """Return the source of the cell that shows ``text``, that of ``exercise``, with the numbers of whoever runs it."""
+    every = [draw_numbers(exercise.entry, number) for number in draws]
+    template = find_places(exercise, text, every[0].book)
+    numbers = [[f"{one:g}" for rows in draw.own.values() for one in flatten(rows)] for draw in every]
+    data = {"exercise": exercise.name, "text": template, "numbers": numbers, "draws": list(draws)}
+    note = "# This exercise, with your own numbers: run this cell to read it."
+    return f'{note}\nchecks.show_question(student_id, "{compress(json.dumps(data, ensure_ascii=False))}")'
+
+
+def find_places(exercise: Exercise, text: str, book: Mapping[str, Any]) -> list[str | int]:
+    """Return ``text`` in pieces: an integer stands for each number of ``book``, counted from 0, in place of the number.
+
+    Raises ``CourseError`` if the text does not state one of the vectors or rows, or two are the same.
+    """
+    places: dict[int, tuple[int, int]] = {}  # where a number begins -> where it ends, which it is
+    count, seen = 0, []
+    for name, numbers in book.items():
+        for row in _rows(numbers):
+            matches = list(re.finditer(BETWEEN.join(map(_number_pattern, row)), text))
+            if not matches or row in seen:
+                what = "states twice" if row in seen else "does not state"
+                raise CourseError(
+                    f"the text of {exercise.name} {what} the numbers {row} of {name}, which students get others for",
+                    exercise.entry.where,
+                    "write them in the text as in the reference, or take the variable out of `own`.",
+                )
+            seen.append(row)
+            for match in matches:
+                places |= {match.start(n + 1): (match.end(n + 1), count + n) for n in range(len(row))}
+            count += len(row)
+    pieces: list[str | int] = []
+    end = 0
+    for start, (stop, number) in sorted(places.items()):
+        pieces += [text[end:start], number]
+        end = stop
+    return [*pieces, text[end:]]
+
+
+def _rows(numbers):
+    return [row for item in numbers for row in _rows(item)] if isinstance(numbers[0], list) else [numbers]
+
+
+def _number_pattern(number):
+    whole, _, decimals = f"{number:g}".partition(".")
+    return rf"(?<![\d.\w-])({re.escape(whole)}{rf'[.]{decimals}0*' if decimals else r'(?:[.]0+)?'})(?![\d.]*\d)"
+
+
+def find_packed(release: NotebookNode) -> dict[str, str]:
+    """Return the packed texts of the exercises of ``release`` that have own numbers, by exercise."""
+    return {name: found[1] for name, cell in _own_cells(release) if (found := PACKED.search(cell.source))}
+
+
+def own_draws(release: NotebookNode, student: str) -> dict[str, tuple[int, tuple[int, ...]]]:
+    """Return by exercise of ``release`` the draw of ``student``, and the draws that the students have among them."""
+    draws = {name: tuple(json.loads(packed_texts(cell.source)[0])["draws"]) for name, cell in _own_cells(release)}
+    return {name: (every[variant_of(student, name, len(every))], every) for name, every in draws.items()}
+
+
+def _own_cells(release) -> Iterator[tuple[str, NotebookNode]]:
+    for cell in release.cells:
+        if name := exercise_of_own(id_of(cell) or ""):
+            yield name, cell
