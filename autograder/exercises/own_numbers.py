@@ -1,8 +1,8 @@
 """Give a student numbers of their own in an exercise that is worked by hand: other numbers, the same steps, signs and digits.
 
-In: an entry of the key, whose ``own`` names the vectors and matrices of its reference that may change, and the number of a
-draw. Out: an ``Exercise`` in which reference, mistakes and hints have the drawn numbers in place of the book's. Executes copies
-of functions of ``solutions``, touches nothing else.
+In: an entry of the key, whose ``own`` names the vectors and matrices of its reference that may change. Out: numbers drawn for
+these, in one tuple, row by row; an ``Exercise`` in which reference, mistakes and hints have them in place of the book's. Executes
+copies of functions of ``solutions``, touches nothing else.
 """
 
 import ast
@@ -23,7 +23,7 @@ from solutions import answer_key
 from solutions.answer_key import AnswerKeyError, Entry
 
 Numbers = Any  # a list of numbers, or of such lists
-OF_ANOTHER = "numbers_of_another_student"
+Flat = tuple[float, ...]  # all numbers of one draw
 OTHER_HINT = (
     "This is right for another student's numbers. Yours depend on the id at the top of your notebook: is it your own?"
 )
@@ -31,49 +31,38 @@ BOOK_HINT = "This is right for the numbers in the book. Yours are different: the
 MAX_TRIES = 1000  # of the draws for one vector
 
 
-@dataclass(frozen=True)
-class Draw:
-    """Numbers that were drawn: those of the book and those in their place, by the name of the variable."""
-
-    book: dict[str, Numbers]
-    own: dict[str, Numbers]
-
-
 @lru_cache(maxsize=4096)
-def exercise_with(topic: str, function: str, number: int, others: tuple[int, ...] = ()) -> Exercise:
-    """Return the exercise ``function`` of ``topic`` with the draw ``number``: one and the same each time.
+def exercise_with(topic: str, function: str, numbers: Flat, others: tuple[Flat, ...] = ()) -> Exercise:
+    """Return the exercise ``function`` of ``topic`` with these ``numbers``: one and the same each time.
 
-    With the numbers of ``others``, an answer that is right for one of these draws, or for the book's numbers, gets a hint.
+    With the numbers of ``others``, an answer that is right for one of these, or for the book's numbers, gets a hint.
 
     Raises ``AnswerKeyError`` if it cannot be graded with.
     """
     entry = answer_key.load(topic)[f"{topic}-{function}"]
-    draw = draw_numbers(entry, number)
-    references = _replaced_module(f"solutions.{entry.module}.{topic}", [function], draw, f"{function}, draw {number}")
+    draw = _Replacement(book_numbers(entry), numbers)
+    references = _replaced_module(f"solutions.{entry.module}.{topic}", [function], draw)
     mistakes = module(f"solutions.mistakes.{topic}")
-    wrong = _replaced_module(
-        mistakes.__name__, list(versions(vars(mistakes), function)), draw, f"{function}, draw {number}"
-    )
+    wrong = _replaced_module(mistakes.__name__, list(versions(vars(mistakes), function)), draw)
     if function in vars(wrong):  # mistakes may start from the right answer
         setattr(wrong, function, getattr(references, function))
-    for name, answer in _answers_of_others(entry, number, others).items():
+    for name, answer in _answers_of_others(entry, numbers, others).items():
         setattr(wrong, f"{function}__{name}", answer)
     return with_references(entry, references, wrong)
 
 
-def draw_numbers(entry: Entry, number: int) -> Draw:
+def draw_numbers(entry: Entry, number: int) -> Flat:
     """Return the draw ``number`` for ``entry``."""
-    reference = getattr(module(f"solutions.{entry.module}.{entry.topic}"), entry.function)
-    book = book_numbers(entry, inspect.getsource(reference))
     rng = SteadyGenerator(number, f"{entry.name}, own numbers").free
-    return Draw(book, {name: _draw_like(values, rng) for name, values in book.items()})
+    return tuple(one for numbers in book_numbers(entry).values() for one in _draw_like(flatten(numbers), rng))
 
 
-def book_numbers(entry: Entry, source: str) -> dict[str, Numbers]:
-    """Return the numbers of the variables that ``own`` of ``entry`` names, as the ``source`` of its reference states them.
+def book_numbers(entry: Entry) -> dict[str, Numbers]:
+    """Return the numbers of the variables that ``own`` of ``entry`` names, as its reference states them.
 
     Raises ``AnswerKeyError`` if one is not a vector or a matrix written out there.
     """
+    source = inspect.getsource(getattr(module(f"solutions.{entry.module}.{entry.topic}"), entry.function))
     assigned = {}
     for node in ast.walk(ast.parse(source)):
         for target, value in _assignments(node):
@@ -127,21 +116,16 @@ def _as_lists(value):
 # --- drawing ------------------------------------------------------------------------------------------------------------
 
 
-def _draw_like(numbers, rng):
-    """Return other numbers: as many, with the signs and digits of ``numbers``, and a sum of at most 1 where theirs is."""
-    book = flatten(numbers)
-    decimals = max(_decimals(one) for one in book)
+def _draw_like(book, rng):
+    """Return other numbers: as many, with the signs and digits of ``book``, and a sum of at most 1 where its sum is."""
     shares, total = all(0 <= one <= 1 for one in book), round(sum(book), 9)
     for _ in range(MAX_TRIES):
         drawn = [_draw_number(one, rng) for one in book]
         if shares and total == 1:  # weights: the last follows from the others
-            drawn[-1] = round(1 - sum(drawn[:-1]), decimals)
-        if (
-            not shares
-            or total > 1
-            or (sum(drawn) <= 1 and all(_is_alike(*pair) for pair in zip(drawn, book, strict=True)))
-        ):
-            return _shaped_like(numbers, iter(drawn))
+            drawn[-1] = round(1 - sum(drawn[:-1]), max(_decimals(one) for one in book))
+        alike = all(_is_alike(*pair) for pair in zip(drawn, book, strict=True))
+        if not shares or total > 1 or (sum(drawn) <= 1 and alike):
+            return drawn
     raise ValueError(f"no other numbers like {book} were found")
 
 
@@ -166,13 +150,23 @@ def _decimals(number):
 
 
 def _shaped_like(numbers, flat):
-    return [_shaped_like(item, flat) if isinstance(item, list) else next(flat) for item in numbers]
+    """Return the numbers that the iterator ``flat`` yields in the shape of ``numbers``, whole where these are."""
+    return [_shaped_like(item, flat) if isinstance(item, list) else type(item)(next(flat)) for item in numbers]
 
 
 # --- functions with other numbers ---------------------------------------------------------------------------------------
 
 
-def _replaced_module(name: str, functions: list[str], draw: Draw, what: str) -> ModuleType:
+class _Replacement:
+    """The book's numbers, and those in their place, by the name of the variable."""
+
+    def __init__(self, book: dict[str, Numbers], numbers: Flat):
+        flat = iter(numbers)
+        self.book, self.numbers = book, numbers
+        self.own = {name: _shaped_like(item, flat) for name, item in book.items()}
+
+
+def _replaced_module(name: str, functions: list[str], draw: _Replacement) -> ModuleType:
     """Return a module with copies of ``functions`` of the module ``name``, and what they use there, with the drawn numbers."""
     text, parts = _module_parts(name)
     needed, queue = set(), list(functions)
@@ -183,7 +177,7 @@ def _replaced_module(name: str, functions: list[str], draw: Draw, what: str) -> 
             queue += parts[called].uses
     kept = [part for called, part in parts.items() if called in needed or not called.isidentifier()]
     source = "\n\n".join(dict.fromkeys(_replace_numbers(text, part.node, draw) for part in kept))
-    replaced, file = ModuleType(name), f"<{name}: {what}>"
+    replaced, file = ModuleType(name), f"<{name}: {functions[0]} with {draw.numbers}>"
     # so that inspect.getsource finds the copies
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     exec(compile(source, file, "exec"), vars(replaced))
@@ -218,7 +212,7 @@ def _is_assigned(node, name):
     return any(one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(node) if isinstance(one, ast.Name))
 
 
-def _replace_numbers(text: str, node: ast.stmt, draw: Draw) -> str:
+def _replace_numbers(text: str, node: ast.stmt, draw: _Replacement) -> str:
     """Return the text of ``node`` with the drawn numbers wherever a list in it has the book's."""
     lines = text.encode().splitlines(keepends=True)
     start = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
@@ -236,7 +230,7 @@ def _replace_numbers(text: str, node: ast.stmt, draw: Draw) -> str:
     return b"".join(lines[start - 1 : node.end_lineno]).decode()
 
 
-def _answers_of_others(entry: Entry, number: int, others: tuple[int, ...]) -> Mapping[str, Any]:
+def _answers_of_others(entry: Entry, numbers: Flat, others: tuple[Flat, ...]) -> Mapping[str, Any]:
     """Return functions that answer with the right numbers of somebody else: name -> function, its hint the docstring."""
     if not others:
         return {}
@@ -248,11 +242,9 @@ def _answers_of_others(entry: Entry, number: int, others: tuple[int, ...]) -> Ma
         answer.__doc__ = OTHER_HINT
         return answer
 
-    answers = {f"{OF_ANOTHER}_{other}": answer_of(other) for other in others if other != number}
-    book = getattr(module(f"solutions.{entry.module}.{entry.topic}"), entry.function)
-
     def answer_of_book():
-        return book()
+        return getattr(module(f"solutions.{entry.module}.{entry.topic}"), entry.function)()
 
     answer_of_book.__doc__ = BOOK_HINT
-    return {"numbers_of_the_book": answer_of_book, **answers}
+    elsewhere = {f"numbers_of_variant_{n}": answer_of(other) for n, other in enumerate(others) if other != numbers}
+    return {"numbers_of_the_book": answer_of_book, **elsewhere}

@@ -14,7 +14,7 @@ from nbformat.v4.rwbase import strip_transient
 
 from autograder import exercises
 from autograder.errors import CourseError
-from autograder.exercises.own_numbers import exercise_with
+from autograder.exercises.own_numbers import Flat, exercise_with
 from autograder.feedback import pages
 from autograder.feedback.marks import CellResult, GradebookState, Marks, merge_results
 from autograder.feedback.page_settings import Shown
@@ -157,7 +157,7 @@ def exercises_for(
     attempt: int,
     points: Mapping[str, float],
     extra: str = "",
-    own: Mapping[str, tuple[int, tuple[int, ...]]] = MappingProxyType({}),
+    own: Mapping[str, tuple[Flat, tuple[Flat, ...]]] = MappingProxyType({}),
 ) -> tuple[exercises.Exercise, ...]:
     """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``.
 

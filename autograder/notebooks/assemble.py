@@ -10,6 +10,7 @@ from nbformat.v4 import new_notebook
 
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
+from autograder.exercises.own_numbers import Flat
 from autograder.files import write_text
 from autograder.notebooks.cells import (
     compare_cell,
@@ -34,7 +35,7 @@ def source_notebook(
     website: str = "",
     notice: str = "",
     left_out: Sequence[str] = (),
-    draws: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    draws: Mapping[str, Sequence[Flat]] = MappingProxyType({}),
 ) -> NotebookNode:
     """Return the nbgrader source notebook of ``topic``; with the address of a ``website`` it links to its chapter there.
 

@@ -26,6 +26,7 @@ from autograder.exercises import (
     setup_code,
 )
 from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden
+from autograder.exercises.own_numbers import Flat
 from autograder.exercises.packing import DRAWN, compress
 from autograder.notebooks import own_cells, own_text, ready, receipt
 from autograder.notebooks.cell_ids import COMPARE, IMPORTS, RECEIPT, STUDENT, check_id, own_id, run_id, test_id, text_id
@@ -183,7 +184,7 @@ def _first_paragraph(docstring):
     return f'{first}"""' if others else first
 
 
-def exercise_cells(exercise: Exercise, text: ExerciseText, draws: Sequence[int] = ()) -> list[NotebookNode]:
+def exercise_cells(exercise: Exercise, text: ExerciseText, draws: Sequence[Flat] = ()) -> list[NotebookNode]:
     """Return the cells of ``exercise``. With ``draws``, a code cell shows its text, with the numbers of whoever runs it."""
     body = OWN_QUESTION if draws else f"{text.body}{_examples(exercise)}"
     question = f"## {text.heading}\n\n*{_points_text(exercise)}*\n\n{body}"

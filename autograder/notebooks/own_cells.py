@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
-from autograder.exercises.own_numbers import draw_numbers, flatten
+from autograder.exercises.own_numbers import Flat, book_numbers
 from autograder.exercises.packing import PACKED, compress, packed_texts
 from autograder.notebooks.cell_ids import exercise_of_own, id_of
 from autograder.notebooks.own_text import variant_of
@@ -20,12 +20,10 @@ from autograder.notebooks.own_text import variant_of
 BETWEEN = r"(?:\s|,|&|\\\\|\\,|\$|\band\b)+"  # two numbers of a vector or a row in a text
 
 
-def question_source(exercise: Exercise, text: str, draws: Sequence[int]) -> str:
+def question_source(exercise: Exercise, text: str, draws: Sequence[Flat]) -> str:
     """Return the source of the cell that shows ``text``, that of ``exercise``, with the numbers of whoever runs it."""
-    every = [draw_numbers(exercise.entry, number) for number in draws]
-    template = find_places(exercise, text, every[0].book)
-    numbers = [[f"{one:g}" for rows in draw.own.values() for one in flatten(rows)] for draw in every]
-    data = {"exercise": exercise.name, "text": template, "numbers": numbers, "draws": list(draws)}
+    pieces = find_places(exercise, text, book_numbers(exercise.entry))
+    data = {"exercise": exercise.name, "text": pieces, "numbers": [[f"{one:g}" for one in draw] for draw in draws]}
     note = "# This exercise, with your own numbers: run this cell to read it."
     return f'{note}\nchecks.show_question(student_id, "{compress(json.dumps(data, ensure_ascii=False))}")'
 
@@ -73,10 +71,13 @@ def find_packed(release: NotebookNode) -> dict[str, str]:
     return {name: found[1] for name, cell in _own_cells(release) if (found := PACKED.search(cell.source))}
 
 
-def own_draws(release: NotebookNode, student: str) -> dict[str, tuple[int, tuple[int, ...]]]:
-    """Return by exercise of ``release`` the draw of ``student``, and the draws that the students have among them."""
-    draws = {name: tuple(json.loads(packed_texts(cell.source)[0])["draws"]) for name, cell in _own_cells(release)}
-    return {name: (every[variant_of(student, name, len(every))], every) for name, every in draws.items()}
+def own_draws(release: NotebookNode, student: str) -> dict[str, tuple[Flat, tuple[Flat, ...]]]:
+    """Return by exercise of ``release`` the numbers of ``student``, and those that all students have among them."""
+    draws = {}
+    for name, cell in _own_cells(release):
+        every = tuple(tuple(map(float, draw)) for draw in json.loads(packed_texts(cell.source)[0])["numbers"])
+        draws[name] = every[variant_of(student, name, len(every))], every
+    return draws
 
 
 def _own_cells(release) -> Iterator[tuple[str, NotebookNode]]:

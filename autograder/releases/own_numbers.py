@@ -1,6 +1,6 @@
 """Choose the draws of numbers that students get in exercises worked by hand, and prove that each is as hard as the book's.
 
-In: an exercise of the key with ``own``. Out: numbers of draws. Touches nothing.
+In: an exercise of the key with ``own``. Out: the numbers of each draw. Touches nothing.
 """
 
 import itertools
@@ -10,7 +10,7 @@ import numpy as np
 
 from autograder.errors import CourseError
 from autograder.exercises import Exercise, compare
-from autograder.exercises.own_numbers import exercise_with
+from autograder.exercises.own_numbers import Flat, draw_numbers, exercise_with
 from autograder.releases.proof import points_of_mistake
 from solutions.answer_key import AnswerKeyError
 
@@ -21,15 +21,15 @@ MAX_DRAWS = 40 * VARIANTS  # until the numbers of the exercise count as unsuitab
 
 def choose_draws(
     exercise: Exercise, count: int = VARIANTS, progress: Callable[[str], object] = lambda _: None
-) -> list[int]:
-    """Return the first ``count`` draws for ``exercise`` with which it is as hard as with the book's numbers.
+) -> list[Flat]:
+    """Return the numbers of the first ``count`` draws for ``exercise`` with which it is as hard as with the book's numbers.
 
     In each, every listed mistake earns what it earns with the book's numbers and can be told from every other mistake that it
     can be told from there, and the right numbers are wrong for every other draw and for the book.
 
     Raises ``CourseError`` if there are not as many, or a listed mistake answers every draw with the same numbers.
     """
-    draws: list[int] = []
+    draws: list[Flat] = []
     variants, varying = [exercise], _find_varying(exercise)
     for number in range(MAX_DRAWS):
         variant = _load(exercise, number)
@@ -38,7 +38,7 @@ def choose_draws(
             and _has_same_mistakes(exercise, variant)
             and not any(_is_copied(variant, one, varying) for one in variants)
         ):
-            draws.append(number)
+            draws.append(draw_numbers(exercise.entry, number))
             variants.append(variant)
             progress(f"{exercise.name}: own numbers, {len(draws)} of {count} draws proved")
         if len(draws) == count:
@@ -54,7 +54,7 @@ def choose_draws(
 def _load(exercise, number):
     """Return ``exercise`` with the draw ``number``; None if it cannot be graded with these numbers."""
     try:
-        return exercise_with(exercise.entry.topic, exercise.function, number)
+        return exercise_with(exercise.entry.topic, exercise.function, draw_numbers(exercise.entry, number))
     except AnswerKeyError:
         return None
 
