@@ -251,8 +251,21 @@ def read_plan(root: str | Path) -> Plan:
     except IsADirectoryError:
         raise CourseError("this is a folder", PLAN_FILE, "replace it with the file of that name.") from None
     plan = replace(plan, students=read_roster(Path(root) / roster)) if roster else plan
+    _refuse_own_numbers_in_groups(plan, text)
     with_sections = any(one.sections for one in (*plan.assignments.values(), *plan.markers.values()))
     return _apply_sections(plan, text) if with_sections else plan
+
+
+def _refuse_own_numbers_in_groups(plan, text):
+    """Refuse numbers of their own for students who hand in one file together."""
+    groups = sorted({student.group for student in plan.students} - {""})
+    for topic, one in plan.assignments.items() if groups else ():
+        if one.own_numbers:
+            Place(PLAN_FILE, text, f"assignment.{topic}", f"assignment.{topic}").refuse(
+                f"the roster has groups, such as {groups[0]!r}, whose members hand in one file but would have different numbers",
+                "remove own_numbers, or the column group from the roster.",
+                "own_numbers",
+            )
 
 
 def _apply_sections(plan, text):

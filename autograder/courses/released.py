@@ -73,9 +73,14 @@ class Released:
         state = json.dumps([self.digest, self.points, self.templates])
         return hashlib.sha256(state.encode()).hexdigest()
 
+    @property
+    def has_own_numbers(self) -> bool:
+        """Whether a student's numbers depend on the student in one of the releases."""
+        return any(OWN_CALL in text for text in self.templates)
+
     def version_for(self, student: str) -> str:
         """Return ``version``, or a hash of it and the id of ``student`` where students have numbers of their own."""
-        if not any(OWN_CALL in text for text in self.templates):
+        if not self.has_own_numbers:
             return self.version
         return hashlib.sha256(json.dumps([self.version, student]).encode()).hexdigest()
 

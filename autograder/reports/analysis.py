@@ -25,6 +25,7 @@ from autograder.exercises import Exercise
 from autograder.gradebook.scores import StudentResult, load_results
 from autograder.notebooks.submitted_file import read_file, sources_by_id
 from autograder.reports.agreement import MarkingAnalysis, analyse_marking
+from autograder.reports.variants import VariantAnalysis, analyse_variants
 from autograder.verdicts import Graded
 
 MIN_STUDENTS = 20  # for a meaningful correlation
@@ -78,6 +79,7 @@ class AssignmentAnalysis:
     missing: tuple[str, ...]
     alike: tuple[tuple[str, tuple[str, ...]], ...]
     marking: tuple[MarkingAnalysis, ...] = ()
+    variants: tuple[VariantAnalysis, ...] = ()
 
 
 def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAnalysis:
@@ -106,6 +108,7 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
         tuple(name for name in roster if name not in handed_in),
         tuple(find_alike_answers(asked, answers, starters)),
         tuple(analyse_marking(course, released, everybody)),
+        tuple(analyse_variants(released.notebooks[0], everybody)),
     )
 
 

@@ -43,8 +43,14 @@ def pack(course: Course, topic: str, released: Released, limits: Limits, torch_i
 
     ``torch_index`` is the address of an additional package index, for a torch without GPU support.
 
-    Raises ``CourseError`` if a file of the project is missing.
+    Raises ``CourseError`` if a file of the project is missing, or the release gives students numbers of their own.
     """
+    if released.has_own_numbers:
+        raise CourseError(
+            f"{topic} gives each student other numbers, by an id that Gradescope does not pass on",
+            f"course.toml, [assignment.{topic}]",
+            "remove own_numbers there and release the assignment again, or grade it with `grade`.",
+        )
     files = {}
     for name in PACKAGES:
         for path in sorted((ROOT / name).rglob("*")):

@@ -1,0 +1,212 @@
+"""Own numbers in a course: what the notebook shows, the grader accepts, the page repeats and the report compares."""
+
+import html
+import os
+import re
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
+from autograder.courses.course import init
+from autograder.errors import CourseError
+from autograder.exercises import own_numbers
+from autograder.notebooks.cell_ids import STUDENT, id_of, own_id
+from autograder.notebooks.handout import handout
+from autograder.notebooks.own_cells import own_draws
+from autograder.notebooks.own_text import NO_ID
+from autograder.platforms.gradescope.pack import pack
+from autograder.releases.release import release
+from autograder.reports.analysis import analyse
+from autograder.reports.class_page import class_page
+from autograder.reports.variants import MIN_STUDENTS, compare_groups
+from autograder.sandbox import Limits
+from tests.autograder.samples import exercise_named
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import grades, nbgrader
+
+pytestmark = pytest.mark.suite("assignments")
+NAME = "scoring-scores_by_hand_twin"
+PLAN = '[assignment.scoring]\nexercises = ["scores_by_hand_twin", "what_to_recompute"]\n'
+CLASSMATES = [f"student{number:02d}" for number in range(MIN_STUDENTS)]
+
+
+def make_course(folder, plan):
+    course = init(folder)
+    (course.root / "course.toml").write_text(plan)
+    release(course, "scoring", 0)
+    return course
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """A course whose students have numbers of their own."""
+    return make_course(tmp_path_factory.mktemp("own") / "course", f"{PLAN}own_numbers = true\n")
+
+
+def read_release(course):
+    return nbformat.read(course.release("scoring"), as_version=4)
+
+
+def values_for(course, student):
+    """Return the right numbers of ``student``."""
+    numbers, _ = own_draws(read_release(course), student)[NAME]
+    return own_numbers.exercise_with("scoring", "scores_by_hand_twin", numbers).hidden[0].expected.round(4).tolist()
+
+
+def hand_in(course, student, values, typed=None):
+    notebook = read_release(course)
+    for cell in notebook.cells:
+        if id_of(cell) == NAME:
+            cell.source = f"def scores_by_hand_twin():\n    return {values}"
+        if id_of(cell) == STUDENT:
+            cell.source = cell.source.replace('""', f'"{student if typed is None else typed}"')
+    path = course.submission(student, "scoring")
+    path.parent.mkdir(parents=True)
+    path.write_text(nbformat.writes(notebook))
+
+
+def words_of_page(course, student):
+    text = course.feedback(student, "scoring").read_text()
+    return " ".join(html.unescape(re.sub(r"<style.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL)).split())
+
+
+@pytest.fixture(scope="module")
+def graded(own):
+    """The course with submissions, graded: right ones, and those with somebody else's numbers."""
+    hand_in(own, "ada", values_for(own, "ada"))
+    hand_in(own, "ben", values_for(own, "ada"))
+    hand_in(own, "cyd", exercise_named(NAME).hidden[0].expected.round(4).tolist())
+    hand_in(own, "dee", values_for(own, "dee"), typed="ada")
+    for student in CLASSMATES:
+        hand_in(own, student, values_for(own, student))
+    return own, {row.student: row for row in grade_class(own, "scoring", GradingOptions())}
+
+
+def shown_by_kernel(course, folder, monkeypatch, typed="", hub=""):
+    """Return what the released notebook says of the student, and the exercise that it shows, in a real kernel."""
+    monkeypatch.setitem(os.environ, "JUPYTERHUB_USER", hub)
+    notebook = read_release(course)
+    cells = {id_of(cell): cell for cell in notebook.cells}
+    cells[STUDENT].source = cells[STUDENT].source.replace('""', f'"{typed}"')
+    last = notebook.cells.index(cells[own_id(NAME)])
+    notebook.cells = notebook.cells[: last + 1]
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
+    (said,), (shown,) = cells[STUDENT].outputs, cells[own_id(NAME)].outputs
+    return said.text.strip(), shown.data["text/markdown"]
+
+
+@pytest.mark.parametrize(("typed", "hub"), [("ada", ""), ("", "ada"), (" ada ", "prof")])
+def test_a_notebook_shows_the_exercise_with_the_numbers_of_its_student(own, tmp_path, monkeypatch, typed, hub):
+    said, shown = shown_by_kernel(own, tmp_path, monkeypatch, typed, hub)
+    assert said == "Your numbers are those of ada."
+    numbers, _ = own_draws(read_release(own), "ada")[NAME]
+    first = ", ".join(f"{one:g}" for one in numbers[:3])
+    assert f"$s = ({first})$" in shown
+    assert "W_{query} = \\begin{pmatrix} 1 & 0 & 2" in shown
+
+
+def test_a_notebook_without_an_id_says_so_in_one_sentence(own, tmp_path, monkeypatch):
+    assert shown_by_kernel(own, tmp_path, monkeypatch) == (NO_ID, NO_ID)
+    assert NO_ID.count(". ") == 0
+
+
+def test_the_notebook_states_the_question_nowhere_with_the_numbers_of_the_book(own):
+    (text,) = [cell.source for cell in read_release(own).cells if id_of(cell) == f"{NAME}-text"]
+    assert "Run the next cell" in text
+    assert "0.5" not in text
+
+
+def test_own_numbers_earn_points_and_those_of_others_do_not(graded):
+    _, rows = graded
+    assert {name: rows[name].total for name in ("ada", "ben", "cyd", "dee")} == {"ada": 2, "ben": 0, "cyd": 0, "dee": 2}
+    assert all(rows[name].total == 2 for name in CLASSMATES)
+
+
+def test_a_hint_tells_the_numbers_of_others_and_of_the_book(graded):
+    _, rows = graded
+    assert own_numbers.OTHER_HINT in rows["ben"].hints
+    assert own_numbers.BOOK_HINT in rows["cyd"].hints
+
+
+def test_a_listed_mistake_with_own_numbers_gets_its_hint(own):
+    numbers, others = own_draws(read_release(own), "eve")[NAME]
+    exercise = own_numbers.exercise_with("scoring", "scores_by_hand_twin", numbers, others)
+    wrong = exercise.hidden[0].mistaken[f"{exercise.function}__no_tanh"].value
+    hand_in(own, "eve", wrong.tolist())
+    (row,) = grade_class(own, "scoring", GradingOptions(), ["eve"])
+    assert (row.total, exercise.hints[f"{exercise.function}__no_tanh"] in row.hints) == (0, True)
+
+
+def test_the_feedback_page_repeats_the_question_with_own_numbers(graded):
+    course, _ = graded
+    (question,) = [one for one in handout(read_release(course)).questions if one.own]
+    for student in ("ada", "ben"):
+        page = words_of_page(course, student)
+        assert "no matrix is the identity" in page
+        numbers, _ = own_draws(read_release(course), student)[NAME]
+        assert all(f"{one:g}" in question.text_for(student) for one in numbers)
+    pages = [course.feedback(student, "scoring").read_text() for student in ("ada", "ben")]
+    assert pages[0].partition("no matrix is the identity")[2] != pages[1].partition("no matrix is the identity")[2]
+
+
+def test_equal_files_of_two_students_are_judged_apart(graded):
+    """The store of verdicts goes by content: the student belongs to it here."""
+    course, _ = graded
+    released = course.released("scoring")
+    assert released.version_for("ada") != released.version_for("ben")
+    for student in ("fay", "gus"):
+        hand_in(course, student, values_for(course, "fay"), typed="")
+    rows = {row.student: row.total for row in grade_class(course, "scoring", GradingOptions(), ["fay", "gus"])}
+    assert rows == {"fay": 2, "gus": 0}
+
+
+def test_nbgrader_grades_own_numbers_through_the_plugin(graded):
+    course, _ = graded
+    for student, points in (("ada", 2), ("ben", 0)):
+        done = nbgrader("autograde", "scoring", "--force", "--student", student, cwd=course.root)
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert grades(course, student)[f"{NAME}-test"][0] == points
+
+
+def test_the_report_compares_the_variants(graded):
+    course, _ = graded
+    study = analyse(course, "scoring")
+    (variants,) = study.variants
+    assert variants.name == NAME
+    assert variants.marked >= MIN_STUDENTS
+    assert 0 <= variants.lowest <= variants.highest <= 1
+    assert variants.p_value is None or 0 < variants.p_value <= 1
+    assert "Variants compared" in class_page("", [study])
+
+
+@pytest.mark.parametrize(("shares", "is_different"), [([0.0] * 20 + [1.0] * 20, True), ([0.0, 1.0] * 20, False)])
+def test_groups_that_differ_are_told_from_those_that_do_not(shares, is_different):
+    groups = np.repeat([0, 1], 20)
+    assert (compare_groups(np.array(shares), groups) < 0.01) == is_different
+    assert compare_groups(np.ones(40), groups) is None
+
+
+def test_gradescope_is_refused_because_it_passes_no_id_on(own):
+    with pytest.raises(CourseError, match="other numbers"):
+        pack(own, "scoring", own.released("scoring"), Limits())
+
+
+def test_without_own_numbers_in_course_toml_everybody_has_the_book_s(tmp_path):
+    course = make_course(tmp_path / "course", PLAN)
+    assert own_draws(read_release(course), "ada") == {}
+    assert not course.released("scoring").has_own_numbers
+    hand_in(course, "ada", exercise_named(NAME).hidden[0].expected.round(4).tolist())
+    (row,) = grade_class(course, "scoring", GradingOptions(), ["ada"])
+    assert row.total == 2
+
+
+def test_what_was_handed_in_before_own_numbers_were_released_is_judged_as_it_was_asked(tmp_path):
+    course = make_course(tmp_path / "course", PLAN)
+    hand_in(course, "ada", exercise_named(NAME).hidden[0].expected.round(4).tolist())
+    (course.root / "course.toml").write_text(f"{PLAN}own_numbers = true\n")
+    release(course, "scoring", 0)
+    (row,) = grade_class(course, "scoring", GradingOptions(), ["ada"])
+    assert row.total == 2
