@@ -54,7 +54,7 @@ def main():
         with log.open("w") as file:
             process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=file, stderr=file)
         try:
-            _until(lambda: "Watching" in log.read_text(), process, log)
+            wait_until(lambda: "Watching" in log.read_text(), process, log)
             time.sleep(1)
             began = _memory(process.pid)
             singles = []
@@ -96,7 +96,7 @@ def _options():
 COUNT = itertools.count()
 
 
-def _hand_in(exchange, student, text):
+def hand_in(exchange, student, text):
     """Hand in as `nbgrader submit` does; return the page in which feedback will be."""
     when, secret = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC", secrets.token_hex(64)
     folder = exchange / "attention" / "inbound" / f"{student}+{TOPIC}+{when}+{next(COUNT)}"
@@ -112,7 +112,7 @@ def _serve(exchange, notebooks, process, log):
     """Hand in ``notebooks``; return how long each student waited."""
     pages, waits = {}, {}
     for student, text in notebooks:
-        pages[student] = _hand_in(exchange, student, text), time.monotonic()
+        pages[student] = hand_in(exchange, student, text), time.monotonic()
 
     def all_are_there():
         present = {entry.name for entry in os.scandir(exchange / "attention" / "feedback")}
@@ -122,11 +122,12 @@ def _serve(exchange, notebooks, process, log):
                 waits[student] = now - since
         return len(waits) == len(pages)
 
-    _until(all_are_there, process, log)
+    wait_until(all_are_there, process, log)
     return waits
 
 
-def _until(found, process, log):
+def wait_until(found, process, log):
+    """Wait until ``found``; stop with what ``process`` has written into ``log`` if it ends, or after ``PATIENCE_SECONDS``."""
     ends = time.monotonic() + PATIENCE_SECONDS
     while not found():
         if process.poll() is not None or time.monotonic() > ends:
