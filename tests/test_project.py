@@ -55,6 +55,7 @@ TRAVELLING = (
     "exercises/compose.py",
     "exercises/checking.py",
     "notebooks/ready.py",
+    "notebooks/own_text.py",
     "notebooks/receipt.py",
 )
 

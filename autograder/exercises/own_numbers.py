@@ -84,7 +84,9 @@ def flatten(numbers: Numbers) -> list[float]:
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """Yield ``(name, value)`` for each variable that ``node`` assigns."""
-    for target in node.targets if isinstance(node, ast.Assign) else ():
+    if not isinstance(node, ast.Assign):
+        return
+    for target in node.targets:
         if isinstance(target, ast.Name):
             yield target.id, node.value
         elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):

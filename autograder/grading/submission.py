@@ -22,8 +22,7 @@ from autograder.grading import grade
 from autograder.grading.stopwatch import Stopwatch, time_limit
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import exercise_of_text, id_of
-from autograder.notebooks.handout import handout
-from autograder.notebooks.own_cells import own_draws
+from autograder.notebooks.handout import handout, own_draws
 from autograder.notebooks.requests import RegradeRequest, find_requests, hash_without_requests
 from autograder.sandbox import Limits
 from autograder.verdicts import Graded
@@ -111,7 +110,7 @@ def grade_task(task: Task) -> GradingResult:
     graded = task.graded
     if graded is None:
         points = {name: points for name, points in task.points.items() if name not in later_exercises}
-        own = own_draws(template, task.student)
+        own = own_draws(handout(template), task.student)
         asked = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, own)
         prepared = grade.prepared_for(templates[0])
         with watch.stage("host"):
@@ -161,7 +160,7 @@ def exercises_for(
 ) -> tuple[exercises.Exercise, ...]:
     """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``.
 
-    ``own`` has the student's draws by exercise; see ``own_cells.own_draws``.
+    ``own`` has the student's draws by exercise; see ``handout.own_draws``.
     """
     with LOADING_LOCK:
         drawn = _load_drawn(topic, seed, attempt, extra)

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from nbformat import NotebookNode
 
 from autograder.notebooks import receipt, repair
-from autograder.notebooks.cell_ids import RECEIPT, code_cells, exercise_of_text, id_of
-from autograder.notebooks.own_cells import find_packed
-from autograder.notebooks.own_text import own_text
+from autograder.notebooks.cell_ids import RECEIPT, code_cells, exercise_of_own, exercise_of_text, id_of
+from autograder.notebooks.own_text import own_text, unpack, variant_of
 
 TITLE = re.compile(r"^#+ +(.*)$", flags=re.MULTILINE)
 POINTS = re.compile(r"^\*[\d.]+ points?\*\s*", flags=re.MULTILINE)
 CHAPTER = re.compile(r"\]\((https?://[^\s()]+)\)")
 CODE = re.compile(r"Code: ([0-9a-f]{4}-[0-9a-f]{4})")
 RUN = re.compile(r"^checks\.receipt\(", flags=re.MULTILINE)
+OWN = re.compile(r'^checks\.show_question\(student_id, "([^"]+)"\)', flags=re.MULTILINE)
 VERSION = re.compile(r'\bversion="([^"]{1,40})"')
+Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,25 @@ def handout(release: NotebookNode) -> Handout:
     head = cells["heading"].source if "heading" in cells else ""
     title, chapter = TITLE.search(head), CHAPTER.search(head)
     named = [(exercise_of_text(grade_id), cell) for grade_id, cell in cells.items()]
-    own = find_packed(release)
+    own = _find_own(release)
     questions = tuple(_question(name, cell, cells.get(name), own.get(name, "")) for name, cell in named if name)
     version = version_of(release.cells)
     return Handout(title[1] if title else "", chapter[1] if chapter else "", version, questions)
+
+
+def own_draws(asked: Handout, student: str) -> dict[str, tuple[Numbers, tuple[Numbers, ...]]]:
+    """Return the numbers of ``student``, and those that all students have among them, by exercise that has own numbers."""
+    draws = {}
+    for question in (one for one in asked.questions if one.own):
+        every = tuple(tuple(map(float, numbers)) for numbers in unpack(question.own)["numbers"])
+        draws[question.name] = every[variant_of(student, question.name, len(every))], every
+    return draws
+
+
+def _find_own(release):
+    """Return the packed texts of the exercises in which students have numbers of their own, by exercise."""
+    cells = ((exercise_of_own(id_of(cell) or ""), OWN.search(cell.source)) for cell in release.cells)
+    return {name: packed[1] for name, packed in cells if name and packed}
 
 
 def _question(name, cell, answer, own):

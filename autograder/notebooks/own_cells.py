@@ -1,21 +1,17 @@
-"""Make the cells of exercises in which each student gets numbers of their own, and fill them in for one student.
+"""Make the cell that shows an exercise with a student's own numbers.
 
-In: an exercise, its text, its draws. Out: cells, or the text of one student. Pure.
+In: an exercise, its text, its draws. Out: the source of the cell. Pure.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from nbformat import NotebookNode
 
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.exercises.own_numbers import Flat, book_numbers
-from autograder.exercises.packing import PACKED, compress, packed_texts
-from autograder.notebooks.cell_ids import exercise_of_own, id_of
-from autograder.notebooks.own_text import variant_of
+from autograder.exercises.packing import compress
 
 BETWEEN = r"(?:\s|,|&|\\\\|\\,|\$|\band\b)+"  # two numbers of a vector or a row in a text
 
@@ -64,23 +60,3 @@ def _rows(numbers):
 def _number_pattern(number):
     whole, _, decimals = f"{number:g}".partition(".")
     return rf"(?<![\d.\w-])({re.escape(whole)}{rf'[.]{decimals}0*' if decimals else r'(?:[.]0+)?'})(?![\d.]*\d)"
-
-
-def find_packed(release: NotebookNode) -> dict[str, str]:
-    """Return the packed texts of the exercises of ``release`` that have own numbers, by exercise."""
-    return {name: found[1] for name, cell in _own_cells(release) if (found := PACKED.search(cell.source))}
-
-
-def own_draws(release: NotebookNode, student: str) -> dict[str, tuple[Flat, tuple[Flat, ...]]]:
-    """Return by exercise of ``release`` the numbers of ``student``, and those that all students have among them."""
-    draws = {}
-    for name, cell in _own_cells(release):
-        every = tuple(tuple(map(float, draw)) for draw in json.loads(packed_texts(cell.source)[0])["numbers"])
-        draws[name] = every[variant_of(student, name, len(every))], every
-    return draws
-
-
-def _own_cells(release) -> Iterator[tuple[str, NotebookNode]]:
-    for cell in release.cells:
-        if name := exercise_of_own(id_of(cell) or ""):
-            yield name, cell

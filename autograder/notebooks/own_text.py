@@ -33,9 +33,14 @@ def show_question(student, packed):
 
 def own_text(student, packed):
     """Return the text in ``packed`` with the numbers of ``student``."""
-    data = json.loads(zlib.decompress(base64.b64decode(packed)))
+    data = unpack(packed)
     numbers = data["numbers"][variant_of(student, data["exercise"], len(data["numbers"]))]
     return "".join(item if isinstance(item, str) else numbers[item] for item in data["text"])
+
+
+def unpack(packed):
+    """Return what is ``packed``: the ``exercise``, its ``text`` in pieces, the ``numbers`` of each variant."""
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 
 def variant_of(student, exercise, count):

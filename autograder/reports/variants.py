@@ -12,7 +12,7 @@ import numpy as np
 from nbformat import NotebookNode
 
 from autograder.gradebook.scores import StudentResult
-from autograder.notebooks.own_cells import own_draws
+from autograder.notebooks.handout import handout, own_draws
 
 MIN_STUDENTS = 20  # for a comparison
 PERMUTATIONS = 2000
@@ -37,8 +37,9 @@ class VariantAnalysis:
 
 def analyse_variants(release: NotebookNode, everybody: Mapping[str, StudentResult]) -> Iterable[VariantAnalysis]:
     """Yield a ``VariantAnalysis`` for each exercise of ``release`` in which students have numbers of their own."""
-    numbers = {student: own_draws(release, student) for student in everybody}
-    for name in own_draws(release, ""):
+    asked = handout(release)
+    numbers = {student: own_draws(asked, student) for student in everybody}
+    for name in own_draws(asked, ""):
         entries = {student: one.entries[name] for student, one in everybody.items() if name in one.entries}
         marked = {student: entry.score / entry.points for student, entry in entries.items() if not entry.waiting}
         if not marked:

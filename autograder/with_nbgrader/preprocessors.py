@@ -29,8 +29,7 @@ from autograder.grading import grade, submission
 from autograder.grading.fingerprint import fingerprint, handed_in_files
 from autograder.notebooks import repair
 from autograder.notebooks.added_cells import added_cells
-from autograder.notebooks.handout import handout
-from autograder.notebooks.own_cells import own_draws
+from autograder.notebooks.handout import find_release, handout, own_draws
 from autograder.notebooks.submitted_file import read_file
 from autograder.platforms.attempts import find_collected_attempt
 from autograder.sandbox import doctor
@@ -153,7 +152,8 @@ class Judge(limits.Judge, NbGraderPreprocessor):
         doctor.require_once(self.isolation, course.hidden)
         content = read_file(course.submission(student, topic), course.submitted, self.submission_mb)
         _, attempt = course.list_attempts(student, topic, content)
-        own = own_draws(nb, student)  # its locked cells are those of the release
+        asked = find_release(nb.cells, [handout(one) for one in released.notebooks])
+        own = own_draws(asked, student)
         questions = submission.exercises_for(topic, released.seed, attempt, released.points, released.extra, own)
         files = handed_in_files(questions, course.submission(student, topic).parent)
         key = fingerprint(content, released.version_for(student), attempt, self.limits(), self.isolation, files)
