@@ -648,12 +648,12 @@ def test_no_trained_model_is_larger_than_500_kilobytes(site):
     assert max(models.values()) <= 500_000, models
 
 
-def test_a_second_page_brings_42_kilobytes_at_most(weights, site):
+def test_a_second_page_brings_40_kilobytes_at_most(weights, site):
     first, second = weights["book/scoring.html"], {}
     for page, files in weights.items():
         second[page] = sum(size for path, size in files.items() if path not in first or path == site / page)
     assert len(second) > 10
-    assert {page: size for page, size in second.items() if size > 42 * 1024} == {}
+    assert {page: size for page, size in second.items() if size > 40 * 1024} == {}
 
 
 def test_a_second_page_has_no_font_to_wait_for(weights):
