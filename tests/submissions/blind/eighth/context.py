@@ -25,19 +25,10 @@ def sentence_shapes__right_lists(k, n, T_x):
     return dict(weighted=[T_x, m], context=[m], jacobian=[m, T_x])
 
 
-def batch_shapes__wrong_row_column_swapped(batch, m, n, T_x, T_y):
-    """Swaps the places of the extra axis in column and row."""
-    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_product_squeezed(batch, m, n, T_x, T_y):
-    """Removes the axis of length 1 from the product, which was asked for before that."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_steps_first(batch, m, n, T_x, T_y):
-    """Puts the steps before the batch in the contexts."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (T_y, batch, m)}
 
 
 def batch_shapes__right_measured(batch, m, n, T_x, T_y):
@@ -48,14 +39,8 @@ def batch_shapes__right_measured(batch, m, n, T_x, T_y):
             "contexts": (np.zeros((batch, T_y, T_x)) @ h).shape}
 
 
-def context_of_note_d__wrong_plain_mean():
-    """Takes the plain mean of the annotations: the weights are not used."""
-    return [(0.1 - 0.1 + 0.7) / 3, (0.7 - 0.7 + 0.2) / 3, (0.5 + 0.4 - 0.3) / 3, (0.3 + 0.6 + 0.4) / 3]
 
 
-def context_of_note_d__wrong_signs_lost():
-    """Loses the minus signs of h_2 and h_3."""
-    return list(np.array([0.7, 0.2, 0.1]) @ np.abs([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]]))
 
 
 def context_of_note_d__right_written_out():
@@ -66,15 +51,8 @@ def context_of_note_d__right_written_out():
 _TWIN = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
 
 
-def context_twin__wrong_fourth_left_out():
-    """Leaves the fourth annotation out, as if the lost weight were 0."""
-    return list(np.array([0.15, 0.42, 0.05]) @ _TWIN[:3])
 
 
-def context_twin__wrong_renormalised():
-    """Divides the three known weights by their sum instead of finding the fourth from the sum of 1."""
-    w = np.array([0.15, 0.42, 0.05])
-    return list(w / w.sum() @ _TWIN[:3])
 
 
 def context_twin__right_loop():
@@ -83,15 +61,8 @@ def context_twin__right_loop():
     return [sum(w[j] * float(_TWIN[j, i]) for j in range(4)) for i in range(3)]
 
 
-def weights_from_context__wrong_least_norm():
-    """Forgets that the weights add to 1, and takes the shortest of the many solutions of the two equations."""
-    return list(np.linalg.pinv(np.array([[1.0, 5, 3], [2, 0, 6]])) @ np.array([2.36, 3.14]))
 
 
-def weights_from_context__wrong_subtle_order():
-    """Solves rightly but gives the weights of h_2 and h_3 in the wrong order."""
-    a = np.linalg.solve(np.array([[1.0, 5, 3], [2, 0, 6], [1, 1, 1]]), np.array([2.36, 3.14, 1]))
-    return [a[0], a[2], a[1]]
 
 
 def weights_from_context__right_cramer():
@@ -107,14 +78,8 @@ _A3 = np.array([0.55, 0.15, 0.3])
 _H3 = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
 
 
-def gradient_by_hand__wrong_only_own_weight():
-    """Takes the derivative of the third weight alone: the other two weights change too."""
-    return list(0.3 * 0.7 * _H3[2])
 
 
-def gradient_by_hand__wrong_sign():
-    """The difference is taken the wrong way round: context minus annotation."""
-    return list(0.3 * (_A3 @ _H3 - _H3[2]))
 
 
 def gradient_by_hand__right_jacobian():
@@ -122,28 +87,12 @@ def gradient_by_hand__right_jacobian():
     return ((np.diag(_A3) - np.outer(_A3, _A3)) @ _H3)[2].tolist()
 
 
-def _pull(largest=1.25, at=None, gap=None):
-    s = 1 / (1 + math.exp(-3))
-    p = (1 + math.sqrt(0.9)) / 2
-    return {"largest": largest, "at_three": [4 * s * (1 - s), -3 * s * (1 - s)] if at is None else at,
-            "gap": math.log(p / (1 - p)) if gap is None else gap}
 
 
-def pull_of_two__wrong_weight_only():
-    """Multiplies the difference of the annotations by the first weight alone, without (1 - weight)."""
-    s = 1 / (1 + math.exp(-3))
-    return _pull(largest=2.5, at=[4 * s, -3 * s])
 
 
-def pull_of_two__wrong_gap_negative():
-    """Takes the other solution of the quadratic equation, where the first score is smaller."""
-    p = (1 - math.sqrt(0.9)) / 2
-    return _pull(gap=math.log(p / (1 - p)))
 
 
-def pull_of_two__wrong_subtle_tail():
-    """Takes the far tail exp(-gap) for weight times (1 - weight), which at a tenth is not yet good enough."""
-    return _pull(gap=math.log(40))
 
 
 def pull_of_two__right_cosh():
@@ -154,34 +103,16 @@ def pull_of_two__right_cosh():
 
 # ---- context_vector
 
-def context_vector__wrong_no_keys_axis(weights, keys):
-    """Sums over the entries of the annotation instead of over the positions."""
-    return (weights[:, :, None] * keys).sum(axis=2)
 
 
-def context_vector__wrong_matmul_broadcast(weights, keys):
-    """A plain @ takes the rows of weights for rows of one matrix: every sentence meets the weights of all sentences."""
-    return weights @ keys
 
 
-def context_vector__wrong_mean(weights, keys):
-    """Takes the mean of the weighted annotations instead of their sum."""
-    return (weights[:, :, None] * keys).mean(1)
 
 
-def context_vector__wrong_subtle_first_batch(weights, keys):
-    """Gives all sentences the weights of the first sentence."""
-    return np.einsum("j,bjk->bk", weights[0], keys)
 
 
-def context_vector__wrong_subtle_squeeze(weights, keys):
-    """squeeze() removes every axis of length 1: the batch's too, or that of an annotation of one number."""
-    return (weights[:, None, :] @ keys).squeeze()
 
 
-def context_vector__wrong_subtle_small_weights(weights, keys):
-    """Takes weights below a millionth for pads and sets them to 0."""
-    return np.einsum("bj,bjk->bk", np.where(weights < 1e-6, 0.0, weights), keys)
 
 
 def context_vector__right_nested_lists(weights, keys):
@@ -209,33 +140,14 @@ def _to_weights(g, keys):
     return np.einsum("bk,bjk->bj", g, keys)
 
 
-def scores_gradient__wrong_only_to_weights(context_gradient, weights, keys):
-    """Stops at the weights: the way through the softmax is missing."""
-    return _to_weights(context_gradient, keys)
 
 
-def scores_gradient__wrong_diagonal_only(context_gradient, weights, keys):
-    """Uses only the diagonal a(1-a) of the softmax's Jacobian: a score changes the other weights too."""
-    return weights * (1 - weights) * _to_weights(context_gradient, keys)
 
 
-def scores_gradient__wrong_plain_mean(context_gradient, weights, keys):
-    """Subtracts the plain mean over the positions instead of the mean by the weights."""
-    d = _to_weights(context_gradient, keys)
-    return weights * (d - d.mean(1, keepdims=True))
 
 
-def scores_gradient__wrong_sum_over_batch(context_gradient, weights, keys):
-    """Sums the weighted mean over the whole batch instead of over each sentence."""
-    d = _to_weights(context_gradient, keys)
-    return weights * (d - (weights * d).sum())
 
 
-def scores_gradient__wrong_subtle_empty_nan(context_gradient, weights, keys):
-    """Divides by the sum of the weights to be safe, which makes 0/0 = nan in a sentence without a real token."""
-    a = weights / weights.sum(1, keepdims=True)
-    d = _to_weights(context_gradient, keys)
-    return a * (d - (a * d).sum(1, keepdims=True))
 
 
 def scores_gradient__wrong_subtle_log_eps(context_gradient, weights, keys):
@@ -279,16 +191,8 @@ def attend__wrong_zero_scores_at_pads(scores, keys, source_mask):
     return (w[:, :, None] * keys).sum(1)
 
 
-def attend__wrong_mask_after(scores, keys, source_mask):
-    """Cuts the pads' weights off after the softmax and does not divide by what is left."""
-    w = torch.softmax(scores, 1) * source_mask
-    return (w[:, :, None] * keys).sum(1)
 
 
-def attend__wrong_batch_axis(scores, keys, source_mask):
-    """The softmax runs over the batch instead of over the positions."""
-    w = torch.softmax(scores.masked_fill(~source_mask, -1e300), 0) * source_mask
-    return (w[:, :, None] * keys).sum(1)
 
 
 def attend__wrong_no_max(scores, keys, source_mask):
@@ -297,31 +201,12 @@ def attend__wrong_no_max(scores, keys, source_mask):
     return ((p / p.sum(1, keepdim=True).clamp(min=1e-300))[:, :, None] * keys).sum(1)
 
 
-def attend__wrong_detached(scores, keys, source_mask):
-    """The weights are computed under no_grad: no gradient reaches the scores."""
-    with torch.no_grad():
-        w = torch.softmax(scores.masked_fill(~source_mask, -1e300), 1) * source_mask
-    return (w[:, :, None] * keys).sum(1)
 
 
-def attend__wrong_subtle_log_mask(scores, keys, source_mask):
-    """Adds the log of the mask: nan_to_num mends a row of pads in the result, but its gradient by the scores is nan."""
-    w = torch.softmax(scores + torch.log(source_mask.double()), 1)
-    return (torch.nan_to_num(w)[:, :, None] * keys).sum(1)
 
 
-def attend__wrong_subtle_fill_100000(scores, keys, source_mask):
-    """Fills pads with -100000, which is no lower than a real score may be."""
-    w = torch.softmax(scores.masked_fill(~source_mask, -1e5), 1)
-    return (w[:, :, None] * keys).sum(1) * source_mask.any(1, keepdim=True)
 
 
-def attend__wrong_subtle_where_after_exp(scores, keys, source_mask):
-    """Masks after exp: where a pad's score is large exp gives inf, and the gradient 0 times inf = nan."""
-    top = scores.masked_fill(~source_mask, -1e300).amax(1, keepdim=True).detach()
-    top = torch.where(source_mask.any(1, keepdim=True), top, torch.zeros_like(top))
-    p = torch.where(source_mask, torch.exp(scores - top), torch.zeros_like(scores))
-    return (p[:, :, None] * keys).sum(1) / p.sum(1, keepdim=True).clamp(min=0.5)
 
 
 def attend__wrong_subtle_max_over_pads(scores, keys, source_mask):
@@ -377,56 +262,20 @@ def _scores(query, keys, W_query, W_key, v):
     return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
 
 
-def _mix(e, keys, source_mask):
-    top = np.where(source_mask, e, -np.inf).max(1, keepdims=True)
-    p = np.where(source_mask, np.exp(np.minimum(e - np.where(np.isfinite(top), top, 0), 0)), 0.0)
-    return (p[:, :, None] * keys).sum(1) / np.maximum(p.sum(1), 0.5)[:, None]
 
 
-def mended_attention__wrong_sum_over_batch(query, keys, source_mask, W_query, W_key, v):
-    """Still divides by the sum over the whole batch."""
-    e = np.where(source_mask, _scores(query, keys, W_query, W_key, v), -1e30)
-    p = np.exp(e - e.max()) * source_mask
-    return np.sum((p / max(p.sum(), 1e-300))[:, :, None] * keys, axis=1)
 
 
-def mended_attention__wrong_mask_after_softmax(query, keys, source_mask, W_query, W_key, v):
-    """Still masks after the division, so the weights of a sentence with pads do not add to 1."""
-    e = _scores(query, keys, W_query, W_key, v)
-    p = np.exp(e - e.max(1, keepdims=True))
-    w = p / p.sum(1, keepdims=True) * source_mask
-    return np.sum(w[:, :, None] * keys, axis=1)
 
 
-def mended_attention__wrong_overflow(query, keys, source_mask, W_query, W_key, v):
-    """Still takes exp of the raw scores, which overflows for large ones."""
-    p = np.exp(_scores(query, keys, W_query, W_key, v)) * source_mask
-    return np.sum(p[:, :, None] * keys, axis=1) / np.maximum(p.sum(1, keepdims=True), 1e-300)
 
 
-def mended_attention__wrong_query_not_expanded(query, keys, source_mask, W_query, W_key, v):
-    """Adds the queries without an axis for the positions, so they run along the positions instead of the batch."""
-    return _mix(np.tanh(query @ W_query.T + keys @ W_key.T) @ v, keys, source_mask)
 
 
-def mended_attention__wrong_subtle_equal_sizes(query, keys, source_mask, W_query, W_key, v):
-    """Gives the queries their axis only where they do not broadcast by themselves, so batch = positions goes wrong."""
-    q, k = query @ W_query.T, keys @ W_key.T
-    if q.shape[0] != k.shape[1]:
-        q = q[:, None]
-    return _mix(np.tanh(q + k) @ v, keys, source_mask)
 
 
-def mended_attention__wrong_subtle_clip_700(query, keys, source_mask, W_query, W_key, v):
-    """Clips the scores to 700 so that exp does not overflow: larger ones all become equal."""
-    return _mix(np.clip(_scores(query, keys, W_query, W_key, v), -700, 700), keys, source_mask)
 
 
-def mended_attention__wrong_subtle_max_with_pads(query, keys, source_mask, W_query, W_key, v):
-    """The maximum that is subtracted includes the pads: where a pad scores far higher, all real words underflow."""
-    e = _scores(query, keys, W_query, W_key, v)
-    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
-    return np.sum(p[:, :, None] * keys, axis=1) / np.maximum(p.sum(1, keepdims=True), 1e-300)
 
 
 def mended_attention__right_one_by_one(query, keys, source_mask, W_query, W_key, v):

@@ -4,19 +4,10 @@ import numpy as np
 import torch
 
 
-def multi_head_shapes__wrong_W_key_transposed(heads, m, r, T_x, T_y):
-    """W_key takes m numbers to heads times r, so it has heads times r rows: here it is transposed."""
-    return {"W_key": (m, heads * r), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_weights_source_first(heads, m, r, T_x, T_y):
-    """Puts the source positions before the steps in the weights."""
-    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_y), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_joined_added(heads, m, r, T_x, T_y):
-    """Adds the contexts of the heads instead of joining them: r numbers are left for a step."""
-    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, r)}
 
 
 def multi_head_shapes__right_measured(heads, m, r, T_x, T_y):
@@ -29,50 +20,22 @@ def multi_head_shapes__right_measured(heads, m, r, T_x, T_y):
 
 # ---- scaled_attention
 
-def _mix(e, values, mask):
-    e = np.where(mask, e, -np.inf)
-    top = e.max(1, keepdims=True)
-    p = np.where(mask, np.exp(e - np.where(np.isfinite(top), top, 0.0)), 0.0)
-    return np.einsum("bj,bjk->bk", p, values) / np.maximum(p.sum(1, keepdims=True), 0.5)
 
 
 def _dot(query, keys):
     return np.einsum("bk,bjk->bj", query, keys)
 
 
-def scaled_attention__wrong_no_scale(query, keys, values, source_mask):
-    """Forgets to divide by the root of the key size."""
-    return _mix(_dot(query, keys), values, source_mask)
 
 
-def scaled_attention__wrong_scale_not_root(query, keys, values, source_mask):
-    """Divides by the key size instead of by its root."""
-    return _mix(_dot(query, keys) / keys.shape[2], values, source_mask)
 
 
-def scaled_attention__wrong_root_of_length(query, keys, values, source_mask):
-    """Divides by the root of the number of positions instead of that of the key size."""
-    return _mix(_dot(query, keys) / math.sqrt(keys.shape[1]), values, source_mask)
 
 
-def scaled_attention__wrong_empty_mean(query, keys, values, source_mask):
-    """A sentence without a real token gets the mean of its pads' values instead of zeros."""
-    e = np.where(source_mask, _dot(query, keys) / math.sqrt(keys.shape[2]), -1e30)
-    p = np.exp(e - e.max(1, keepdims=True))
-    return np.einsum("bj,bjk->bk", p / p.sum(1, keepdims=True), values)
 
 
-def scaled_attention__wrong_subtle_root_of_values(query, keys, values, source_mask):
-    """Divides by the root of the value size, which is right only where keys and values have equal sizes."""
-    return _mix(_dot(query, keys) / math.sqrt(values.shape[2]), values, source_mask)
 
 
-def scaled_attention__wrong_subtle_fill_10000(query, keys, values, source_mask):
-    """Fills pads with -10000, which lies above real scores that are very negative."""
-    e = np.where(source_mask, _dot(query, keys) / math.sqrt(keys.shape[2]), -1e4)
-    p = np.exp(e - e.max(1, keepdims=True))
-    out = np.einsum("bj,bjk->bk", p / p.sum(1, keepdims=True), values)
-    return np.where(source_mask.any(1)[:, None], out, 0.0)
 
 
 def scaled_attention__wrong_subtle_adds_penalty(query, keys, values, source_mask):
@@ -125,34 +88,16 @@ def scaled_attention__right_scaled_twice(query, keys, values, source_mask):
 
 # ---- coverage_scores
 
-def _cover(query, keys, g, W_query, W_key, w_cover, v):
-    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + g[:, :, None] * w_cover) @ v
 
 
-def coverage_scores__wrong_last_step(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Takes the weights of the last step only, not the sum over all steps."""
-    return _cover(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Takes the mean over the steps instead of their sum."""
-    return _cover(query, keys, earlier_weights.mean(1), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_outside_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Adds the coverage outside the tanh."""
-    t = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T)
-    return (t + earlier_weights.sum(1)[:, :, None] * w_cover) @ v
 
 
-def coverage_scores__wrong_minus(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Subtracts the coverage instead of adding it."""
-    return _cover(query, keys, -earlier_weights.sum(1), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_subtle_at_most_one(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Cuts the coverage off at 1, although a position may have had more."""
-    return _cover(query, keys, np.minimum(earlier_weights.sum(1), 1), W_query, W_key, w_cover, v)
 
 
 def coverage_scores__wrong_subtle_equal_sizes(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -165,9 +110,6 @@ def coverage_scores__wrong_subtle_equal_sizes(query, keys, earlier_weights, W_qu
     return np.tanh(q + k + earlier_weights.sum(1)[:, :, None] * w_cover) @ v
 
 
-def coverage_scores__wrong_subtle_tiny_dropped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Ignores weights below a millionth, which a w_cover in the thousands makes count."""
-    return _cover(query, keys, np.where(earlier_weights < 1e-6, 0, earlier_weights).sum(1), W_query, W_key, w_cover, v)
 
 
 def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -208,24 +150,12 @@ def _two(scale=2.0, heads=True, swap=False, joint=False):
     return {"scores": list(e.ravel()), "weights": list(a.ravel()), "joined": list(np.einsum("zj,zjk->zk", a, u).ravel())}
 
 
-def two_heads_by_hand__wrong_no_scale():
-    """Forgets to divide the scores by the root of 4."""
-    return _two(scale=1.0)
 
 
-def two_heads_by_hand__wrong_scale_four():
-    """Divides by the size of a key, 4, instead of by its root."""
-    return _two(scale=4.0)
 
 
-def two_heads_by_hand__wrong_one_softmax():
-    """Takes one softmax over all six scores instead of one for each head."""
-    return _two(joint=True)
 
 
-def two_heads_by_hand__wrong_root_of_values():
-    """Divides by the root of the value size, 2, instead of by that of the key size, 4."""
-    return _two(scale=math.sqrt(2))
 
 
 def two_heads_by_hand__right_numpy_arrays():
@@ -234,29 +164,14 @@ def two_heads_by_hand__right_numpy_arrays():
     return {k: np.array(d[k]) for k in ("joined", "weights", "scores")}
 
 
-def _pullw(gap):
-    a = 1 / (1 + math.exp(-gap))
-    return a * (1 - a)
 
 
-def saturation__wrong_variance():
-    """Gives the variance of the score instead of its standard deviation, and lets the scores lie that far off."""
-    return {"spread": 3.24, "plain": _pullw(6.48), "scaled": _pullw(1.62)}
 
 
-def saturation__wrong_half_gap():
-    """Takes one standard deviation for the difference of the two scores: it is two."""
-    return {"spread": 1.8, "plain": _pullw(1.8), "scaled": _pullw(0.45)}
 
 
-def saturation__wrong_sum_of_spreads():
-    """Adds the spreads of 16 products, 16 times 0.45, where only the variances add."""
-    return {"spread": 7.2, "plain": _pullw(14.4), "scaled": _pullw(3.6)}
 
 
-def saturation__wrong_subtle_by_dot_product():
-    """Takes the scaled derivative by the dot product before the division, a quarter of the one by its own score."""
-    return {"spread": 1.8, "plain": _pullw(3.6), "scaled": _pullw(0.9) / 4}
 
 
 def saturation__right_cosh():
@@ -284,26 +199,12 @@ def _heads(query, keys, mask, W_query, W_key, W_value, W_out, size=None, soft=_s
     return c.reshape(len(query), -1) @ W_out.T
 
 
-def multi_head__wrong_root_of_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Divides by the root of the entries of all heads' keys together, heads times head_size."""
-    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, W_key.shape[0] * W_key.shape[1])
 
 
-def multi_head__wrong_root_of_annotation(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Divides by the root of the size of an annotation instead of that of a head's own key."""
-    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, keys.shape[2])
 
 
-def multi_head__wrong_softmax_over_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The softmax runs over the heads instead of over the positions."""
-    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, soft=lambda e, m: torch.softmax(e, 1) * m)
 
 
-def multi_head__wrong_joined_by_entry(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Joins the contexts entry by entry, the first entries of all heads first, instead of head by head."""
-    z, u, _ = W_value.shape
-    order = torch.arange(z * u).reshape(u, z).T.reshape(-1)
-    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out[:, order])
 
 
 def multi_head__wrong_query_detached(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -311,21 +212,10 @@ def multi_head__wrong_query_detached(query, keys, source_mask, W_query, W_key, W
     return _heads(query.detach(), keys, source_mask, W_query.detach(), W_key, W_value, W_out)
 
 
-def multi_head__wrong_subtle_root_of_values(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Divides by the root of value_size, which is right only where head_size is the same."""
-    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, W_value.shape[1])
 
 
-def multi_head__wrong_subtle_fill_million(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Fills pads with -1e6, above real scores that may reach -20 million."""
-    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out,
-                  soft=lambda e, m: torch.softmax(e.masked_fill(~m, -1e6), -1) * m)
 
 
-def multi_head__wrong_subtle_log_mask(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Adds the log of the mask; nan_to_num hides the nan of an empty sentence, but its gradients stay nan."""
-    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out,
-                  soft=lambda e, m: torch.nan_to_num(torch.softmax(e + torch.log(m.double()), -1)))
 
 
 def multi_head__wrong_subtle_max_with_pads(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -336,13 +226,6 @@ def multi_head__wrong_subtle_max_with_pads(query, keys, source_mask, W_query, W_
     return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, soft=soft)
 
 
-def multi_head__wrong_subtle_where_after_exp(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Masks after exp: a pad far above the real words gives exp = inf, and the gradient 0 times inf = nan."""
-    def soft(e, m):
-        top = e.masked_fill(~m, -1e300).amax(-1, keepdim=True).detach()
-        p = torch.where(m, torch.exp(e - torch.where(top > -1e299, top, torch.zeros_like(top))), torch.zeros_like(e))
-        return p / p.sum(-1, keepdim=True).clamp(min=0.5)
-    return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, soft=soft)
 
 
 def multi_head__right_loop_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -402,25 +285,12 @@ def _seen(mask, diagonal=0):
     return mask[:, None, :] & torch.ones(n, n, dtype=torch.bool).tril(diagonal)
 
 
-def self_attention__wrong_not_itself(states, mask, W_query, W_key, W_value):
-    """Leaves the position itself out: it reads only those before it."""
-    return _self(states, _seen(mask, -1), W_query, W_key, W_value)
 
 
-def self_attention__wrong_reads_later(states, mask, W_query, W_key, W_value):
-    """Reads the whole sequence, those after the position too."""
-    return _self(states, mask[:, None, :].expand(-1, mask.shape[1], -1), W_query, W_key, W_value)
 
 
-def self_attention__wrong_only_later(states, mask, W_query, W_key, W_value):
-    """Takes the upper triangle for the lower one: each position reads itself and those after it."""
-    n = mask.shape[1]
-    return _self(states, mask[:, None, :] & torch.ones(n, n, dtype=torch.bool).triu(), W_query, W_key, W_value)
 
 
-def self_attention__wrong_pads_get_zeros(states, mask, W_query, W_key, W_value):
-    """Gives a pad zeros, although it too reads the real positions before it."""
-    return _self(states, _seen(mask) & mask[:, :, None], W_query, W_key, W_value)
 
 
 def self_attention__wrong_subtle_pads_zeroed(states, mask, W_query, W_key, W_value):
@@ -443,10 +313,6 @@ def self_attention__wrong_subtle_max_of_later(states, mask, W_query, W_key, W_va
     return _self(states, _seen(mask), W_query, W_key, W_value, soft=soft)
 
 
-def self_attention__wrong_subtle_log_mask(states, mask, W_query, W_key, W_value):
-    """Adds the log of the mask: where nothing can be read the result is mended, but the gradient is nan."""
-    return _self(states, _seen(mask), W_query, W_key, W_value,
-                 soft=lambda e, m: torch.nan_to_num(torch.softmax(e + torch.log(m.double()), -1)))
 
 
 def self_attention__right_prefix_loop(states, mask, W_query, W_key, W_value):
@@ -493,19 +359,10 @@ def self_attention__right_nan_to_num(states, mask, W_query, W_key, W_value):
                  soft=lambda e, m: e.masked_fill(~m, -math.inf).softmax(-1).nan_to_num())
 
 
-def same_context__wrong_renormalised():
-    """Drops the first word and divides the other weights by their sum: the context changes."""
-    return [0, 0.3 / 0.6, 0.2 / 0.6, 0.1 / 0.6]
 
 
-def same_context__wrong_shared_out():
-    """Shares the first word's 0.4 out among the other three alike."""
-    return [0, 0.3 + 0.4 / 3, 0.2 + 0.4 / 3, 0.1 + 0.4 / 3]
 
 
-def same_context__wrong_sum_not_one():
-    """Leaves out that weights add to 1 and takes the shortest solution of the two equations of the context."""
-    return [0] + list(np.linalg.pinv(np.array([[4, -1, -3], [0, 4, -2.0]])) @ np.array([1.1, 1.0]))
 
 
 def same_context__right_tuple():

@@ -20,21 +20,10 @@ def note_d_output__right_lists(n, V_y):
     return {"b_o": [V_y], "W_o": [V_y, n]}
 
 
-def every_step_shapes__wrong_no_embedding(batch, T_y, n, d, m, V_y):
-    """Forgets the embedding among the vectors that are joined."""
-    return {"joined": (batch, T_y, n + m), "W_o": (V_y, n + m), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
-def every_step_shapes__wrong_flat_per_sentence(batch, T_y, n, d, m, V_y):
-    """Joins steps and words in one row for each sentence, instead of a row for each step."""
-    return {"joined": (batch, T_y, n + d + m), "W_o": (V_y, n + d + m), "logits": (batch, T_y, V_y),
-            "flat_logits": (batch, T_y * V_y)}
 
 
-def every_step_shapes__wrong_matrix_on_right(batch, T_y, n, d, m, V_y):
-    """Gives W_o the layout for the right side of @ instead of that of a matrix that takes p numbers to q."""
-    return {"joined": (batch, T_y, n + d + m), "W_o": (n + d + m, V_y), "logits": (batch, T_y, V_y),
-            "flat_logits": (batch * T_y, V_y)}
 
 
 def every_step_shapes__right_measured(batch, T_y, n, d, m, V_y):
@@ -97,20 +86,10 @@ def _softmax(e):
 _HINDI = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1.0]])
 
 
-def hindi_distribution__wrong_no_tanh():
-    """Leaves the tanh out and multiplies W_o by its argument."""
-    return list(_softmax(_HINDI @ [0.42, 0.67, 0.70]))
 
 
-def hindi_distribution__wrong_without_zero_word():
-    """Gives START the probability 0 because its row is 0: its logit is 0, and exp(0) is 1."""
-    p = _softmax((_HINDI @ np.tanh([0.42, 0.67, 0.70]))[1:])
-    return [0.0] + list(p)
 
 
-def hindi_distribution__wrong_subtle_rounded_state():
-    """Rounds the state to two decimals before going on, which the fourth decimal of the result feels."""
-    return list(_softmax(_HINDI @ np.round(np.tanh([0.42, 0.67, 0.70]), 2)))
 
 
 def hindi_distribution__right_plain_python():
@@ -123,22 +102,10 @@ def hindi_distribution__right_plain_python():
 _L5 = np.array([0.5, -1.0, 2.0, 0.0, 1.2])
 
 
-def distribution_and_loss__wrong_bits():
-    """Gives the loss in bits, by the logarithm to base 2."""
-    p = _softmax(_L5)
-    return {"distribution": list(p), "loss": -math.log2(p[4])}
 
 
-def distribution_and_loss__wrong_best_word():
-    """Takes the cost of the most probable word instead of the right one."""
-    p = _softmax(_L5)
-    return {"distribution": list(p), "loss": -math.log(p.max())}
 
 
-def distribution_and_loss__wrong_subtle_one_minus_p():
-    """Adds the costs -ln(1-p) of the other words, a binary cross-entropy: softmax needs the right word's alone."""
-    p = _softmax(_L5)
-    return {"distribution": list(p), "loss": -math.log(p[4]) - sum(math.log(1 - x) for x in p[:4])}
 
 
 def distribution_and_loss__right_logsumexp():
@@ -147,14 +114,8 @@ def distribution_and_loss__right_logsumexp():
     return {"loss": np.float64(z - 1.2), "distribution": np.exp(_L5 - z)}
 
 
-def what_is_left__wrong_without_right_word():
-    """Leaves the right word's 0.64 out of the sum of what is shown."""
-    return {"left": 1 - 0.010, "loss": -math.log(0.64)}
 
 
-def what_is_left__wrong_renormalised_loss():
-    """Divides 0.64 by the sum of the printed probabilities, though it is a probability already."""
-    return {"left": 0.35, "loss": -math.log(0.64 / 0.65)}
 
 
 def what_is_left__right_fsum():
@@ -182,19 +143,10 @@ def word_by_hand__wrong_tanh_after_v():
     return _word(order="late")
 
 
-def word_by_hand__wrong_old_state_read():
-    """Reads the word out of the state before the step instead of out of the new one."""
-    return _word(state="old")
 
 
-def word_by_hand__wrong_sigmoid_weights():
-    """Makes each weight the sigmoid of its score: the two do not add to 1."""
-    return _word(weights="sigmoid")
 
 
-def word_by_hand__wrong_subtle_W_s_transposed():
-    """Multiplies the old state by the transpose of W_s."""
-    return _word(state="transposed")
 
 
 def word_by_hand__right_rounded_at_the_end():
@@ -208,27 +160,12 @@ def _logits(state, context, W_state, W_context, b_o):
     return state @ W_state.T + context @ W_context.T + b_o
 
 
-def output_distribution__wrong_no_bias(state, context, W_state, W_context, b_o):
-    """Forgets b_o."""
-    return _softmax(_logits(state, context, W_state, W_context, 0 * b_o))
 
 
-def output_distribution__wrong_over_batch(state, context, W_state, W_context, b_o):
-    """Normalizes over the batch instead of over the words."""
-    return _softmax(_logits(state, context, W_state, W_context, b_o).T).T
 
 
-def output_distribution__wrong_overflow(state, context, W_state, W_context, b_o):
-    """Takes exp of the raw logits, which overflows above 709."""
-    p = np.exp(_logits(state, context, W_state, W_context, b_o))
-    return p / p.sum(1, keepdims=True)
 
 
-def output_distribution__wrong_subtle_batch_max(state, context, W_state, W_context, b_o):
-    """Subtracts the largest logit of the whole batch, so a sentence whose logits lie far below gets 0/0."""
-    e = _logits(state, context, W_state, W_context, b_o)
-    p = np.exp(e - e.max())
-    return p / p.sum(1, keepdims=True)
 
 
 def output_distribution__wrong_subtle_eps(state, context, W_state, W_context, b_o):
@@ -238,11 +175,6 @@ def output_distribution__wrong_subtle_eps(state, context, W_state, W_context, b_
     return p / (p.sum(1, keepdims=True) + 1e-7)
 
 
-def output_distribution__wrong_subtle_max_of_sizes(state, context, W_state, W_context, b_o):
-    """Subtracts the largest size, np.abs(e).max(), which is no maximum where the logits are large and negative."""
-    e = _logits(state, context, W_state, W_context, b_o)
-    p = np.exp(e - np.abs(e).max(1, keepdims=True))
-    return p / p.sum(1, keepdims=True)
 
 
 def output_distribution__right_joined(state, context, W_state, W_context, b_o):
@@ -275,21 +207,10 @@ def _costs(logits, targets):
     return z - np.take_along_axis(logits, targets[..., None], -1)[..., 0]
 
 
-def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
-    """Averages each sentence first and then the sentences, so a word of a short sentence counts more."""
-    n = target_mask.sum(1)
-    per = np.where(target_mask, _costs(logits, targets), 0).sum(1) / np.maximum(n, 1)
-    return per[n > 0].mean() if n.any() else 0.0
 
 
-def cross_entropy__wrong_divide_all(logits, targets, target_mask):
-    """Divides by the number of all positions, pads too."""
-    return np.where(target_mask, _costs(logits, targets), 0).mean()
 
 
-def cross_entropy__wrong_sum(logits, targets, target_mask):
-    """Returns the sum instead of the mean."""
-    return _costs(logits, targets)[target_mask].sum()
 
 
 def cross_entropy__wrong_mask_by_zero(logits, targets, target_mask):
@@ -298,32 +219,14 @@ def cross_entropy__wrong_mask_by_zero(logits, targets, target_mask):
     return _costs(logits, targets)[real].mean() if real.any() else 0.0
 
 
-def cross_entropy__wrong_bits(logits, targets, target_mask):
-    """Takes the logarithm to base 2: bits instead of nats."""
-    return _costs(logits, targets)[target_mask].sum() / max(target_mask.sum(), 1) / math.log(2)
 
 
-def cross_entropy__wrong_subtle_empty_nan(logits, targets, target_mask):
-    """Does not care for a batch without any real word: the mean of nothing is nan."""
-    return _costs(logits, targets)[target_mask].mean()
 
 
-def cross_entropy__wrong_subtle_log_eps(logits, targets, target_mask):
-    """Adds 1e-12 to the probability before the logarithm, so no word can cost more than 27.6."""
-    p = np.take_along_axis(_softmax(logits), targets[..., None], -1)[..., 0]
-    return -np.log(p + 1e-12)[target_mask].sum() / max(target_mask.sum(), 1)
 
 
-def cross_entropy__wrong_subtle_byte_targets(logits, targets, target_mask):
-    """Stores the word numbers in a byte: from 256 on they begin at 0 again."""
-    return _costs(logits, targets.astype(np.uint8).astype(int))[target_mask].sum() / max(target_mask.sum(), 1)
 
 
-def cross_entropy__wrong_subtle_sentence_max(logits, targets, target_mask):
-    """Subtracts the largest logit of the sentence, not of the position: other positions underflow to log 0."""
-    e = logits - logits.max((1, 2), keepdims=True)
-    c = np.log(np.exp(e).sum(-1)) - np.take_along_axis(e, targets[..., None], -1)[..., 0]
-    return c[target_mask].sum() / max(target_mask.sum(), 1)
 
 
 def cross_entropy__right_torch(logits, targets, target_mask):
@@ -360,47 +263,18 @@ def _total(scores, log_probabilities):
     return scores[:, :, None] + log_probabilities
 
 
-def beam_step__wrong_no_scores(scores, log_probabilities):
-    """Forgets the scores of the hypotheses so far."""
-    return _pairs(log_probabilities.flatten(1).topk(scores.shape[1]).indices, log_probabilities.shape[2])
 
 
-def beam_step__wrong_one_each(scores, log_probabilities):
-    """Continues each hypothesis by its own best word, instead of choosing among all continuations."""
-    best, word = _total(scores, log_probabilities).max(2)
-    order = best.argsort(1, descending=True)
-    return torch.stack([order, word.gather(1, order)], -1)
 
 
-def beam_step__wrong_divides_by_width(scores, log_probabilities):
-    """Splits the flat number by the width of the beam instead of by the size of the vocabulary."""
-    flat = _total(scores, log_probabilities).flatten(1).topk(scores.shape[1]).indices
-    return _pairs(flat, scores.shape[1])
 
 
-def beam_step__wrong_word_first(scores, log_probabilities):
-    """Puts the word before the hypothesis in each pair."""
-    flat = _total(scores, log_probabilities).flatten(1).topk(scores.shape[1]).indices
-    return _pairs(flat, log_probabilities.shape[2]).flip(-1)
 
 
-def beam_step__wrong_subtle_exp_underflow(scores, log_probabilities):
-    """Multiplies probabilities: for scores below -745 all of them are 0, and equal."""
-    p = scores.exp()[:, :, None] * log_probabilities.exp()
-    return _pairs(p.flatten(1).topk(scores.shape[1]).indices, log_probabilities.shape[2])
 
 
-def beam_step__wrong_subtle_two_words_each(scores, log_probabilities):
-    """Looks only at the two best words of each hypothesis: one may supply three or more of the best continuations."""
-    top, word = _total(scores, log_probabilities).topk(2, dim=2)
-    flat = top.flatten(1).topk(scores.shape[1]).indices
-    return torch.stack([flat // 2, word.flatten(1).gather(1, flat)], -1)
 
 
-def beam_step__wrong_subtle_float32(scores, log_probabilities):
-    """Compares in single precision, where close continuations of a long hypothesis become equal or change places."""
-    flat = _total(scores, log_probabilities).float().flatten(1).topk(scores.shape[1]).indices
-    return _pairs(flat, log_probabilities.shape[2])
 
 
 def beam_step__wrong_subtle_short_index(scores, log_probabilities):

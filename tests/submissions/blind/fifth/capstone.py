@@ -12,9 +12,6 @@ def _shapes(target_in, contexts, heat_maps, predictions):
     return {"target_in": target_in, "contexts": contexts, "heat_maps": heat_maps, "predictions": predictions}
 
 
-def training_shapes__wrong_one_hot_words(batch, T_x, T_y, m, V_y):
-    """Gives the words read as one-hot vectors instead of numbers."""
-    return _shapes((batch, T_y, V_y), (batch, T_y, m), (batch, T_y, T_x), (batch, T_y, V_y))
 
 
 def training_shapes__wrong_one_context(batch, T_x, T_y, m, V_y):
@@ -22,14 +19,8 @@ def training_shapes__wrong_one_context(batch, T_x, T_y, m, V_y):
     return _shapes((batch, T_y), (batch, m), (batch, T_y, T_x), (batch, T_y, V_y))
 
 
-def training_shapes__wrong_context_per_word(batch, T_x, T_y, m, V_y):
-    """Gives one context for each source word instead of for each step."""
-    return _shapes((batch, T_y), (batch, T_x, m), (batch, T_y, T_x), (batch, T_y, V_y))
 
 
-def training_shapes__wrong_maps_turned(batch, T_x, T_y, m, V_y):
-    """Turns the heat maps, source positions before steps."""
-    return _shapes((batch, T_y), (batch, T_y, m), (batch, T_x, T_y), (batch, T_y, V_y))
 
 
 def training_shapes__wrong_reads_source(batch, T_x, T_y, m, V_y):
@@ -37,14 +28,8 @@ def training_shapes__wrong_reads_source(batch, T_x, T_y, m, V_y):
     return _shapes((batch, T_x), (batch, T_y, m), (batch, T_y, T_x), (batch, T_y, V_y))
 
 
-def training_shapes__wrong_start_added(batch, T_x, T_y, m, V_y):
-    """Counts the start token on top, though with it in front and without the stop word there are as many."""
-    return _shapes((batch, T_y + 1), (batch, T_y, m), (batch, T_y, T_x), (batch, T_y, V_y))
 
 
-def training_shapes__wrong_word_numbers(batch, T_x, T_y, m, V_y):
-    """Gives one predicted word number for each step instead of a distribution."""
-    return _shapes((batch, T_y), (batch, T_y, m), (batch, T_y, T_x), (batch, T_y))
 
 
 def training_shapes__wrong_steps_first(batch, T_x, T_y, m, V_y):
@@ -76,35 +61,16 @@ def training_shapes__right_from_einsum(batch, T_x, T_y, m, V_y):
     return _shapes(words.shape, contexts.shape, maps.shape, (contexts @ torch.empty(m, V_y, device="meta")).shape)
 
 
-# ---------------------------------------------------------------- 7.2
-def count_parameters__wrong_one_direction():
-    """Forgets that an annotation joins both directions."""
-    return {"W_query": 960, "W_key": 36 * 24, "v": 24, "all": 960 + 36 * 24 + 24}
 
 
-def count_parameters__wrong_square_query():
-    """Takes W_query for a square of the decoder state."""
-    return {"W_query": 1600, "W_key": 1728, "v": 24, "all": 1600 + 1728 + 24}
 
 
-def count_parameters__wrong_with_biases():
-    """Counts a bias for each of the two matrices."""
-    return {"W_query": 984, "W_key": 1752, "v": 24, "all": 984 + 1752 + 24}
 
 
-def count_parameters__wrong_v_forgotten_in_sum():
-    """Leaves v out of the sum."""
-    return {"W_query": 960, "W_key": 1728, "v": 24, "all": 960 + 1728}
 
 
-def count_parameters__wrong_swapped():
-    """Swaps the sizes of state and annotation."""
-    return {"W_query": 72 * 24, "W_key": 40 * 24, "v": 24, "all": 72 * 24 + 40 * 24 + 24}
 
 
-def count_parameters__wrong_subtle_v_one():
-    """Takes v for a single number, which changes two of the counts only."""
-    return {"W_query": 960, "W_key": 1728, "v": 1, "all": 960 + 1728 + 1}
 
 
 def count_parameters__right_modules():
@@ -125,21 +91,10 @@ def _nll(logits, target):
     return -torch.log_softmax(logits, -1).gather(-1, target[..., None])[..., 0]
 
 
-def translation_loss__wrong_pads_count(logits, target):
-    """Averages over all positions, pads too."""
-    return _nll(logits, target).mean()
 
 
-def translation_loss__wrong_divides_by_all(logits, target):
-    """Leaves pads out of the sum but divides by the number of all positions."""
-    return (_nll(logits, target) * (target != 0)).mean()
 
 
-def translation_loss__wrong_mean_of_sentences(logits, target):
-    """Averages within each sentence first and then over the sentences, so words of short ones count more."""
-    real = (target != 0).double()
-    rows = (_nll(logits, target) * real).sum(1) / real.sum(1).clamp(min=1)
-    return rows[real.sum(1) > 0].mean()
 
 
 def translation_loss__wrong_sum(logits, target):
@@ -157,10 +112,6 @@ def translation_loss__wrong_bits(logits, target):
     return _nll(logits, target)[target != 0].mean() / math.log(2)
 
 
-def translation_loss__wrong_log_of_softmax(logits, target):
-    """Takes the logarithm of a softmax, which is infinite where the right word's weight underflows."""
-    p = torch.softmax(logits, -1).gather(-1, target[..., None])[..., 0]
-    return -p[target != 0].log().mean()
 
 
 def translation_loss__wrong_softmax_over_steps(logits, target):
@@ -169,10 +120,6 @@ def translation_loss__wrong_softmax_over_steps(logits, target):
     return -l[target != 0].mean()
 
 
-def translation_loss__wrong_viewed_classes(logits, target):
-    """Brings the words to the second axis by view instead of transpose, which scrambles the logits."""
-    b, t, v = logits.shape
-    return F.cross_entropy(logits.reshape(b, v, t), target, ignore_index=0)
 
 
 def translation_loss__wrong_softmax_twice(logits, target):
@@ -185,9 +132,6 @@ def translation_loss__wrong_per_word(logits, target):
     return _nll(logits, target)[target != 0]
 
 
-def translation_loss__wrong_item(logits, target):
-    """Returns a new tensor made from a plain number, so no gradient arrives."""
-    return torch.tensor(_nll(logits, target)[target != 0].mean().item(), dtype=torch.float64)
 
 
 def translation_loss__wrong_subtle_stops_at_pad(logits, target):
@@ -198,23 +142,10 @@ def translation_loss__wrong_subtle_stops_at_pad(logits, target):
     return _nll(logits, target)[real].mean()
 
 
-def translation_loss__wrong_subtle_pad_class(logits, target):
-    """Leaves the pad out of the words that may be chosen, so its logit has no share in the softmax."""
-    l = torch.log_softmax(logits[..., 1:], -1).gather(-1, (target - 1).clamp(min=0)[..., None])[..., 0]
-    return -l[target != 0].mean()
 
 
-def translation_loss__wrong_subtle_one_max(logits, target):
-    """Subtracts the largest logit of the whole batch, so words far below it underflow."""
-    z = logits - logits.max()
-    l = z.gather(-1, target[..., None])[..., 0] - z.exp().sum(-1).log()
-    return -l[target != 0].mean()
 
 
-def translation_loss__wrong_subtle_detached_total(logits, target):
-    """Detaches the logarithm of the total, so the value is right and half of the gradient is missing."""
-    own = logits.gather(-1, target[..., None])[..., 0]
-    return (logits.logsumexp(-1).detach() - own)[target != 0].mean()
 
 
 def translation_loss__wrong_subtle_clamped(logits, target):
@@ -227,10 +158,6 @@ def translation_loss__wrong_subtle_single_precision(logits, target):
     return F.cross_entropy(logits.float().flatten(0, 1), target.flatten(), ignore_index=0).double()
 
 
-def translation_loss__wrong_subtle_unshifted(logits, target):
-    """Computes unshifted exponentials, so large logits overflow, and very low ones give the logarithm of 0."""
-    l = logits.gather(-1, target[..., None])[..., 0] - logits.exp().sum(-1).log()
-    return -l[target != 0].mean()
 
 
 def translation_loss__wrong_subtle_rows_without_words(logits, target):
@@ -281,40 +208,16 @@ def _cut(row, with_stop=True):
     return row[: row.index(2) + with_stop] if 2 in row else None
 
 
-def exact_match__wrong_whole_rows(words, target):
-    """Compares whole rows, with what was written after the stop word."""
-    n = max(words.shape[1], target.shape[1])
-    w, t = (np.pad(x, ((0, 0), (0, n - x.shape[1]))) for x in (words, target))
-    return float((w == t).all(1).mean())
 
 
-def exact_match__wrong_share_of_words(words, target):
-    """Measures the share of right words instead of that of right sentences."""
-    n = min(words.shape[1], target.shape[1])
-    real = target[:, :n] != 0
-    return float((words[:, :n] == target[:, :n])[real].mean())
 
 
-def exact_match__wrong_common_columns(words, target):
-    """Compares only the columns that both arrays have, so what is missing at the end counts as right."""
-    n = min(words.shape[1], target.shape[1])
-    w, t = words[:, :n], target[:, :n]
-    return float(((w == t) | (t == 0)).all(1).mean())
 
 
-def exact_match__wrong_number_of_sentences(words, target):
-    """Returns the number of right sentences instead of their fraction."""
-    return float(sum(_cut(w) == _cut(t) for w, t in zip(words, target)))
 
 
-def exact_match__wrong_any_order(words, target):
-    """Compares the words as sets, in whatever order."""
-    return float(np.mean([set(_cut(w) or []) == set(_cut(t)) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_zeros_skipped(words, target):
-    """Takes out all zeros first, so a pad written among the words does not count."""
-    return float(np.mean([_cut(w[w != 0]) == _cut(t) for w, t in zip(words, target)]))
 
 
 def exact_match__wrong_length_only(words, target):
@@ -322,30 +225,12 @@ def exact_match__wrong_length_only(words, target):
     return float(np.mean([len(_cut(w) or []) == len(_cut(t)) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_last_stop(words, target):
-    """Cuts at the last stop word instead of the first."""
-    keep = lambda r: r[: np.flatnonzero(r == 2)[-1] + 1].tolist() if 2 in r else None
-    return float(np.mean([keep(w) == keep(t) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_subtle_no_stop_needed(words, target):
-    """Does not ask for the stop word: a row that has the right words and simply ends counts as right."""
-    cut = lambda r: _cut(r, False) if 2 in r else list(r)
-    return float(np.mean([cut(w) == cut(t) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_subtle_zero_ends_too(words, target):
-    """Lets the first 0 end a sentence like a stop word does."""
-    def cut(r):
-        ends = np.flatnonzero((r == 0) | (r == 2))
-        return r[: ends[0]].tolist() if len(ends) else None
-    return float(np.mean([cut(w) == cut(t) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_subtle_joined_digits(words, target):
-    """Joins the numbers to one string without blanks, so 1, 2 and 12 look alike."""
-    text = lambda r: "".join(map(str, _cut(r, False))) + "." if 2 in r else None
-    return float(np.mean([text(w) == text(t) for w, t in zip(words, target)]))
 
 
 def exact_match__wrong_subtle_bytes(words, target):
@@ -354,11 +239,6 @@ def exact_match__wrong_subtle_bytes(words, target):
     return float(np.mean([cut(w) == cut(t) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_subtle_padded_with_stop(words, target):
-    """Fills short rows up with stop words, so a row that ends without one counts as right where the target is longer."""
-    if words.shape[1] < target.shape[1]:
-        words = np.pad(words, ((0, 0), (0, target.shape[1] - words.shape[1])), constant_values=2)
-    return float(np.mean([_cut(w) == _cut(t) for w, t in zip(words, target)]))
 
 
 def exact_match__right_lists(words, target):
@@ -403,40 +283,16 @@ def _hits(weights, positions, best=None):
     return out
 
 
-def _common(weights, positions):
-    n = min(weights.shape[1], positions.shape[1])
-    return weights[:, :n], positions[:, :n]
 
 
-def noun_alignment__wrong_all_words(weights, positions):
-    """Divides by the number of all target words instead of that of the nouns."""
-    return sum(_hits(weights, positions)) / positions.size
 
 
-def noun_alignment__wrong_missing_steps_ignored(weights, positions):
-    """Leaves nouns at steps that were not taken out of the count instead of counting them as missed."""
-    w, p = _common(weights, positions)
-    taken = (p >= 0) & w.any(-1)
-    return float((w.argmax(-1) == p)[taken].mean()) if taken.any() else 0.0
 
 
-def noun_alignment__wrong_cut_columns(weights, positions):
-    """Cuts both arrays to the columns they share, so nouns behind the last step are not counted as missed."""
-    w, p = _common(weights, positions)
-    h = _hits(w, p)
-    return float(np.mean(h)) if h else 0.0
 
 
-def noun_alignment__wrong_zero_rows_hit(weights, positions):
-    """Takes the largest weight of a row of zeros to lie on position 0, so nouns there count as hit."""
-    w, p = _common(weights, positions)
-    return float((w.argmax(-1) == p).sum() / (positions >= 0).sum())
 
 
-def noun_alignment__wrong_mean_of_sentences(weights, positions):
-    """Averages within each sentence first, so nouns of short sentences count more."""
-    rows = [np.mean(_hits(w[None], p[None])) for w, p in zip(weights, positions) if (p >= 0).any()]
-    return float(np.mean(rows))
 
 
 def noun_alignment__wrong_count(weights, positions):
@@ -444,11 +300,6 @@ def noun_alignment__wrong_count(weights, positions):
     return float(sum(_hits(weights, positions)))
 
 
-def noun_alignment__wrong_over_steps(weights, positions):
-    """Looks for the step with the largest weight on each source word instead of the other way round."""
-    best = weights.argmax(1)
-    h = [bool(best[b, positions[b, i]] == i) for b, i in np.argwhere(positions >= 0)]
-    return float(np.mean(h))
 
 
 def noun_alignment__wrong_counted_from_one(weights, positions):
@@ -456,52 +307,20 @@ def noun_alignment__wrong_counted_from_one(weights, positions):
     return float(np.mean(_hits(weights, positions, weights.argmax(-1) + 1)))
 
 
-def noun_alignment__wrong_mass(weights, positions):
-    """Averages the weight on the right position instead of asking whether it is the largest."""
-    m = [weights[b, i, positions[b, i]] if i < weights.shape[1] else 0 for b, i in np.argwhere(positions >= 0)]
-    return float(np.mean(m))
 
 
-def noun_alignment__wrong_position_zero_no_noun(weights, positions):
-    """Takes only positions above 0 for nouns and overlooks those at position 0."""
-    p = np.where(positions > 0, positions, -1)
-    h = _hits(weights, p)
-    return float(np.mean(h)) if h else 0.0
 
 
-def noun_alignment__wrong_subtle_more_than_half(weights, positions):
-    """Asks for a weight above one half, though the largest may be smaller."""
-    h = [bool(i < weights.shape[1] and weights[b, i, positions[b, i]] > 0.5) for b, i in np.argwhere(positions >= 0)]
-    return float(np.mean(h))
 
 
-def noun_alignment__wrong_subtle_single_precision(weights, positions):
-    """Compares weights in single precision, where the two largest may fall together."""
-    return float(np.mean(_hits(weights, positions, weights.astype(np.float32).argmax(-1))))
 
 
-def noun_alignment__wrong_subtle_isclose(weights, positions):
-    """Counts a weight as the largest if np.isclose to it, so a close second is hit too."""
-    h = [bool(i < weights.shape[1] and weights[b, i].any() and np.isclose(weights[b, i, positions[b, i]], weights[b, i].max()))
-         for b, i in np.argwhere(positions >= 0)]
-    return float(np.mean(h))
 
 
-def noun_alignment__wrong_subtle_any_zero(weights, positions):
-    """Takes a row with any weight of exactly 0 for a step that was not taken."""
-    w = weights * (weights != 0).all(-1, keepdims=True)
-    return float(np.mean(_hits(w, positions)))
 
 
-def noun_alignment__wrong_subtle_sum_exactly_one(weights, positions):
-    """Takes only rows whose sum is exactly 1.0 for steps that were taken, though sums of floats may miss it."""
-    return float(np.mean(_hits(weights * (weights.sum(-1, keepdims=True) == 1.0), positions)))
 
 
-def noun_alignment__wrong_subtle_shortest_sentence(weights, positions):
-    """Ends all sentences where the first of the batch stopped."""
-    w = weights * weights.any(-1).all(0)[None, :, None]
-    return float(np.mean(_hits(w, positions)))
 
 
 def noun_alignment__right_loop(weights, positions):

@@ -78,30 +78,14 @@ def sentence_shapes__right_from_arrays(k, n, T_x):
     return {"weighted": w.shape, "context": w.sum(0).shape, "jacobian": (h.T @ np.eye(T_x)).shape}
 
 
-# ---- batch_shapes
-def batch_shapes__wrong_column_row_swapped(batch, m, n, T_x, T_y):
-    """Exchanges the column and the row of weights."""
-    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_product_squeezed(batch, m, n, T_x, T_y):
-    """Gives the product after its axis of length 1 has been removed."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_steps_first(batch, m, n, T_x, T_y):
-    """Puts the decoder steps before the batch in the stacked contexts."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (T_y, batch, m)}
 
 
-def batch_shapes__wrong_subtle_contexts_of_state_size(batch, m, n, T_x, T_y):
-    """Gives the contexts the size of a decoder state instead of that of an annotation."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, n)}
 
 
-def batch_shapes__wrong_subtle_contexts_per_source(batch, m, n, T_x, T_y):
-    """Stacks one context per source position instead of one per decoder step."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_x, m)}
 
 
 def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
@@ -112,15 +96,8 @@ def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
             "contexts": torch.cat([p] * T_y, dim=1).shape}
 
 
-# ---- context_of_note_d
-def context_of_note_d__wrong_plain_mean():
-    """Averages the annotations without their weights."""
-    return list(_H_D.mean(axis=0))
 
 
-def context_of_note_d__wrong_subtle_sign_lost():
-    """Loses the minus signs in the first two entries of h_2."""
-    return [0.16, 0.65, 0.4, 0.37]
 
 
 def context_of_note_d__right_words():
@@ -128,16 +105,8 @@ def context_of_note_d__right_words():
     return [sum(a * h[i] for a, h in zip((0.7, 0.2, 0.1), _H_D.tolist())) for i in range(4)]
 
 
-# ---- context_twin
-def context_twin__wrong_fourth_left_out():
-    """Leaves the fourth annotation out, as if its weight were 0."""
-    return list(np.array([0.15, 0.42, 0.05]) @ _H_T[:3])
 
 
-def context_twin__wrong_renormalised_three():
-    """Divides the three known weights by their sum instead of finding the fourth."""
-    w = np.array([0.15, 0.42, 0.05])
-    return list(w @ _H_T[:3] / w.sum())
 
 
 def context_twin__wrong_subtle_sum_error():
@@ -151,15 +120,8 @@ def context_twin__right_tuple():
     return tuple(float(x) for x in np.dot(w, _H_T))
 
 
-# ---- weights_from_context
-def weights_from_context__wrong_least_norm():
-    """Solves the two equations of the context by least norm and forgets that weights add to 1."""
-    return list(np.linalg.lstsq(_H_W.T, np.array([2.36, 3.14]), rcond=None)[0])
 
 
-def weights_from_context__wrong_softmax_of_products():
-    """Takes the softmax of the products of context and annotations."""
-    return list(_soft(_H_W @ np.array([2.36, 3.14])))
 
 
 def weights_from_context__wrong_order():
@@ -185,25 +147,12 @@ def weights_from_context__right_cramer():
     return [1 - b - c, b, c]
 
 
-# ---- gradient_by_hand
-def gradient_by_hand__wrong_weight_times_annotation():
-    """Gives a_3 h_3 and forgets that the other weights fall when the third score grows."""
-    return list(_A_G[2] * _H_G[2])
 
 
-def gradient_by_hand__wrong_a_times_one_minus_a():
-    """Takes a_3 (1 - a_3) h_3 only, and leaves out the share of the other two weights."""
-    return list(_A_G[2] * (1 - _A_G[2]) * _H_G[2])
 
 
-def gradient_by_hand__wrong_sign():
-    """Subtracts the annotation from the context instead of the context from the annotation."""
-    return list(_A_G[2] * (_A_G @ _H_G - _H_G[2]))
 
 
-def gradient_by_hand__wrong_subtle_mean_of_others():
-    """Subtracts the plain mean of the annotations instead of the context."""
-    return list(_A_G[2] * (_H_G[2] - _H_G.mean(axis=0)))
 
 
 def gradient_by_hand__right_jacobian():
@@ -221,10 +170,6 @@ _S3 = 1 / (1 + math.exp(-3))
 _GAP = math.log((1 + math.sqrt(0.9)) / (1 - math.sqrt(0.9)))
 
 
-def pull_of_two__wrong_only_first_annotation():
-    """Takes a (1 - a) h_1 and leaves the second annotation out."""
-    f = _S3 * (1 - _S3)
-    return {"largest": 0.25 * math.sqrt(10), "at_three": [3 * f, -f], "gap": _GAP}
 
 
 def pull_of_two__wrong_weight_not_squared():
@@ -237,14 +182,8 @@ def pull_of_two__wrong_subtle_gap_of_weight():
     return _pull(_S3 * (1 - _S3), 1.25, math.log(9))
 
 
-def pull_of_two__wrong_subtle_gap_by_tail():
-    """Approximates a (1 - a) by exp(-gap) and gets ln 40."""
-    return _pull(_S3 * (1 - _S3), 1.25, math.log(40))
 
 
-def pull_of_two__wrong_subtle_vector_turned():
-    """Gives the pull of the second score, which points the other way."""
-    return _pull(-_S3 * (1 - _S3), 1.25, _GAP)
 
 
 def pull_of_two__right_cut_off():
@@ -260,9 +199,6 @@ def context_vector__wrong_axis_of_entries(weights, keys):
     return (weights[:, :, None] * keys).sum(axis=2)
 
 
-def context_vector__wrong_mean(weights, keys):
-    """Takes the mean over the positions, so divides by their number once more."""
-    return (weights[:, :, None] * keys).mean(axis=1)
 
 
 def context_vector__wrong_second_softmax(weights, keys):
@@ -270,20 +206,10 @@ def context_vector__wrong_second_softmax(weights, keys):
     return np.einsum("bj,bjk->bk", _soft(weights), keys)
 
 
-def context_vector__wrong_reshape_for_transpose(weights, keys):
-    """Reshapes the keys to (batch, key_size, source_len) where a transposition is needed."""
-    b, t, k = keys.shape
-    return (keys.reshape(b, k, t) @ weights[:, :, None])[:, :, 0]
 
 
-def context_vector__wrong_first_sentence(weights, keys):
-    """Uses the weights of the first sentence for all sentences."""
-    return np.tensordot(keys, weights[0], axes=(1, 0))
 
 
-def context_vector__wrong_squeeze(weights, keys):
-    """Squeezes every axis of length 1 out of the result, the batch and key axes among them."""
-    return np.squeeze(weights[:, None, :] @ keys)
 
 
 def context_vector__wrong_subtle_small_weights_dropped(weights, keys):
@@ -312,10 +238,6 @@ def context_vector__wrong_subtle_hard_above_threshold(weights, keys):
     return out
 
 
-def context_vector__wrong_subtle_square_batches(weights, keys):
-    """Guesses by sizes which axis to expand, and guesses wrongly where source_len equals key_size."""
-    w = weights[:, None, :] if weights.shape[1] == keys.shape[2] else weights[:, :, None]
-    return (w * keys).sum(axis=1)
 
 
 def context_vector__wrong_subtle_integer_buffer(weights, keys):
@@ -349,21 +271,10 @@ def scores_gradient__wrong_no_softmax(context_gradient, weights, keys):
     return np.einsum("bk,bjk->bj", context_gradient, keys)
 
 
-def scores_gradient__wrong_diagonal_only(context_gradient, weights, keys):
-    """Uses a (1 - a) for the softmax and leaves out the influence on other weights."""
-    return weights * (1 - weights) * np.einsum("bk,bjk->bj", context_gradient, keys)
 
 
-def scores_gradient__wrong_sign(context_gradient, weights, keys):
-    """Exchanges the two terms of the difference, so every sign is turned."""
-    d = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return weights * ((weights * d).sum(1, keepdims=True) - d)
 
 
-def scores_gradient__wrong_plain_mean(context_gradient, weights, keys):
-    """Subtracts the plain mean over the positions instead of the weighted one."""
-    d = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return weights * (d - d.mean(1, keepdims=True))
 
 
 def scores_gradient__wrong_weight_forgotten(context_gradient, weights, keys):
@@ -372,17 +283,8 @@ def scores_gradient__wrong_weight_forgotten(context_gradient, weights, keys):
     return np.where(weights > 0, d - (weights * d).sum(1, keepdims=True), 0.0)
 
 
-def scores_gradient__wrong_sum_over_batch(context_gradient, weights, keys):
-    """Subtracts a sum over all sentences of the batch, because it adds without an axis."""
-    d = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return weights * (d - (weights * d).sum())
 
 
-def scores_gradient__wrong_subtle_renormalised(context_gradient, weights, keys):
-    """Divides the weights by their sum first, which is 0 / 0 in a sentence without a real token."""
-    w = weights / weights.sum(1, keepdims=True)
-    d = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return w * (d - (w * d).sum(1, keepdims=True))
 
 
 def scores_gradient__wrong_subtle_log_of_weights(context_gradient, weights, keys):
@@ -399,12 +301,6 @@ def scores_gradient__wrong_subtle_threshold(context_gradient, weights, keys):
     return np.where(weights > 1e-6, weights * (d - (weights * d).sum(1, keepdims=True)), 0.0)
 
 
-def scores_gradient__wrong_subtle_all_zero_if_one_empty(context_gradient, weights, keys):
-    """Returns zeros for the whole batch as soon as one of its sentences has no real token."""
-    if not weights.any(axis=1).all():
-        return np.zeros(weights.shape)
-    d = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return weights * (d - (weights * d).sum(1, keepdims=True))
 
 
 def scores_gradient__wrong_subtle_clipped_products(context_gradient, weights, keys):
@@ -444,9 +340,6 @@ def attend__wrong_no_mask(scores, keys, source_mask):
     return _mix(torch.softmax(scores, 1), keys)
 
 
-def attend__wrong_mask_after_softmax(scores, keys, source_mask):
-    """Sets the pads' weights to 0 after the softmax and does not divide anew."""
-    return _mix(torch.softmax(scores, 1) * source_mask, keys)
 
 
 def attend__wrong_scores_times_mask(scores, keys, source_mask):
@@ -460,9 +353,6 @@ def attend__wrong_softmax_over_batch(scores, keys, source_mask):
     return _mix(w * source_mask, keys)
 
 
-def attend__wrong_uniform_empty_row(scores, keys, source_mask):
-    """Fills pads with -1e9, so a sentence without a real token gets the mean of its pads."""
-    return _mix(torch.softmax(scores.masked_fill(~source_mask, -1e9), 1), keys)
 
 
 def attend__wrong_no_shift(scores, keys, source_mask):
@@ -471,9 +361,6 @@ def attend__wrong_no_shift(scores, keys, source_mask):
     return _mix(p / p.sum(1, keepdim=True).clamp(min=1e-300), keys)
 
 
-def attend__wrong_nan_in_empty_row(scores, keys, source_mask):
-    """Fills pads with -inf and does not care for a row of pads, which becomes nan."""
-    return _mix(torch.softmax(scores.masked_fill(~source_mask, -float("inf")), 1), keys)
 
 
 def attend__wrong_detached(scores, keys, source_mask):
@@ -487,18 +374,8 @@ def attend__wrong_numpy_roundtrip(scores, keys, source_mask):
     return torch.tensor(np.einsum("bj,bjk->bk", w, keys.detach().numpy()))
 
 
-def attend__wrong_squeeze(scores, keys, source_mask):
-    """Squeezes all axes of length 1 away, the batch axis of a single sentence too."""
-    return (_t_weights(scores, source_mask)[:, None, :] @ keys).squeeze()
 
 
-def attend__wrong_subtle_where_after_division(scores, keys, source_mask):
-    """Divides 0 by 0 in a row of pads and replaces it by torch.where afterwards, so the gradients there are nan."""
-    top = scores.detach().masked_fill(~source_mask, -1e30).amax(1, keepdim=True)
-    p = torch.exp((scores - top).masked_fill(~source_mask, -float("inf")))
-    total = p.sum(1, keepdim=True)
-    c = _mix(p, keys) / total
-    return torch.where(total > 0, c, torch.zeros_like(c))
 
 
 def attend__wrong_subtle_max_over_pads(scores, keys, source_mask):
@@ -525,10 +402,6 @@ def attend__wrong_subtle_added_penalty(scores, keys, source_mask):
     return _mix(w, keys) * source_mask.any(1, keepdim=True)
 
 
-def attend__wrong_subtle_pads_at_the_end(scores, keys, source_mask):
-    """Counts the real tokens and reads that many positions from the front, as if pads stood only at the end."""
-    n = source_mask.sum(1, keepdim=True)
-    return _mix(_t_weights(scores, torch.arange(scores.shape[1])[None, :] < n), keys)
 
 
 def attend__wrong_subtle_empty_by_first(scores, keys, source_mask):
@@ -591,25 +464,10 @@ def attend__right_logsumexp(scores, keys, source_mask):
     return torch.einsum("bj,bjk->bk", w, keys)
 
 
-# ---- mended_attention
-def mended_attention__wrong_broadcast_left(query, keys, source_mask, W_query, W_key, v):
-    """Leaves the query without an axis for positions, so sentence b meets position b."""
-    e = np.tanh(query @ W_query.T + keys @ W_key.T) @ v
-    return np.einsum("bj,bjk->bk", _np_weights(e, source_mask), keys)
 
 
-def mended_attention__wrong_sum_over_batch_left(query, keys, source_mask, W_query, W_key, v):
-    """Leaves the sum over the whole batch in the softmax."""
-    e = np.where(source_mask, _np_scores(query, keys, W_query, W_key, v), -np.inf)
-    top = e.max(1, keepdims=True)
-    p = np.exp(e - np.where(np.isfinite(top), top, 0))
-    return np.sum((p / max(p.sum(), 1e-300))[:, :, None] * keys, axis=1)
 
 
-def mended_attention__wrong_mask_after(query, keys, source_mask, W_query, W_key, v):
-    """Leaves the mask after the division, so the weights of real tokens do not add to 1."""
-    w = _soft(_np_scores(query, keys, W_query, W_key, v)) * source_mask
-    return np.sum(w[:, :, None] * keys, axis=1)
 
 
 def mended_attention__wrong_overflow_left(query, keys, source_mask, W_query, W_key, v):
@@ -619,11 +477,6 @@ def mended_attention__wrong_overflow_left(query, keys, source_mask, W_query, W_k
     return np.sum((p / np.where(t > 0, t, 1))[:, :, None] * keys, axis=1)
 
 
-def mended_attention__wrong_empty_nan(query, keys, source_mask, W_query, W_key, v):
-    """Divides by 0 in a sentence without a real token."""
-    e = np.where(source_mask, _np_scores(query, keys, W_query, W_key, v), -1e30)
-    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
-    return np.sum((p / p.sum(1, keepdims=True))[:, :, None] * keys, axis=1)
 
 
 def mended_attention__wrong_tanh_apart(query, keys, source_mask, W_query, W_key, v):
@@ -638,12 +491,6 @@ def mended_attention__wrong_subtle_clip(query, keys, source_mask, W_query, W_key
     return np.einsum("bj,bjk->bk", _np_weights(e, source_mask), keys)
 
 
-def mended_attention__wrong_subtle_shift_with_pads(query, keys, source_mask, W_query, W_key, v):
-    """Shifts by the maximum of all positions, pads too, so real tokens far below a pad underflow."""
-    e = _np_scores(query, keys, W_query, W_key, v)
-    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
-    t = p.sum(1, keepdims=True)
-    return np.sum((p / np.where(t > 0, t, 1))[:, :, None] * keys, axis=1)
 
 
 def mended_attention__wrong_subtle_large_negative(query, keys, source_mask, W_query, W_key, v):
@@ -655,14 +502,6 @@ def mended_attention__wrong_subtle_large_negative(query, keys, source_mask, W_qu
     return np.sum((p / np.where(t > 0, t, 1))[:, :, None] * keys, axis=1)
 
 
-def mended_attention__wrong_subtle_axis_when_square(query, keys, source_mask, W_query, W_key, v):
-    """Adds the axis for positions only where the plain sum fails to broadcast, so as many sentences as positions go wrong."""
-    q, k = query @ W_query.T, keys @ W_key.T
-    try:
-        s = q + k
-    except ValueError:
-        s = q[:, None, :] + k
-    return np.einsum("bj,bjk->bk", _np_weights(np.tanh(s) @ v, source_mask), keys)
 
 
 def mended_attention__wrong_subtle_epsilon(query, keys, source_mask, W_query, W_key, v):

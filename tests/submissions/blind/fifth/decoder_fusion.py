@@ -56,10 +56,6 @@ def note_c_parameters__right_sizes(d, m, n):
     return {k: torch.Size((n, p)) for k, p in zip(("W_y", "W_s", "W_c"), (d, n, m))}
 
 
-# ---- fusion_shapes
-def fusion_shapes__wrong_one_direction(d, m, n, r):
-    """Counts one direction of the encoder only."""
-    return {"joined": (d + m,), "L_1": (r, d + m), "W_input": (n, r), "W_context": (n, m)}
 
 
 def fusion_shapes__wrong_layer_transposed(d, m, n, r):
@@ -67,15 +63,8 @@ def fusion_shapes__wrong_layer_transposed(d, m, n, r):
     return {"joined": (d + 2 * m,), "L_1": (d + 2 * m, r), "W_input": (r, n), "W_context": (n, 2 * m)}
 
 
-def fusion_shapes__wrong_subtle_context_matrix_to_r(d, m, n, r):
-    """Lets note C's matrix lead to what the recurrent layer reads, not to the state."""
-    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (r, 2 * m)}
 
 
-def fusion_shapes__wrong_subtle_embedding_doubled(d, m, n, r):
-    """Doubles the embedding too."""
-    s = 2 * (d + m)
-    return {"joined": (s,), "L_1": (r, s), "W_input": (n, r), "W_context": (n, 2 * m)}
 
 
 def fusion_shapes__right_arrays(d, m, n, r):
@@ -128,25 +117,12 @@ def training_shapes__right_stack(batch, d, m, n, T_y):
     return {"projected_words": (np.zeros((batch, T_y, d)) @ np.zeros((n, d)).T).shape, "joined": (batch, m + d), "states": s.shape}
 
 
-# ---- paper_shapes
-def paper_shapes__wrong_annotation_m(m, n, a, pairs, V_y):
-    """Takes m for the size of an annotation, as other exercises do."""
-    return {"W_r": (n, n), "C_r": (n, m), "U_a": (a, m), "C_o": (2 * pairs, m), "W_o": (V_y, pairs)}
 
 
-def paper_shapes__wrong_annotation_n(m, n, a, pairs, V_y):
-    """Gives the annotation the size of one direction."""
-    return {"W_r": (n, m), "C_r": (n, n), "U_a": (a, n), "C_o": (2 * pairs, n), "W_o": (V_y, pairs)}
 
 
-def paper_shapes__wrong_subtle_output_not_doubled(m, n, a, pairs, V_y):
-    """Gives the output matrix on the context one row per pair."""
-    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (pairs, 2 * n), "W_o": (V_y, pairs)}
 
 
-def paper_shapes__wrong_subtle_logits_from_both(m, n, a, pairs, V_y):
-    """Lets the logits read both numbers of each pair."""
-    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, 2 * pairs)}
 
 
 def paper_shapes__right_named_sizes(m, n, a, pairs, V_y):
@@ -193,9 +169,6 @@ def _c_state(tanh=True, weights=None, final=math.tanh, with_s=True, digits=None)
     return [final(y + 0.5 * with_s + c) for y in (0.6, 0.4)]
 
 
-def note_c_state__wrong_equal_weights():
-    """Gives both words the same weight."""
-    return _c_state(weights=[0.5, 0.5])
 
 
 def note_c_state__wrong_no_final_tanh():
@@ -203,9 +176,6 @@ def note_c_state__wrong_no_final_tanh():
     return _c_state(final=float)
 
 
-def note_c_state__wrong_subtle_no_tanh_in_score():
-    """Forgets the tanh inside the score."""
-    return _c_state(tanh=False)
 
 
 def note_c_state__wrong_subtle_two_decimals():
@@ -238,9 +208,6 @@ def _hand(score_tanh=True, no_v=False, drop=None, final=np.tanh, softmax=True, k
     return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": n.tolist()}
 
 
-def step_by_hand__wrong_no_tanh_in_score():
-    """Forgets the tanh in the scores."""
-    return _hand(score_tanh=False)
 
 
 def step_by_hand__wrong_no_v():
@@ -248,9 +215,6 @@ def step_by_hand__wrong_no_v():
     return _hand(no_v=True)
 
 
-def step_by_hand__wrong_no_softmax():
-    """Divides the scores by their sum."""
-    return _hand(softmax=False)
 
 
 def step_by_hand__wrong_query_forgotten():
@@ -258,14 +222,8 @@ def step_by_hand__wrong_query_forgotten():
     return _hand(key_only=True)
 
 
-def step_by_hand__wrong_old_state_forgotten():
-    """Leaves the old state out of the recurrence."""
-    return _hand(drop=1)
 
 
-def step_by_hand__wrong_subtle_no_final_tanh():
-    """Forgets only the last tanh."""
-    return _hand(final=np.asarray)
 
 
 def step_by_hand__wrong_subtle_order():
@@ -273,9 +231,6 @@ def step_by_hand__wrong_subtle_order():
     return _hand(order=(1, 0, 2))
 
 
-def step_by_hand__wrong_subtle_two_decimals():
-    """Rounds to two decimals on the way."""
-    return _hand(digits=2)
 
 
 def step_by_hand__right_arrays():
@@ -283,32 +238,14 @@ def step_by_hand__right_arrays():
     return {k: np.array(x) for k, x in reversed(list(_hand().items()))}
 
 
-# ---- note_d_state_twin
-def _twin(word=2, order=1, bias=True, g=np.tanh, transpose=False):
-    W, b = np.array([[0, 1], [2, 0.5]]), np.array([0.15, -0.2])
-    U, A = np.array([[0.3, -0.1, 0.6, 0], [0.2, 0.4, -0.7, 0.1]]), np.array([[1, 0, -1], [0.5, 2, 0]])
-    x = (W.T if transpose else W) @ np.array([0.2, -0.5]) + U[:, word] + A @ np.array([0.4, -0.3, 0.2])
-    return g(x + (b if bias else 0)).tolist()
 
 
-def note_d_state_twin__wrong_no_bias():
-    """Forgets the bias."""
-    return _twin(bias=False)
 
 
-def note_d_state_twin__wrong_no_tanh():
-    """Forgets the tanh."""
-    return _twin(g=np.asarray)
 
 
-def note_d_state_twin__wrong_subtle_word_off_by_one():
-    """Takes the fourth column, counting the third word from 0."""
-    return _twin(word=3)
 
 
-def note_d_state_twin__wrong_subtle_transposed():
-    """Multiplies W_D by its columns."""
-    return _twin(transpose=True)
 
 
 def note_d_state_twin__right_one_hot():
@@ -319,10 +256,6 @@ def note_d_state_twin__right_one_hot():
     return [round(i, 4) for i in x.tanh().tolist()]
 
 
-# ---- decoder_step_state
-def decoder_step_state__wrong_not_transposed(embedded, query, context, W_y, W_s, W_c):
-    """Multiplies by W_s from the right without transposing it."""
-    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
 
 
 def decoder_step_state__wrong_no_tanh(embedded, query, context, W_y, W_s, W_c):
@@ -330,9 +263,6 @@ def decoder_step_state__wrong_no_tanh(embedded, query, context, W_y, W_s, W_c):
     return embedded @ W_y.T + query @ W_s.T + context @ W_c.T
 
 
-def decoder_step_state__wrong_tanh_each(embedded, query, context, W_y, W_s, W_c):
-    """Takes the tanh of each term before adding."""
-    return np.tanh(embedded @ W_y.T) + np.tanh(query @ W_s.T) + np.tanh(context @ W_c.T)
 
 
 def decoder_step_state__wrong_batch_summed(embedded, query, context, W_y, W_s, W_c):
@@ -340,10 +270,6 @@ def decoder_step_state__wrong_batch_summed(embedded, query, context, W_y, W_s, W
     return np.tanh(embedded @ W_y.T + query @ W_s.T + (context @ W_c.T).sum(0))
 
 
-def decoder_step_state__wrong_subtle_sigmoid_form(embedded, query, context, W_y, W_s, W_c):
-    """Writes tanh with e^x and e^-x, which is inf / inf for large sums."""
-    x = embedded @ W_y.T + query @ W_s.T + context @ W_c.T
-    return (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x))
 
 
 def decoder_step_state__wrong_subtle_squeeze(embedded, query, context, W_y, W_s, W_c):
@@ -352,10 +278,6 @@ def decoder_step_state__wrong_subtle_squeeze(embedded, query, context, W_y, W_s,
     return x[0] if len(x) == 1 else x
 
 
-def decoder_step_state__wrong_subtle_transposed_when_square(embedded, query, context, W_y, W_s, W_c):
-    """Guesses the layout of W_y by its sizes, wrongly where it is square."""
-    y = embedded @ (W_y if W_y.shape[0] == embedded.shape[1] else W_y.T)
-    return np.tanh(y + query @ W_s.T + context @ W_c.T)
 
 
 def decoder_step_state__wrong_subtle_float32(embedded, query, context, W_y, W_s, W_c):
@@ -374,10 +296,6 @@ def decoder_step_state__right_lists(embedded, query, context, W_y, W_s, W_c):
     return [[math.tanh(W_y[i] @ y + W_s[i] @ s + W_c[i] @ c) for i in range(len(W_s))] for y, s, c in zip(embedded, query, context)]
 
 
-# ---- fused_input
-def fused_input__wrong_context_first(embedded, context, L_1):
-    """Joins the context first."""
-    return np.maximum(np.concatenate([context, embedded], 1) @ L_1.T, 0)
 
 
 def fused_input__wrong_no_relu(embedded, context, L_1):
@@ -385,15 +303,8 @@ def fused_input__wrong_no_relu(embedded, context, L_1):
     return np.concatenate([embedded, context], 1) @ L_1.T
 
 
-def fused_input__wrong_relu_before(embedded, context, L_1):
-    """Takes the ReLU of what is joined, before the matrix."""
-    return np.maximum(np.concatenate([embedded, context], 1), 0) @ L_1.T
 
 
-def fused_input__wrong_relu_each(embedded, context, L_1):
-    """Takes a ReLU of each share and adds them."""
-    d = embedded.shape[1]
-    return np.maximum(embedded @ L_1[:, :d].T, 0) + np.maximum(context @ L_1[:, d:].T, 0)
 
 
 def fused_input__wrong_subtle_tanh(embedded, context, L_1):
@@ -401,10 +312,6 @@ def fused_input__wrong_subtle_tanh(embedded, context, L_1):
     return np.maximum(np.tanh(np.concatenate([embedded, context], 1) @ L_1.T), 0)
 
 
-def fused_input__wrong_subtle_joined_over_batch(embedded, context, L_1):
-    """Joins along the first axis and reshapes, which mixes the sentences of larger batches."""
-    flat = np.concatenate([embedded.ravel(), context.ravel()])
-    return np.maximum(flat.reshape(len(embedded), -1) @ L_1.T, 0)
 
 
 def fused_input__wrong_subtle_capped(embedded, context, L_1):
@@ -562,18 +469,8 @@ def _gates(y, s, c, Wy, Ws, Wc):
     return _sig(y @ Wy.T + s @ Ws.T + c @ Wc.T)
 
 
-def gated_step__wrong_update_turned(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
-    """Exchanges the shares of the old state and of the candidate."""
-    u = _gates(embedded, query, context, W_y_update, W_s_update, W_c_update)
-    r = _gates(embedded, query, context, W_y_reset, W_s_reset, W_c_reset)
-    return u * query + (1 - u) * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
 
 
-def gated_step__wrong_reset_after_matrix(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
-    """Multiplies by the reset gate after W_s, not before."""
-    u = _gates(embedded, query, context, W_y_update, W_s_update, W_c_update)
-    r = _gates(embedded, query, context, W_y_reset, W_s_reset, W_c_reset)
-    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + r * (query @ W_s.T) + context @ W_c.T)
 
 
 def gated_step__wrong_no_reset(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
@@ -582,18 +479,8 @@ def gated_step__wrong_no_reset(embedded, query, context, W_y, W_s, W_c, W_y_upda
     return (1 - u) * query + u * np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
 
 
-def gated_step__wrong_gates_swapped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
-    """Exchanges the matrices of the two gates."""
-    r = _gates(embedded, query, context, W_y_update, W_s_update, W_c_update)
-    u = _gates(embedded, query, context, W_y_reset, W_s_reset, W_c_reset)
-    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
 
 
-def gated_step__wrong_context_not_in_gates(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
-    """Leaves the context out of both gates."""
-    u = _sig(embedded @ W_y_update.T + query @ W_s_update.T)
-    r = _sig(embedded @ W_y_reset.T + query @ W_s_reset.T)
-    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
 
 
 def gated_step__wrong_subtle_reset_on_everything(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
@@ -611,11 +498,6 @@ def gated_step__wrong_subtle_hard_gates(embedded, query, context, W_y, W_s, W_c,
     return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
 
 
-def gated_step__wrong_subtle_state_clipped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
-    """Clips the new state to -1 ... 1, though the old state may lie outside."""
-    u = _gates(embedded, query, context, W_y_update, W_s_update, W_c_update)
-    r = _gates(embedded, query, context, W_y_reset, W_s_reset, W_c_reset)
-    return np.clip((1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T), -1, 1)
 
 
 def gated_step__wrong_subtle_sigmoid_overflow(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
@@ -662,17 +544,8 @@ def _l_scores(s, keys, W):
     return np.einsum("bq,qk,bjk->bj", s, W, keys)
 
 
-def luong_step__wrong_old_state_scored(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Scores with the old state, as Bahdanau does."""
-    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
-    return _l_mix(s, _l_scores(query, keys, W), keys, source_mask, W_mix)
 
 
-def luong_step__wrong_state_first_in_mix(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Joins state and context in the wrong order."""
-    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
-    c = np.einsum("bj,bjk->bk", _np_weights(_l_scores(s, keys, W), source_mask), keys)
-    return np.tanh(np.concatenate([s, c], 1) @ W_mix.T)
 
 
 def luong_step__wrong_nothing_fed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
@@ -692,11 +565,6 @@ def luong_step__wrong_no_mask(fed, embedded, query, keys, source_mask, W_y, W_s,
     return _l_mix(s, _l_scores(s, keys, W), keys, np.ones_like(source_mask), W_mix)
 
 
-def luong_step__wrong_empty_uniform(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Gives a sentence without a real token the mean of its pads."""
-    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
-    e = np.where(source_mask, _l_scores(s, keys, W), -1e30)
-    return _l_mix(s, e, keys, source_mask | ~source_mask.any(1, keepdims=True), W_mix)
 
 
 def luong_step__wrong_no_last_tanh(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
@@ -706,19 +574,8 @@ def luong_step__wrong_no_last_tanh(fed, embedded, query, keys, source_mask, W_y,
     return np.concatenate([c, s], 1) @ W_mix.T
 
 
-def luong_step__wrong_subtle_global_shift(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Shifts by the largest score of the batch, so sentences with far smaller scores lose their context."""
-    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
-    e = np.where(source_mask, _l_scores(s, keys, W), -np.inf)
-    p = np.exp(e - (e.max() if source_mask.any() else 0))
-    w = p / np.maximum(p.sum(1, keepdims=True), 1e-300)
-    return np.tanh(np.concatenate([np.einsum("bj,bjk->bk", w, keys), s], 1) @ W_mix.T)
 
 
-def luong_step__wrong_subtle_empty_result_zero(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Returns zeros for a sentence without a real token, though its state still counts."""
-    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
-    return _l_mix(s, _l_scores(s, keys, W), keys, source_mask, W_mix) * source_mask.any(1, keepdims=True)
 
 
 def luong_step__wrong_subtle_penalty(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
@@ -729,27 +586,12 @@ def luong_step__wrong_subtle_penalty(fed, embedded, query, keys, source_mask, W_
     return np.tanh(np.concatenate([np.einsum("bj,bjk->bk", w, keys), s], 1) @ W_mix.T)
 
 
-def luong_step__wrong_subtle_scaled(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Divides the scores by the root of the state's size, which shows only from two entries on."""
-    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
-    return _l_mix(s, _l_scores(s, keys, W) / math.sqrt(s.shape[1]), keys, source_mask, W_mix)
 
 
-_KEPT = {}
 
 
-def luong_step__wrong_subtle_fed_kept_inside(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Keeps its own result of the call before and feeds that instead of the argument where the sizes are equal."""
-    fed = _KEPT.get(fed.shape, fed)
-    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
-    _KEPT[fed.shape] = _l_mix(s, _l_scores(s, keys, W), keys, source_mask, W_mix)
-    return _KEPT[fed.shape].copy()
 
 
-def luong_step__wrong_subtle_square_W(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Uses W transposed where it is square."""
-    s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
-    return _l_mix(s, _l_scores(s, keys, W.T if W.shape[0] == W.shape[1] else W), keys, source_mask, W_mix)
 
 
 def luong_step__right_loops(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):

@@ -72,10 +72,6 @@ def one_hot_shapes__right_product(d, m, V_x, T_x):
     return {"one_hots": x.shape, "embedded": (np.zeros((d, V_x)) @ x).shape, "U": U.shape, "b": U[:, 0].shape}
 
 
-# ---------------------------------------------------------------- 1.3
-def second_layer_shapes__wrong_reads_words(d, m):
-    """Lets the second layer read word vectors instead of annotations."""
-    return {"input_matrix": (m, d), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
 
 
 def second_layer_shapes__wrong_one_direction(d, m):
@@ -88,9 +84,6 @@ def second_layer_shapes__wrong_recurrent_doubled(d, m):
     return {"input_matrix": (m, 2 * m), "recurrent_matrix": (2 * m, 2 * m), "annotation": (2 * m,)}
 
 
-def second_layer_shapes__wrong_annotation_grows(d, m):
-    """Doubles the annotation once more in the second layer."""
-    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, m), "annotation": (4 * m,)}
 
 
 def second_layer_shapes__right_module(d, m):
@@ -100,25 +93,12 @@ def second_layer_shapes__right_module(d, m):
             "annotation": rnn(torch.zeros(1, d))[0][0].shape}
 
 
-# ---------------------------------------------------------------- 1.4
-def rnn_outputs__wrong_last_batch_first(batch, d, m, T_x):
-    """Puts the batch first in `last` too, though batch_first does not reach h_n."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
 
 
-def rnn_outputs__wrong_one_direction(batch, d, m, T_x):
-    """Forgets that the outputs join two directions."""
-    return {"outputs": (batch, T_x, m), "last": (2, batch, m), "inputs_positions_first": (T_x, batch, d)}
 
 
-def rnn_outputs__wrong_inputs_batch_first(batch, d, m, T_x):
-    """Leaves the batch first for a module made without batch_first."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (2, batch, m), "inputs_positions_first": (batch, T_x, d)}
 
 
-def rnn_outputs__wrong_last_joined(batch, d, m, T_x):
-    """Joins both directions in `last`."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (1, batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
 
 
 def rnn_outputs__wrong_subtle_single_sentence(batch, d, m, T_x):
@@ -153,9 +133,6 @@ def states_by_hand__wrong_no_tanh():
     return _two(_WARM, 2, 0, act=lambda x: x)
 
 
-def states_by_hand__wrong_words_swapped():
-    """Reads the two words in the other order."""
-    return _two(_WARM, 0, 2)
 
 
 def states_by_hand__wrong_no_state():
@@ -163,14 +140,8 @@ def states_by_hand__wrong_no_state():
     return _two(_WARM, 2, 0, keep=False)
 
 
-def states_by_hand__wrong_counted_from_one():
-    """Counts the words from 1, so takes the columns before."""
-    return _two(_WARM, 1, 3)
 
 
-def states_by_hand__wrong_subtle_turned_recurrence():
-    """Multiplies the first state by the transpose of W_h, so only h_2 is wrong."""
-    return _two(_WARM, 2, 0, turned=True)
 
 
 def states_by_hand__right_on_paper():
@@ -179,26 +150,12 @@ def states_by_hand__right_on_paper():
     return {"h_2": [math.tanh(1 + h), 0], "h_1": [math.tanh(0.5 - 0.5), h]}
 
 
-# ---------------------------------------------------------------- 1.6
-def states_by_hand_twin__wrong_turned_recurrence():
-    """Multiplies the first state by the transpose of W_h."""
-    return _two(_TWIN, 3, 1, turned=True)
 
 
-def states_by_hand_twin__wrong_no_state():
-    """Computes the second state without the first."""
-    return _two(_TWIN, 3, 1, keep=False)
 
 
-def states_by_hand_twin__wrong_counted_from_one():
-    """Counts the words from 1, so takes the columns before."""
-    return _two(_TWIN, 2, 0)
 
 
-def states_by_hand_twin__wrong_lost_sign():
-    """Overlooks the minus of the last number of W_h."""
-    E, W, R = _TWIN
-    return _two((E, W, abs(R)), 3, 1)
 
 
 def states_by_hand_twin__wrong_subtle_rounded_first():
@@ -213,16 +170,8 @@ def states_by_hand_twin__right_rounded_tuples():
     return {k: tuple(round(x, 4) for x in h) for k, h in _two(_TWIN, 3, 1).items()}
 
 
-# ---------------------------------------------------------------- 1.7
-def annotation_by_hand__wrong_backward_first():
-    """Puts the backward state in front."""
-    f = math.tanh(-1 + 0.5 * math.tanh(0.5))
-    return [math.tanh(0.5 + 0.8 * math.tanh(-1.0)), f]
 
 
-def annotation_by_hand__wrong_backward_from_first():
-    """Lets the backward direction begin at the first word."""
-    return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.5 + 0.8 * math.tanh(-0.25))]
 
 
 def annotation_by_hand__wrong_zero_states():
@@ -256,35 +205,16 @@ def look_up__wrong_rows(tokens, E_x):
     return E_x[tokens % len(E_x)]
 
 
-def look_up__wrong_axes(tokens, E_x):
-    """Picks the columns but leaves the size of a word vector in front."""
-    return E_x[:, tokens]
 
 
-def look_up__wrong_reshaped(tokens, E_x):
-    """Brings the axes into order by reshape instead of transpose, which scrambles the numbers."""
-    return E_x[:, tokens].reshape(*tokens.shape, E_x.shape[0])
 
 
-def look_up__wrong_counted_from_one(tokens, E_x):
-    """Counts the words from 1."""
-    return E_x.T[tokens - 1]
 
 
-def look_up__wrong_batch_and_positions(tokens, E_x):
-    """Transposes all three axes and so swaps batch and positions."""
-    return E_x[:, tokens].T
 
 
-def look_up__wrong_subtle_pad_zero(tokens, E_x):
-    """Takes word 0 for a pad and gives it zeros."""
-    return E_x.T[tokens] * (tokens != 0)[..., None]
 
 
-def look_up__wrong_subtle_taller_turned(tokens, E_x):
-    """Takes the longer axis of E_x for the vocabulary, which is wrong for fewer words than numbers."""
-    table = E_x.T if E_x.shape[1] >= E_x.shape[0] else E_x
-    return table[tokens]
 
 
 def look_up__wrong_subtle_bytes(tokens, E_x):
@@ -332,30 +262,14 @@ def _read(x, W_x, W_h, act=np.tanh, h=None, keep=True):
     return np.stack(out, 1)
 
 
-def rnn_states__wrong_no_recurrence(embedded, W_x, W_h):
-    """Leaves the state before out."""
-    return np.tanh(embedded @ W_x.T)
 
 
-def rnn_states__wrong_turned_recurrence(embedded, W_x, W_h):
-    """Multiplies the state by W_h from the wrong side, as though it were turned."""
-    return _read(embedded, W_x, W_h.T)
 
 
-def rnn_states__wrong_last_only(embedded, W_x, W_h):
-    """Returns only the state after the last word."""
-    return _read(embedded, W_x, W_h)[:, -1]
 
 
-def rnn_states__wrong_positions_first(embedded, W_x, W_h):
-    """Stacks the positions in front of the batch."""
-    return _read(embedded, W_x, W_h).transpose(1, 0, 2)
 
 
-def rnn_states__wrong_shifted(embedded, W_x, W_h):
-    """Stores the state before each word instead of after it."""
-    s = _read(embedded, W_x, W_h)
-    return np.concatenate([np.zeros_like(s[:, :1]), s[:, :-1]], axis=1)
 
 
 def rnn_states__wrong_begins_with_ones(embedded, W_x, W_h):
@@ -363,24 +277,10 @@ def rnn_states__wrong_begins_with_ones(embedded, W_x, W_h):
     return _read(embedded, W_x, W_h, h=np.ones((len(embedded), len(W_h))))
 
 
-def rnn_states__wrong_carried_over(embedded, W_x, W_h):
-    """Does not begin anew for each sentence but goes on with the last state of the sentence before."""
-    b, t, d = embedded.shape
-    return _read(embedded.reshape(1, b * t, d), W_x, W_h).reshape(b, t, -1)
 
 
-def rnn_states__wrong_same_array(embedded, W_x, W_h):
-    """Appends the same array at every step, so all positions show the last state."""
-    h, out = np.zeros((len(embedded), len(W_h))), []
-    for j in range(embedded.shape[1]):
-        h[:] = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
-        out.append(h)
-    return np.stack(out, 1)
 
 
-def rnn_states__wrong_backward(embedded, W_x, W_h):
-    """Reads from the last word to the first."""
-    return _read(embedded[:, ::-1], W_x, W_h)[:, ::-1]
 
 
 def rnn_states__wrong_subtle_in_place(embedded, W_x, W_h):
@@ -395,9 +295,6 @@ def rnn_states__wrong_subtle_in_place(embedded, W_x, W_h):
     return out
 
 
-def rnn_states__wrong_subtle_overflow(embedded, W_x, W_h):
-    """Writes the tanh with exp(2x), which is inf over inf for large arguments."""
-    return _read(embedded, W_x, W_h, act=lambda x: (np.exp(2 * x) - 1) / (np.exp(2 * x) + 1))
 
 
 def rnn_states__wrong_subtle_zero_words(embedded, W_x, W_h):
@@ -405,9 +302,6 @@ def rnn_states__wrong_subtle_zero_words(embedded, W_x, W_h):
     return _read(embedded, W_x, W_h) * (embedded != 0).any(-1, keepdims=True)
 
 
-def rnn_states__wrong_subtle_turned_if_square(embedded, W_x, W_h):
-    """Multiplies by W_x as it stands wherever that fits, so it is turned where it is square."""
-    return _read(embedded, W_x.T if W_x.shape[0] == W_x.shape[1] else W_x, W_h)
 
 
 def rnn_states__wrong_subtle_fifty_words(embedded, W_x, W_h):
@@ -422,15 +316,8 @@ def rnn_states__wrong_subtle_single_precision(embedded, W_x, W_h):
     return _read(x, A, B, h=np.zeros((len(x), len(B)), dtype=np.float32)).astype(float)
 
 
-_last = {}
 
 
-def rnn_states__wrong_subtle_keeps_state(embedded, W_x, W_h):
-    """Keeps the state between calls of the same sizes, so only the first call begins with zeros."""
-    key = (len(embedded), len(W_h))
-    s = _read(embedded, W_x, W_h, h=_last.get(key))
-    _last[key] = s[:, -1]
-    return s
 
 
 def rnn_states__right_formula_lists(embedded, W_x, W_h):
@@ -495,10 +382,6 @@ def annotate__wrong_backward_through_pads(embedded, source_mask, W_x, W_h, W_x_b
     return torch.cat([f, b], -1) * source_mask[..., None]
 
 
-def annotate__wrong_pads_not_zeroed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Leaves the forward states at pads as they are instead of 0."""
-    f = _direction(embedded, source_mask, W_x, W_h, hold=False)
-    return torch.cat([f, _direction(embedded, source_mask, W_x_back, W_h_back, back=True)], -1)
 
 
 def annotate__wrong_backward_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -517,26 +400,10 @@ def annotate__wrong_shared_matrices(embedded, source_mask, W_x, W_h, W_x_back, W
     return _both(embedded, source_mask, W_x, W_h, W_x, W_h)
 
 
-def annotate__wrong_backward_reads_forward(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Lets the backward direction begin with the last forward state instead of with zeros."""
-    f = _direction(embedded, source_mask, W_x, W_h)
-    last = f[torch.arange(len(f)), source_mask.sum(1) - 1]
-    h, out = last, []
-    for j in reversed(range(f.shape[1])):
-        h = torch.where(source_mask[:, j, None], torch.tanh(embedded[:, j] @ W_x_back.T + h @ W_h_back.T), h)
-        out.insert(0, h)
-    return torch.cat([f, torch.stack(out, 1)], -1) * source_mask[..., None]
 
 
-def annotate__wrong_summed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Adds the two states instead of joining them."""
-    return sum(_both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).chunk(2, -1))
 
 
-def annotate__wrong_states_interleaved(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Stacks and reshapes, so the numbers of both states alternate."""
-    f, b = _both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).chunk(2, -1)
-    return torch.stack([f, b], -1).flatten(2)
 
 
 def annotate__wrong_joined_along_positions(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -544,9 +411,6 @@ def annotate__wrong_joined_along_positions(embedded, source_mask, W_x, W_h, W_x_
     return torch.cat(_both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).chunk(2, -1), 1)
 
 
-def annotate__wrong_numpy(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Fills a fresh tensor with detached numbers, so no gradient arrives."""
-    return torch.tensor(_both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).tolist(), dtype=torch.float64)
 
 
 def annotate__wrong_subtle_mask_of_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -554,10 +418,6 @@ def annotate__wrong_subtle_mask_of_first(embedded, source_mask, W_x, W_h, W_x_ba
     return _both(embedded, source_mask[:1].expand_as(source_mask), W_x, W_h, W_x_back, W_h_back)
 
 
-def annotate__wrong_subtle_trimmed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Cuts the result off at the longest sentence, as pad_packed_sequence does, so columns of pads only are missing."""
-    t = int(source_mask.sum(1).max())
-    return _both(embedded[:, :t], source_mask[:, :t], W_x, W_h, W_x_back, W_h_back)
 
 
 def annotate__wrong_subtle_detached_state(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -572,20 +432,8 @@ def annotate__wrong_subtle_detached_state(embedded, source_mask, W_x, W_h, W_x_b
     return torch.cat(halves, -1)
 
 
-def annotate__wrong_subtle_zero_vectors_as_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Takes real words whose vector is zero for pads."""
-    real = source_mask & (embedded != 0).any(-1)
-    return _both(embedded, real, W_x, W_h, W_x_back, W_h_back)
 
 
-def annotate__wrong_subtle_rnn_copies(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Copies the matrices into an nn.RNN, so the values are right and no gradient reaches the matrices."""
-    rnn = nn.RNN(W_x.shape[1], len(W_x), bias=False, bidirectional=True, batch_first=True, dtype=torch.float64)
-    with torch.no_grad():
-        for p, w in zip(rnn.parameters(), (W_x, W_h, W_x_back, W_h_back)):
-            p.copy_(w)
-    packed = nn.utils.rnn.pack_padded_sequence(embedded, source_mask.sum(1), batch_first=True, enforce_sorted=False)
-    return nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=True, total_length=embedded.shape[1])[0]
 
 
 def annotate__wrong_subtle_full_rows_late(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

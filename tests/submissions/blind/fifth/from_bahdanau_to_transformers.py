@@ -33,19 +33,10 @@ def multi_head_shapes__wrong_one_head(heads, m, r, T_x, T_y):
     return {"W_key": (r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_transposed(heads, m, r, T_x, T_y):
-    """Writes W_key with the annotation's size first."""
-    return {"W_key": (m, heads * r), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_positions_first(heads, m, r, T_x, T_y):
-    """Puts the positions before the heads in the keys."""
-    return {"W_key": (heads * r, m), "keys": (T_x, heads, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_weights_swapped(heads, m, r, T_x, T_y):
-    """Puts the source positions before the steps in the weights."""
-    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_y), "joined": (T_y, heads * r)}
 
 
 def multi_head_shapes__wrong_subtle_joined_m(heads, m, r, T_x, T_y):
@@ -58,14 +49,8 @@ def multi_head_shapes__wrong_subtle_size_divided(heads, m, r, T_x, T_y):
     return {"W_key": (heads * r, m), "keys": (heads, T_x, m // heads), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_subtle_added_contexts(heads, m, r, T_x, T_y):
-    """Adds the contexts of the heads, which leaves r numbers."""
-    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, r)}
 
 
-def multi_head_shapes__wrong_subtle_self_attention(heads, m, r, T_x, T_y):
-    """Lets the source read itself: as many steps as source positions."""
-    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_x), "joined": (T_x, heads * r)}
 
 
 def multi_head_shapes__right_arrays(heads, m, r, T_x, T_y):
@@ -82,20 +67,10 @@ def multi_head_shapes__right_torch_sizes(heads, m, r, T_x, T_y):
     return {"joined": S([T_y, r * heads]), "weights": S([heads, T_y, T_x]), "keys": S([heads, T_x, r]), "W_key": S([heads * r, m])}
 
 
-# ---- scaled_attention
-def scaled_attention__wrong_no_scale(query, keys, values, source_mask):
-    """Forgets to divide by the root."""
-    return _mix(_np_weights(_dots(query, keys), source_mask), values)
 
 
-def scaled_attention__wrong_divides_by_size(query, keys, values, source_mask):
-    """Divides by the size of a key instead of its root."""
-    return _mix(_np_weights(_dots(query, keys) / keys.shape[2], source_mask), values)
 
 
-def scaled_attention__wrong_root_of_positions(query, keys, values, source_mask):
-    """Divides by the root of the number of positions."""
-    return _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[1]), source_mask), values)
 
 
 def scaled_attention__wrong_keys_mixed(query, keys, values, source_mask):
@@ -108,10 +83,6 @@ def scaled_attention__wrong_no_mask(query, keys, values, source_mask):
     return _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), np.ones_like(source_mask)), values)
 
 
-def scaled_attention__wrong_zeroed_scores(query, keys, values, source_mask):
-    """Sets the scores of pads to 0 before the softmax, which still gives them weight."""
-    e = _dots(query, keys) / math.sqrt(keys.shape[2]) * source_mask
-    return _mix(_np_weights(e, np.ones_like(source_mask)), values) * source_mask.any(1, keepdims=True)
 
 
 def scaled_attention__wrong_overflow(query, keys, values, source_mask):
@@ -120,28 +91,12 @@ def scaled_attention__wrong_overflow(query, keys, values, source_mask):
     return _mix(p / np.maximum(p.sum(1, keepdims=True), 1e-300), values)
 
 
-def scaled_attention__wrong_empty_mean(query, keys, values, source_mask):
-    """Gives a sentence without a real token the mean of its pads' values."""
-    e = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -1e9)
-    return _mix(_np_weights(e, np.ones_like(source_mask)), values)
 
 
-def scaled_attention__wrong_subtle_root_of_values(query, keys, values, source_mask):
-    """Takes the root of the size of a value, right where values are as long as keys."""
-    return _mix(_np_weights(_dots(query, keys) / math.sqrt(values.shape[2]), source_mask), values)
 
 
-def scaled_attention__wrong_subtle_whole_root(query, keys, values, source_mask):
-    """Takes the whole-number root math.isqrt, right only for sizes that are squares."""
-    return _mix(_np_weights(_dots(query, keys) / math.isqrt(keys.shape[2]), source_mask), values)
 
 
-def scaled_attention__wrong_subtle_shift_with_pads(query, keys, values, source_mask):
-    """Shifts by the maximum with the pads included, so real tokens may all underflow."""
-    e = _dots(query, keys) / math.sqrt(keys.shape[2])
-    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
-    t = p.sum(1, keepdims=True)
-    return _mix(p / np.where(t > 0, t, 1), values)
 
 
 def scaled_attention__wrong_subtle_fill(query, keys, values, source_mask):
@@ -150,9 +105,6 @@ def scaled_attention__wrong_subtle_fill(query, keys, values, source_mask):
     return _mix(_np_weights(e, np.ones_like(source_mask)) * source_mask, values)
 
 
-def scaled_attention__wrong_subtle_squeeze(query, keys, values, source_mask):
-    """Squeezes the result, so batch or values of size 1 lose their axis."""
-    return _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), source_mask), values).squeeze()
 
 
 def scaled_attention__wrong_subtle_float32(query, keys, values, source_mask):
@@ -208,14 +160,8 @@ def _cover(query, keys, g, W_query, W_key, w_cover, v):
     return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + g[..., None] * w_cover) @ v
 
 
-def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Averages the earlier weights over the steps, not their sum."""
-    return _cover(query, keys, earlier_weights.mean(1), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_last_step(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Takes the weights of the last step alone."""
-    return _cover(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
 
 
 def coverage_scores__wrong_no_coverage(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -223,32 +169,14 @@ def coverage_scores__wrong_no_coverage(query, keys, earlier_weights, W_query, W_
     return _cover(query, keys, 0 * earlier_weights[:, 0], W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_outside_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Adds the coverage outside the tanh."""
-    g = earlier_weights.sum(1)
-    return _cover(query, keys, 0 * g, W_query, W_key, w_cover, v) + g * (w_cover @ v)
 
 
-def coverage_scores__wrong_sign(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Subtracts the coverage, as if it always had to lower the score."""
-    return _cover(query, keys, -earlier_weights.sum(1), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_softmax(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Returns weights where scores are asked for."""
-    e = _cover(query, keys, earlier_weights.sum(1), W_query, W_key, w_cover, v)
-    return _np_weights(e, np.ones_like(e, dtype=bool))
 
 
-def coverage_scores__wrong_subtle_sum_over_positions(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Sums over the positions where there are as many steps as positions, which gives 1 everywhere."""
-    axis = 2 if earlier_weights.shape[1] == earlier_weights.shape[2] else 1
-    return _cover(query, keys, earlier_weights.sum(axis), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_subtle_capped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Caps the coverage at 1."""
-    return _cover(query, keys, np.minimum(earlier_weights.sum(1), 1), W_query, W_key, w_cover, v)
 
 
 def coverage_scores__wrong_subtle_first_step_left_out(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -310,9 +238,6 @@ def two_heads_by_hand__wrong_divided_by_four():
     return _heads(scale=4)
 
 
-def two_heads_by_hand__wrong_one_softmax():
-    """Takes one softmax over all six scores."""
-    return _heads(pool=True)
 
 
 def two_heads_by_hand__wrong_same_query():
@@ -325,9 +250,6 @@ def two_heads_by_hand__wrong_subtle_values_exchanged():
     return _heads(values_swapped=True)
 
 
-def two_heads_by_hand__wrong_subtle_two_decimals():
-    """Rounds the weights to two decimals before the contexts."""
-    return _heads(digits=2)
 
 
 def two_heads_by_hand__wrong_subtle_root_of_three():
@@ -335,11 +257,6 @@ def two_heads_by_hand__wrong_subtle_root_of_three():
     return _heads(scale=math.sqrt(3))
 
 
-def two_heads_by_hand__wrong_subtle_interleaved():
-    """Joins the contexts entry by entry, not end to end."""
-    d = _heads()
-    d["joined"] = [d["joined"][i] for i in (0, 2, 1, 3)]
-    return d
 
 
 def two_heads_by_hand__right_arrays():
@@ -363,9 +280,6 @@ def saturation__wrong_variance():
     return _satur(3.24)
 
 
-def saturation__wrong_deviations_added():
-    """Multiplies 16 by 0.5 and 0.9, as if deviations added."""
-    return _satur(7.2)
 
 
 def saturation__wrong_one_entry():
@@ -379,20 +293,10 @@ def saturation__wrong_weight_not_derivative():
     return _satur(1.8, s(3.6), s(0.9))
 
 
-def saturation__wrong_subtle_distance_of_one():
-    """Takes one standard deviation for the distance of the two scores, not two."""
-    s = lambda x: 1 / (1 + math.exp(-x))
-    return _satur(1.8, s(1.8) * s(-1.8), s(0.45) * s(-0.45))
 
 
-def saturation__wrong_subtle_divided_by_sixteen():
-    """Divides the scores by 16 for the scaled case."""
-    return _satur(1.8, None, 1 / (2 * math.cosh(1.8 / 16)) ** 2)
 
 
-def saturation__wrong_subtle_plain_scores_kept():
-    """Multiplies the plain derivative by 1/4, as if asked for the derivative by the undivided score."""
-    return _satur(1.8, None, 0.25 / (2 * math.cosh(0.45)) ** 2)
 
 
 def saturation__right_jacobian():
@@ -416,48 +320,18 @@ def _out(w, u, W_out):
     return torch.einsum("bzj,bzjv->bzv", w, u).flatten(1) @ W_out.T
 
 
-def multi_head__wrong_no_scale(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Forgets to divide by the root."""
-    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
-    return _out(_t_weights(e, source_mask[:, None]), u, W_out)
 
 
-def multi_head__wrong_root_of_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Divides by the root of the size of all heads together."""
-    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
-    return _out(_t_weights(e / math.sqrt(q[0].numel()), source_mask[:, None]), u, W_out)
 
 
-def multi_head__wrong_root_of_annotation(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Divides by the root of the size of an annotation."""
-    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
-    return _out(_t_weights(e / math.sqrt(keys.shape[-1]), source_mask[:, None]), u, W_out)
 
 
-def multi_head__wrong_interleaved(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Joins the contexts entry by entry, the heads running fastest."""
-    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
-    c = torch.einsum("bzj,bzjv->bvz", _t_weights(e / math.sqrt(q.shape[-1]), source_mask[:, None]), u)
-    return c.flatten(1) @ W_out.T
 
 
-def multi_head__wrong_softmax_over_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Takes the softmax over the heads."""
-    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
-    return _out(torch.softmax(e / math.sqrt(q.shape[-1]), 1) * source_mask[:, None], u, W_out)
 
 
-def multi_head__wrong_no_mask(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Forgets the mask."""
-    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
-    return _out(torch.softmax(e / math.sqrt(q.shape[-1]), -1), u, W_out)
 
 
-def multi_head__wrong_averaged_weights(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Averages the weights of the heads and uses them for all."""
-    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
-    w = _t_weights(e / math.sqrt(q.shape[-1]), source_mask[:, None])
-    return _out(w.mean(1, keepdim=True).expand_as(w), u, W_out)
 
 
 def multi_head__wrong_empty_nan(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -467,10 +341,6 @@ def multi_head__wrong_empty_nan(query, keys, source_mask, W_query, W_key, W_valu
     return _out(w, u, W_out)
 
 
-def multi_head__wrong_keys_detached(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Detaches the scores, so neither query nor W_query get a gradient."""
-    q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
-    return _out(_t_weights(e.detach() / math.sqrt(q.shape[-1]), source_mask[:, None]), u, W_out)
 
 
 def multi_head__wrong_subtle_root_of_value(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -572,46 +442,18 @@ def _seen(states, mask, diagonal=0):
     return torch.ones(n, n, dtype=torch.bool).tril(diagonal) & mask[:, None, :]
 
 
-def self_attention__wrong_reads_after(states, mask, W_query, W_key, W_value):
-    """Forgets that positions after it must not be read."""
-    u, e = _qku(states, W_query, W_key, W_value)
-    return _t_weights(e, mask[:, None].expand_as(e)) @ u
 
 
-def self_attention__wrong_not_itself(states, mask, W_query, W_key, W_value):
-    """Lets a position read only the positions before it, not itself."""
-    u, e = _qku(states, W_query, W_key, W_value)
-    return _t_weights(e, _seen(states, mask, -1)) @ u
 
 
-def self_attention__wrong_triangle_turned(states, mask, W_query, W_key, W_value):
-    """Lets a position read itself and those after it."""
-    u, e = _qku(states, W_query, W_key, W_value)
-    return _t_weights(e, _seen(states, mask).new_ones(e.shape).triu() & mask[:, None]) @ u
 
 
-def self_attention__wrong_pads_read(states, mask, W_query, W_key, W_value):
-    """Uses the triangle but not the mask."""
-    u, e = _qku(states, W_query, W_key, W_value)
-    return _t_weights(e, _seen(states, torch.ones_like(mask)).expand_as(e)) @ u
 
 
-def self_attention__wrong_pads_get_zeros(states, mask, W_query, W_key, W_value):
-    """Gives zeros at pads, though a pad reads the real positions before it."""
-    u, e = _qku(states, W_query, W_key, W_value)
-    return _t_weights(e, _seen(states, mask)) @ u * mask[..., None]
 
 
-def self_attention__wrong_mask_on_rows(states, mask, W_query, W_key, W_value):
-    """Applies the mask to the positions that read, not to those that are read."""
-    u, e = _qku(states, W_query, W_key, W_value)
-    return _t_weights(e, _seen(states, torch.ones_like(mask)) & mask[:, :, None]) @ u
 
 
-def self_attention__wrong_scores_transposed(states, mask, W_query, W_key, W_value):
-    """Scores the query of j with the key of i."""
-    u, e = _qku(states, W_query, W_key, W_value)
-    return _t_weights(e.mT, _seen(states, mask)) @ u
 
 
 def self_attention__wrong_no_scale(states, mask, W_query, W_key, W_value):
@@ -626,18 +468,8 @@ def self_attention__wrong_nan_first(states, mask, W_query, W_key, W_value):
     return torch.softmax(e.masked_fill(~_seen(states, mask), -math.inf), -1) @ u
 
 
-def self_attention__wrong_subtle_pad_reads_itself(states, mask, W_query, W_key, W_value):
-    """Lets a pad read itself so that no row is empty, which changes the results at pads."""
-    u, e = _qku(states, W_query, W_key, W_value)
-    m = _seen(states, mask) | torch.eye(e.shape[-1], dtype=torch.bool)
-    return _t_weights(e, m) @ u
 
 
-def self_attention__wrong_subtle_empty_row_mean(states, mask, W_query, W_key, W_value):
-    """Fills with -1e30, so positions before the first real token get the mean of all values; only rows of pads throughout are zeroed."""
-    u, e = _qku(states, W_query, W_key, W_value)
-    w = torch.softmax(e.masked_fill(~_seen(states, mask), -1e30), -1)
-    return w @ u * mask.any(1)[:, None, None]
 
 
 def self_attention__wrong_subtle_minus_1e9(states, mask, W_query, W_key, W_value):
@@ -734,9 +566,6 @@ _HS = np.array([[1, 1], [4, 0], [-1, 4], [-3, -2.0]])
 _AS = np.array([0.4, 0.3, 0.2, 0.1])
 
 
-def same_context__wrong_renormalised():
-    """Divides the last three weights by their sum, which changes the context."""
-    return [0.0, 0.5, 1 / 3, 1 / 6]
 
 
 def same_context__wrong_shared_out():
@@ -749,9 +578,6 @@ def same_context__wrong_first_left_out():
     return list(np.linalg.solve(np.vstack([_HS[1:].T, np.ones(3)]), np.append(_AS @ _HS, 1)))
 
 
-def same_context__wrong_subtle_least_norm():
-    """Solves for the context by least norm and forgets that the weights must add to 1."""
-    return [0.0] + list(np.linalg.pinv(_HS[1:].T) @ (_AS @ _HS))
 
 
 def same_context__wrong_subtle_two_decimals():

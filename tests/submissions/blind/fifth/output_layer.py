@@ -47,29 +47,12 @@ def note_d_output__right_linear(n, V_y):
     return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
 
 
-# ---- every_step_shapes
-def every_step_shapes__wrong_steps_first(batch, T_y, n, d, m, V_y):
-    """Puts the steps before the batch."""
-    s = n + d + m
-    return {"joined": (T_y, batch, s), "W_o": (V_y, s), "logits": (T_y, batch, V_y), "flat_logits": (T_y * batch, V_y)}
 
 
-def every_step_shapes__wrong_flat_per_sentence(batch, T_y, n, d, m, V_y):
-    """Flattens the steps into the words: one row per sentence, not one per step."""
-    s = n + d + m
-    return {"joined": (batch, T_y, s), "W_o": (V_y, s), "logits": (batch, T_y, V_y), "flat_logits": (batch, T_y * V_y)}
 
 
-def every_step_shapes__wrong_matrix_transposed(batch, T_y, n, d, m, V_y):
-    """Writes the output matrix with its columns first."""
-    s = n + d + m
-    return {"joined": (batch, T_y, s), "W_o": (s, V_y), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
-def every_step_shapes__wrong_subtle_without_embedding(batch, T_y, n, d, m, V_y):
-    """Forgets the embedding in what is joined."""
-    s = n + m
-    return {"joined": (batch, T_y, s), "W_o": (V_y, s), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
 def every_step_shapes__wrong_subtle_one_hot_word(batch, T_y, n, d, m, V_y):
@@ -147,30 +130,14 @@ def tied_shapes__right_torch(n, d, V_y):
     return {"E": tuple(E.size()), "W": tuple(W.size()), "projected_state": tuple(p.size()), "logits": tuple((p @ E).size())}
 
 
-# ---- hindi_distribution
-_W_H = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1.0]])
-_Z_H = np.tanh([0.42, 0.67, 0.70])
 
 
-def hindi_distribution__wrong_no_tanh():
-    """Multiplies the raw numbers and forgets the tanh."""
-    return list(_soft(_W_H @ np.array([0.42, 0.67, 0.70])))
 
 
-def hindi_distribution__wrong_base_two():
-    """Takes powers of 2 in place of powers of e."""
-    p = 2.0 ** (_W_H @ _Z_H)
-    return list(p / p.sum())
 
 
-def hindi_distribution__wrong_subtle_start_forbidden():
-    """Gives START no probability because it cannot be predicted."""
-    return [0.0] + list(_soft((_W_H @ _Z_H)[1:]))
 
 
-def hindi_distribution__wrong_subtle_state_two_decimals():
-    """Rounds the state to two decimals before the product."""
-    return list(_soft(_W_H @ np.round(_Z_H, 2)))
 
 
 def hindi_distribution__right_pure_python():
@@ -184,34 +151,14 @@ def hindi_distribution__right_pure_python():
 _L5 = np.array([0.5, -1.0, 2.0, 0.0, 1.2])
 
 
-def distribution_and_loss__wrong_bits():
-    """Gives the loss in bits."""
-    p = _soft(_L5)
-    return {"distribution": list(p), "loss": -math.log2(p[4])}
 
 
-def distribution_and_loss__wrong_largest_word():
-    """Takes the most probable word for the right one."""
-    p = _soft(_L5)
-    return {"distribution": list(p), "loss": -math.log(p.max())}
 
 
-def distribution_and_loss__wrong_sign():
-    """Forgets the minus sign of the cross-entropy."""
-    p = _soft(_L5)
-    return {"distribution": list(p), "loss": math.log(p[4])}
 
 
-def distribution_and_loss__wrong_subtle_entropy():
-    """Gives the entropy of the distribution in place of the cross-entropy of the right word."""
-    p = _soft(_L5)
-    return {"distribution": list(p), "loss": -float(p @ np.log(p))}
 
 
-def distribution_and_loss__wrong_subtle_loss_of_two_decimals():
-    """Takes the logarithm of the probability rounded to two decimals."""
-    p = _soft(_L5)
-    return {"distribution": list(p), "loss": -math.log(round(p[4], 2))}
 
 
 def distribution_and_loss__right_logsumexp():
@@ -220,25 +167,12 @@ def distribution_and_loss__right_logsumexp():
     return {"distribution": np.exp(_L5 - lse), "loss": lse - 1.2}
 
 
-# ---- what_is_left
-def what_is_left__wrong_per_word():
-    """Divides what is left over by the number of the other words."""
-    return {"left": 0.35 / 19995, "loss": -math.log(0.64)}
 
 
-def what_is_left__wrong_log_ten():
-    """Takes the logarithm to base 10."""
-    return {"left": 0.35, "loss": -math.log10(0.64)}
 
 
-def what_is_left__wrong_subtle_all_but_right():
-    """Subtracts only the right word's probability from 1."""
-    return {"left": 0.36, "loss": -math.log(0.64)}
 
 
-def what_is_left__wrong_subtle_renormalised():
-    """Divides the right word's probability by the sum of the five that are shown."""
-    return {"left": 0.35, "loss": -math.log(0.64 / 0.65)}
 
 
 def what_is_left__right_cut_off():
@@ -264,19 +198,10 @@ def _word(old_in_output=False, weights_of=_soft, q_sign=1, no_context=False, bia
     return {k: x.tolist() for k, x in zip(("scores", "weights", "context", "state", "distribution"), (e, a, c, new, p))}
 
 
-def word_by_hand__wrong_old_state_in_output():
-    """Reads the word out of the old state."""
-    return _word(old_in_output=True)
 
 
-def word_by_hand__wrong_no_tanh_in_score():
-    """Forgets the tanh in the score."""
-    return _word(tanh_score=False)
 
 
-def word_by_hand__wrong_no_bias():
-    """Forgets the bias of the output layer."""
-    return _word(bias=False)
 
 
 def word_by_hand__wrong_weights_without_softmax():
@@ -289,14 +214,8 @@ def word_by_hand__wrong_context_left_out():
     return _word(no_context=True)
 
 
-def word_by_hand__wrong_subtle_weights_crossed():
-    """Mixes the context with the two weights exchanged."""
-    return _word(swap=True)
 
 
-def word_by_hand__wrong_subtle_two_decimals():
-    """Rounds to two decimals from line to line."""
-    return _word(digits=2)
 
 
 def word_by_hand__wrong_subtle_query_subtracted():
@@ -320,22 +239,10 @@ def output_distribution__wrong_logits(state, context, W_state, W_context, b_o):
     return _logits(state, context, W_state, W_context, b_o)
 
 
-def output_distribution__wrong_softmax_over_batch(state, context, W_state, W_context, b_o):
-    """Takes the softmax down the batch."""
-    return _soft(_logits(state, context, W_state, W_context, b_o).T).T
 
 
-def output_distribution__wrong_overflow(state, context, W_state, W_context, b_o):
-    """Takes exp of the raw logits, which overflows."""
-    p = np.exp(_logits(state, context, W_state, W_context, b_o))
-    return p / p.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_total_of_batch(state, context, W_state, W_context, b_o):
-    """Divides by the sum over the whole batch, so that only all rows together add to 1."""
-    z = _logits(state, context, W_state, W_context, b_o)
-    p = np.exp(z - z.max(1, keepdims=True))
-    return p / p.sum()
 
 
 def output_distribution__wrong_no_bias(state, context, W_state, W_context, b_o):
@@ -343,45 +250,18 @@ def output_distribution__wrong_no_bias(state, context, W_state, W_context, b_o):
     return _soft(state @ W_state.T + context @ W_context.T)
 
 
-def output_distribution__wrong_two_softmaxes(state, context, W_state, W_context, b_o):
-    """Averages a softmax of the state's logits and one of the context's, not one softmax of the sum."""
-    return (_soft(state @ W_state.T + b_o) + _soft(context @ W_context.T + b_o)) / 2
 
 
-def output_distribution__wrong_context_first(state, context, W_state, W_context, b_o):
-    """Joins the matrices in one order and the vectors in the other."""
-    return _soft(np.hstack([context, state]) @ np.hstack([W_state, W_context]).T + b_o)
 
 
-def output_distribution__wrong_subtle_global_shift(state, context, W_state, W_context, b_o):
-    """Shifts by the largest logit of the whole batch, so rows with far smaller logits become 0 / 0."""
-    z = _logits(state, context, W_state, W_context, b_o)
-    p = np.exp(z - z.max())
-    return p / p.sum(1, keepdims=True)
 
 
-def output_distribution__wrong_subtle_positive_shift_only(state, context, W_state, W_context, b_o):
-    """Shifts by max(0, largest logit), so rows with only very negative logits vanish."""
-    z = _logits(state, context, W_state, W_context, b_o)
-    p = np.exp(z - np.maximum(z.max(1, keepdims=True), 0))
-    return p / p.sum(1, keepdims=True)
 
 
-def output_distribution__wrong_subtle_shift_before_bias(state, context, W_state, W_context, b_o):
-    """Shifts before the bias is added, so a large bias overflows."""
-    z = state @ W_state.T + context @ W_context.T
-    p = np.exp(z - z.max(1, keepdims=True) + b_o)
-    return p / p.sum(1, keepdims=True)
 
 
-def output_distribution__wrong_subtle_squeeze(state, context, W_state, W_context, b_o):
-    """Squeezes the result, so a batch of one or a vocabulary of one loses its axis."""
-    return _soft(_logits(state, context, W_state, W_context, b_o)).squeeze()
 
 
-def output_distribution__wrong_subtle_clipped(state, context, W_state, W_context, b_o):
-    """Clips the logits to -500 ... 500, so larger ones become equal."""
-    return _soft(np.clip(_logits(state, context, W_state, W_context, b_o), -500, 500))
 
 
 def output_distribution__wrong_subtle_float32(state, context, W_state, W_context, b_o):
@@ -390,10 +270,6 @@ def output_distribution__wrong_subtle_float32(state, context, W_state, W_context
     return torch.softmax(z, 1).double().numpy()
 
 
-def output_distribution__wrong_subtle_bias_by_rows(state, context, W_state, W_context, b_o):
-    """Adds the bias as a column where there are as many sentences as words."""
-    z = state @ W_state.T + context @ W_context.T
-    return _soft(z + (b_o[:, None] if len(b_o) == len(z) else b_o))
 
 
 def output_distribution__right_joined(state, context, W_state, W_context, b_o):
@@ -422,16 +298,8 @@ def cross_entropy__wrong_pads_counted(logits, targets, target_mask):
     return float(_costs(logits, targets).mean())
 
 
-def cross_entropy__wrong_divides_by_all(logits, targets, target_mask):
-    """Leaves pads out of the sum but divides by all positions."""
-    return float((_costs(logits, targets) * target_mask).sum() / target_mask.size)
 
 
-def cross_entropy__wrong_mean_of_means(logits, targets, target_mask):
-    """Averages within each sentence first, so words of short sentences count more."""
-    c = np.where(target_mask, _costs(logits, targets), 0).sum(1)
-    n = target_mask.sum(1)
-    return float((c[n > 0] / n[n > 0]).mean()) if n.any() else 0.0
 
 
 def cross_entropy__wrong_sum(logits, targets, target_mask):
@@ -439,21 +307,10 @@ def cross_entropy__wrong_sum(logits, targets, target_mask):
     return float(np.where(target_mask, _costs(logits, targets), 0).sum())
 
 
-def cross_entropy__wrong_log_of_softmax(logits, targets, target_mask):
-    """Takes the logarithm of a probability that may have become 0."""
-    p = np.take_along_axis(_soft(logits), targets[..., None], -1)[..., 0][target_mask]
-    return float(-np.log(p).mean()) if p.size else 0.0
 
 
-def cross_entropy__wrong_nan_without_words(logits, targets, target_mask):
-    """Takes the mean of nothing in a batch without a real word, which is nan."""
-    return float(np.mean(_costs(logits, targets)[target_mask]))
 
 
-def cross_entropy__wrong_bits(logits, targets, target_mask):
-    """Gives bits in place of nats."""
-    c = _costs(logits, targets)[target_mask]
-    return float(c.mean() / math.log(2)) if c.size else 0.0
 
 
 def cross_entropy__wrong_best_word(logits, targets, target_mask):
@@ -462,10 +319,6 @@ def cross_entropy__wrong_best_word(logits, targets, target_mask):
     return float(c.mean()) if c.size else 0.0
 
 
-def cross_entropy__wrong_subtle_log_epsilon(logits, targets, target_mask):
-    """Adds 1e-300 inside the logarithm, so no word costs more than 690."""
-    p = np.take_along_axis(_soft(logits), targets[..., None], -1)[..., 0][target_mask]
-    return float(-np.log(p + 1e-300).mean()) if p.size else 0.0
 
 
 def cross_entropy__wrong_subtle_global_shift(logits, targets, target_mask):
@@ -482,23 +335,10 @@ def cross_entropy__wrong_subtle_mask_multiplied(logits, targets, target_mask):
     return float((c * target_mask).sum() / max(target_mask.sum(), 1))
 
 
-def cross_entropy__wrong_subtle_empty_sentence_counts(logits, targets, target_mask):
-    """Counts a sentence without a real word as if it had one, which costs nothing."""
-    c = np.where(target_mask, _costs(logits, targets), 0).sum()
-    return float(c / np.maximum(target_mask.sum(1), 1).sum())
 
 
-def cross_entropy__wrong_subtle_pads_at_end(logits, targets, target_mask):
-    """Reads as many words from the front as are real, as if pads stood only at the end."""
-    real = np.arange(targets.shape[1])[None] < target_mask.sum(1, keepdims=True)
-    c = _costs(logits, targets)[real]
-    return float(c.mean()) if c.size else 0.0
 
 
-def cross_entropy__wrong_subtle_word_zero_ignored(logits, targets, target_mask):
-    """Takes the word number 0 for padding whatever the mask says."""
-    c = _costs(logits, targets)[target_mask & (targets != 0)]
-    return float(c.mean()) if c.size else 0.0
 
 
 def cross_entropy__wrong_subtle_float32(logits, targets, target_mask):
@@ -543,9 +383,6 @@ def _total(scores, log_probabilities):
     return scores[:, :, None] + log_probabilities
 
 
-def beam_step__wrong_scores_ignored(scores, log_probabilities):
-    """Chooses by the log-probability of the next word alone."""
-    return _pairs(log_probabilities.flatten(1).topk(scores.shape[1]).indices, log_probabilities.shape[2])
 
 
 def beam_step__wrong_product(scores, log_probabilities):
@@ -554,21 +391,10 @@ def beam_step__wrong_product(scores, log_probabilities):
     return _pairs(t.topk(scores.shape[1]).indices, log_probabilities.shape[2])
 
 
-def beam_step__wrong_one_per_hypothesis(scores, log_probabilities):
-    """Continues each hypothesis by its own best word, then sorts."""
-    best, word = _total(scores, log_probabilities).max(2)
-    order = best.argsort(1, descending=True)
-    return torch.stack([order, word.gather(1, order)], -1)
 
 
-def beam_step__wrong_divided_by_width(scores, log_probabilities):
-    """Splits the flat number by the width of the beam in place of the size of the vocabulary."""
-    return _pairs(_total(scores, log_probabilities).flatten(1).topk(scores.shape[1]).indices, scores.shape[1])
 
 
-def beam_step__wrong_word_first(scores, log_probabilities):
-    """Gives the number of the word before that of the hypothesis."""
-    return _pairs(_total(scores, log_probabilities).flatten(1).topk(scores.shape[1]).indices, log_probabilities.shape[2]).flip(-1)
 
 
 def beam_step__wrong_best_last(scores, log_probabilities):
@@ -577,40 +403,16 @@ def beam_step__wrong_best_last(scores, log_probabilities):
     return _pairs(t.argsort(1)[:, -scores.shape[1]:], log_probabilities.shape[2])
 
 
-def beam_step__wrong_worst(scores, log_probabilities):
-    """Chooses the smallest sums, as if they were costs."""
-    return _pairs(_total(scores, log_probabilities).flatten(1).topk(scores.shape[1], largest=False).indices, log_probabilities.shape[2])
 
 
-def beam_step__wrong_scores_on_words(scores, log_probabilities):
-    """Adds the scores along the axis of the words wherever the sizes allow it."""
-    s = scores[:, None, :] if scores.shape[1] == log_probabilities.shape[2] else scores[:, :, None]
-    return _pairs((s + log_probabilities).flatten(1).topk(scores.shape[1]).indices, log_probabilities.shape[2])
 
 
-def beam_step__wrong_subtle_small_vocabulary(scores, log_probabilities):
-    """Keeps at most as many continuations as there are words, so too few where the vocabulary is smaller than the beam."""
-    k = min(scores.shape[1], log_probabilities.shape[2])
-    return _pairs(_total(scores, log_probabilities).flatten(1).topk(k).indices, log_probabilities.shape[2])
 
 
-def beam_step__wrong_subtle_probabilities(scores, log_probabilities):
-    """Compares probabilities, which all underflow to 0 where scores are below -745."""
-    t = _total(scores, log_probabilities).exp().flatten(1)
-    return _pairs(t.topk(scores.shape[1]).indices, log_probabilities.shape[2])
 
 
-def beam_step__wrong_subtle_float32(scores, log_probabilities):
-    """Compares in single precision, which cannot tell close sums apart."""
-    t = _total(scores.float(), log_probabilities.float()).flatten(1)
-    return _pairs(torch.sort(t, dim=1, descending=True, stable=True).indices[:, :scores.shape[1]], log_probabilities.shape[2])
 
 
-def beam_step__wrong_subtle_two_per_hypothesis(scores, log_probabilities):
-    """Looks at the two best words of each hypothesis only, though one hypothesis may give three."""
-    lp, w = log_probabilities.topk(2, dim=2)
-    i = _total(scores, lp).flatten(1).topk(scores.shape[1]).indices
-    return torch.stack([i // 2, w.flatten(1).gather(1, i)], -1)
 
 
 def beam_step__wrong_subtle_across_batch(scores, log_probabilities):
@@ -621,10 +423,6 @@ def beam_step__wrong_subtle_across_batch(scores, log_probabilities):
     return p
 
 
-def beam_step__wrong_subtle_sorted_by_hypothesis(scores, log_probabilities):
-    """Chooses the right continuations but lists them by hypothesis."""
-    i = _total(scores, log_probabilities).flatten(1).topk(scores.shape[1]).indices.sort(1).values
-    return _pairs(i, log_probabilities.shape[2])
 
 
 def beam_step__wrong_subtle_dead_hypothesis(scores, log_probabilities):

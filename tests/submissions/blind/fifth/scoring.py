@@ -33,15 +33,8 @@ def alignment_parameters__right_torch_sizes(m, n):
     return {"v": torch.empty(n).shape, "W_key": torch.empty(n, m).shape, "W_query": torch.empty(n, n).shape}
 
 
-# ---------------------------------------------------------------- 2.2
-def additive_shapes__wrong_query_unprojected(m, n, a, T_x):
-    """Keeps the size of the decoder state after the projection."""
-    return {"projected_query": (n,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
 
 
-def additive_shapes__wrong_columns(m, n, a, T_x):
-    """Writes the projected annotations as columns instead of rows."""
-    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
 
 
 def additive_shapes__wrong_one_score(m, n, a, T_x):
@@ -49,9 +42,6 @@ def additive_shapes__wrong_one_score(m, n, a, T_x):
     return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": ()}
 
 
-def additive_shapes__wrong_hidden_doubled(m, n, a, T_x):
-    """Joins the two projections instead of adding them, so the hidden layer has twice the size."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, 2 * a), "scores": (T_x,)}
 
 
 def additive_shapes__wrong_subtle_single_word(m, n, a, T_x):
@@ -74,19 +64,10 @@ def batched_additive_shapes__wrong_axis_missing(batch, m, n, a, T_x):
     return {"projected_query": (batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-def batched_additive_shapes__wrong_axis_in_front(batch, m, n, a, T_x):
-    """Puts the extra axis in front, which lines the batch up with the positions."""
-    return {"projected_query": (1, batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-def batched_additive_shapes__wrong_axis_last(batch, m, n, a, T_x):
-    """Puts the extra axis behind the attention layer instead of at the positions."""
-    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-def batched_additive_shapes__wrong_squeezed(batch, m, n, a, T_x):
-    """Leaves away the column axis that a matrix of one column makes."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
 
 
 def batched_additive_shapes__wrong_decoder_size(batch, m, n, a, T_x):
@@ -128,30 +109,14 @@ def multiplicative_shapes__right_computed(m, n, T_x):
     return dict(projected_keys=(H @ W.T).shape, projected_query=(W.T @ s).shape, scores=(H @ (W.T @ s)).shape)
 
 
-# ---------------------------------------------------------------- 2.5
-def scores_by_hand__wrong_one_number():
-    """Takes only one of the two numbers of the hidden layer and forgets that v adds both."""
-    return [math.tanh(0.7), math.tanh(1.3)]
 
 
-def scores_by_hand__wrong_no_tanh():
-    """Forgets the tanh."""
-    return [1.4, 2.6]
 
 
-def scores_by_hand__wrong_tanh_each():
-    """Takes the tanh of state and annotation each, before they are added."""
-    return [2 * (math.tanh(0.5) + math.tanh(h)) for h in (0.2, 0.8)]
 
 
-def scores_by_hand__wrong_tanh_last():
-    """Multiplies by v first and takes the tanh of the result."""
-    return [math.tanh(1.4), math.tanh(2.6)]
 
 
-def scores_by_hand__wrong_subtle_two_decimals():
-    """Rounds each tanh to two decimals, which is too coarse for four decimals of the score."""
-    return [2 * round(math.tanh(x), 2) for x in (0.7, 1.3)]
 
 
 def scores_by_hand__right_rounded_tanh():
@@ -187,9 +152,6 @@ def scores_by_hand_twin__wrong_reversed():
     return (np.tanh(_WQ @ _S + _H @ _WK.T) @ _V)[::-1].tolist()
 
 
-def scores_by_hand_twin__wrong_subtle_rounded_tanh():
-    """Rounds each tanh to two decimals on the way."""
-    return (np.tanh(_WQ @ _S + _H @ _WK.T).round(2) @ _V).tolist()
 
 
 def scores_by_hand_twin__right_dot_products():
@@ -233,40 +195,18 @@ def hindi_scores__right_matrices():
     return (np.trunc(e * 1e4) / 1e4).tolist()
 
 
-# ---------------------------------------------------------------- 2.8
-def dot_product_score__wrong_first_query(query, keys):
-    """Scores all sentences against the decoder state of the first."""
-    return keys @ query[0]
 
 
-def dot_product_score__wrong_scaled(query, keys):
-    """Divides by the root of the size, which the exercise does not ask for."""
-    return (keys @ query[:, :, None])[:, :, 0] / math.sqrt(query.shape[1])
 
 
-def dot_product_score__wrong_axis_kept(query, keys):
-    """Keeps the column axis of the matrix product."""
-    return keys @ query[:, :, None]
 
 
-def dot_product_score__wrong_batch_against_positions(query, keys):
-    """Multiplies without an extra axis, so the states line up with the positions instead of the sentences."""
-    return (query * keys).sum(-1)
 
 
-def dot_product_score__wrong_all_by_all(query, keys):
-    """Scores each sentence's annotations against the decoder states of all sentences."""
-    return np.dot(keys, query.T)
 
 
-def dot_product_score__wrong_cosine(query, keys):
-    """Divides by both lengths and returns cosines."""
-    return (keys * query[:, None]).sum(-1) / np.linalg.norm(query, axis=1)[:, None] / np.linalg.norm(keys, axis=2)
 
 
-def dot_product_score__wrong_subtle_squeeze(query, keys):
-    """Squeezes away every axis of length 1, also that of a batch of one or of a sentence of one word."""
-    return np.squeeze(keys @ query[:, :, None])
 
 
 def dot_product_score__wrong_subtle_six_decimals(query, keys):
@@ -302,15 +242,8 @@ def multiplicative_score__wrong_diagonal(query, keys, W):
     return ((query[:, :k] * np.diag(W))[:, None] * keys[:, :, :k]).sum(-1)
 
 
-def multiplicative_score__wrong_reshape(query, keys, W):
-    """Reshapes the annotations where it ought to transpose them."""
-    b, t, m = keys.shape
-    return ((query @ W)[:, None, :] @ keys.reshape(b, m, t))[:, 0]
 
 
-def multiplicative_score__wrong_tanh(query, keys, W):
-    """Takes a tanh of the projected annotations, which belongs to the additive score."""
-    return np.einsum("bn,bjn->bj", query, np.tanh(keys @ W.T))
 
 
 def multiplicative_score__wrong_query_mean(query, keys, W):
@@ -318,11 +251,6 @@ def multiplicative_score__wrong_query_mean(query, keys, W):
     return keys @ (query.mean(0) @ W)
 
 
-def multiplicative_score__wrong_subtle_turned_if_square(query, keys, W):
-    """Tells the layout of W by its shape and turns it where it is square."""
-    if W.shape[0] == keys.shape[2]:
-        W = W.T
-    return ((query @ W)[:, None] * keys).sum(-1)
 
 
 def multiplicative_score__wrong_subtle_clipped(query, keys, W):
@@ -330,15 +258,8 @@ def multiplicative_score__wrong_subtle_clipped(query, keys, W):
     return np.einsum("bm,bjm->bj", np.clip(query @ W, -1e4, 1e4), keys)
 
 
-_kept = {}
 
 
-def multiplicative_score__wrong_subtle_kept_projection(query, keys, W):
-    """Keeps the projected annotations of the last call of the same shape and never looks whether they changed."""
-    key = (keys.shape, W.shape)
-    if key not in _kept:
-        _kept[key] = keys @ W.T
-    return np.einsum("bn,bjn->bj", query, _kept[key])
 
 
 def multiplicative_score__wrong_subtle_single_precision(query, keys, W):
@@ -369,9 +290,6 @@ def _hid(query, keys, W_query, W_key):
     return (query @ W_query.T)[:, None] + keys @ W_key.T
 
 
-def additive_score__wrong_no_tanh(query, keys, W_query, W_key, v):
-    """Forgets the tanh."""
-    return _hid(query, keys, W_query, W_key) @ v
 
 
 def additive_score__wrong_tanh_each(query, keys, W_query, W_key, v):
@@ -379,24 +297,12 @@ def additive_score__wrong_tanh_each(query, keys, W_query, W_key, v):
     return np.tanh(query @ W_query.T)[:, None] @ v + np.tanh(keys @ W_key.T) @ v
 
 
-def additive_score__wrong_tanh_outside(query, keys, W_query, W_key, v):
-    """Takes the tanh after the product with v."""
-    return np.tanh(_hid(query, keys, W_query, W_key) @ v)
 
 
-def additive_score__wrong_no_query(query, keys, W_query, W_key, v):
-    """Leaves the decoder state out."""
-    return np.tanh(keys @ W_key.T) @ v
 
 
-def additive_score__wrong_no_extra_axis(query, keys, W_query, W_key, v):
-    """Adds the projected states without an extra axis, so they line up with the positions."""
-    return np.tanh(query @ W_query.T + keys @ W_key.T) @ v
 
 
-def additive_score__wrong_first_sentence(query, keys, W_query, W_key, v):
-    """Uses the decoder state of the first sentence for the whole batch."""
-    return np.tanh(W_query @ query[0] + keys @ W_key.T) @ v
 
 
 def additive_score__wrong_weights(query, keys, W_query, W_key, v):
@@ -417,10 +323,6 @@ def additive_score__wrong_subtle_clipped(query, keys, W_query, W_key, v):
     return np.tanh(np.clip(_hid(query, keys, W_query, W_key), -8, 8)) @ v
 
 
-def additive_score__wrong_subtle_turned_if_square(query, keys, W_query, W_key, v):
-    """Multiplies from the right by W_key as it stands wherever that fits, so it is turned where it is square."""
-    k = keys @ W_key if W_key.shape[0] == keys.shape[2] else keys @ W_key.T
-    return np.tanh((query @ W_query.T)[:, None] + k) @ v
 
 
 def additive_score__wrong_subtle_v_clipped(query, keys, W_query, W_key, v):
@@ -467,15 +369,8 @@ def _q(queries, W_query):
     return queries @ W_query.T
 
 
-def score_every_step__wrong_axes_swapped(queries, projected_keys, W_query, v):
-    """Returns (batch, source_len, target_len): the two extra axes are swapped."""
-    return torch.tanh(_q(queries, W_query).unsqueeze(1) + projected_keys.unsqueeze(2)) @ v
 
 
-def score_every_step__wrong_viewed(queries, projected_keys, W_query, v):
-    """Swaps the two extra axes and mends the shape by reshape instead of transpose."""
-    e = torch.tanh(_q(queries, W_query).unsqueeze(1) + projected_keys.unsqueeze(2)) @ v
-    return e.reshape(e.shape[0], e.shape[2], e.shape[1])
 
 
 def score_every_step__wrong_step_by_position(queries, projected_keys, W_query, v):
@@ -488,45 +383,18 @@ def score_every_step__wrong_v_inside(queries, projected_keys, W_query, v):
     return torch.tanh((_q(queries, W_query).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v)
 
 
-def score_every_step__wrong_numpy(queries, projected_keys, W_query, v):
-    """Goes through numpy, so that no gradient arrives."""
-    q, k, W, u = (x.detach().numpy() for x in (queries, projected_keys, W_query, v))
-    return torch.from_numpy(np.tanh((q @ W.T)[:, :, None] + k[:, None]) @ u)
 
 
-def score_every_step__wrong_axis_kept(queries, projected_keys, W_query, v):
-    """Keeps the column axis of the product with v."""
-    return torch.tanh(_q(queries, W_query).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v.unsqueeze(1)
 
 
-def score_every_step__wrong_subtle_v_detached(queries, projected_keys, W_query, v):
-    """Uses the data of v, so that no gradient reaches it."""
-    return torch.tanh(_q(queries, W_query).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v.data
 
 
-def score_every_step__wrong_subtle_exp_gradient(queries, projected_keys, W_query, v):
-    """Writes the tanh as 1 - 2 / (exp(2x) + 1), whose gradient is nan once the exponential overflows."""
-    x = _q(queries, W_query).unsqueeze(2) + projected_keys.unsqueeze(1)
-    return (1 - 2 / (torch.exp(2 * x) + 1)) @ v
 
 
-def score_every_step__wrong_subtle_squeeze(queries, projected_keys, W_query, v):
-    """Squeezes the product with a column, and with it axes of length 1 of batch, steps and positions."""
-    x = torch.tanh(_q(queries, W_query).unsqueeze(2) + projected_keys.unsqueeze(1))
-    return (x @ v.unsqueeze(1)).squeeze()
 
 
-def score_every_step__wrong_subtle_parameter(queries, projected_keys, W_query, v):
-    """Puts W_query into a new nn.Linear, which holds a copy, so that no gradient reaches W_query itself."""
-    layer = torch.nn.Linear(W_query.shape[1], W_query.shape[0], bias=False, dtype=W_query.dtype)
-    layer.weight = torch.nn.Parameter(W_query.detach().clone())
-    return torch.tanh(layer(queries).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
-def score_every_step__wrong_subtle_turned_if_square(queries, projected_keys, W_query, v):
-    """Leaves out the transposition of W_query wherever the product fits without it, so where W_query is square."""
-    q = queries @ W_query if W_query.shape[0] == W_query.shape[1] else queries @ W_query.T
-    return torch.tanh(q.unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
 def score_every_step__wrong_subtle_axes_by_length(queries, projected_keys, W_query, v):

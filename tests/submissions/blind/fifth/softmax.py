@@ -32,14 +32,8 @@ def weights_by_hand_twin__wrong_base_two():
     return [v / sum(x) for v in x]
 
 
-def weights_by_hand_twin__wrong_lost_sign():
-    """Drops the minus of the second score."""
-    return _soft([0.5, 0.3, 1.2, 0.1])
 
 
-def weights_by_hand_twin__wrong_sorted():
-    """Returns the weights in falling order instead of in the order of the positions."""
-    return sorted(_soft(_E), reverse=True)
 
 
 def weights_by_hand_twin__wrong_subtle_rounded_exponentials():
@@ -59,31 +53,14 @@ def weights_by_hand_twin__right_cut_off_tuple():
     return tuple(math.floor(1e4 / sum(math.exp(b - a) for b in _E)) / 1e4 for a in _E)
 
 
-# ---------------------------------------------------------------- 3.2
-def score_differences__wrong_sign():
-    """Returns e_j - e_1 instead of e_1 - e_j."""
-    return [math.log(a / _A[0]) for a in _A[1:]]
 
 
-def score_differences__wrong_ratios():
-    """Returns the ratios of the weights and forgets the logarithm."""
-    return [_A[0] / a for a in _A[1:]]
 
 
-def score_differences__wrong_log10():
-    """Takes the logarithm to base 10 instead of the natural one."""
-    return [math.log10(_A[0] / a) for a in _A[1:]]
 
 
-def score_differences__wrong_neighbours():
-    """Returns the differences between neighbouring scores instead of those from the first."""
-    return [math.log(a / b) for a, b in zip(_A, _A[1:])]
 
 
-def score_differences__wrong_subtle_rounded_logs():
-    """Rounds each logarithm to two decimals before subtracting, so that the last decimals are not to be trusted."""
-    l = [round(math.log(a), 2) for a in _A]
-    return [round(l[0] - x, 4) for x in l[1:]]
 
 
 def score_differences__right_log_of_ratio():
@@ -96,20 +73,10 @@ def score_differences__right_difference_of_logs():
     return [(math.log2(0.48) - math.log2(a)) / math.log2(math.e) for a in _A[1:]]
 
 
-# ---------------------------------------------------------------- 3.3
-def jacobian_row__wrong_no_own_term():
-    """Forgets the 1 in the derivative by its own score and returns -a_3 a_k throughout."""
-    return [-0.15 * a for a in _J]
 
 
-def jacobian_row__wrong_sign_off_diagonal():
-    """Gives the derivatives by other scores a plus sign."""
-    return [0.15 * a for a in _J[:2]] + [0.15 * 0.85, 0.15 * 0.25]
 
 
-def jacobian_row__wrong_second_weight():
-    """Counts from 0 wrongly and differentiates the second weight instead of the third."""
-    return [0.5 * ((k == 1) - a) for k, a in enumerate(_J)]
 
 
 def jacobian_row__wrong_subtle_two_decimals():
@@ -130,25 +97,12 @@ def jacobian_row__right_autograd():
     return e.grad
 
 
-# ---------------------------------------------------------------- 3.4
-def masked_weights__wrong_pads_take_part():
-    """Takes the softmax over all five positions as though the pads were words."""
-    return _soft(_P)
 
 
-def masked_weights__wrong_zeroed_after():
-    """Sets the pads to 0 after the softmax and does not divide anew."""
-    return _soft(_P)[:3] + [0.0, 0.0]
 
 
-def masked_weights__wrong_zero_scores():
-    """Sets the scores of the pads to 0 and lets them take part."""
-    return _soft(_P[:3] + [0.0, 0.0])
 
 
-def masked_weights__wrong_three_only():
-    """Returns only three weights and leaves out the zeros of the pads."""
-    return _soft(_P[:3])
 
 
 def masked_weights__wrong_subtle_fill_minus_five():
@@ -205,20 +159,10 @@ def batch_shapes__right_torch_sizes(batch, T_x, T_y):
             "total": torch.Size([batch, 1])}
 
 
-# ---------------------------------------------------------------- 3.6
-def jacobian_shapes__wrong_vector(batch, m, T_x):
-    """Gives each weight one derivative only, by its own score."""
-    return {"weights": (T_x,), "weights_of_batch": (batch, T_x), "context": (m, T_x)}
 
 
-def jacobian_shapes__wrong_context_turned(batch, m, T_x):
-    """Puts the scores first in the derivatives of the context."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
 
 
-def jacobian_shapes__wrong_all_by_all(batch, m, T_x):
-    """Differentiates each sentence's weights by the scores of all sentences."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, batch, T_x), "context": (m, T_x)}
 
 
 def jacobian_shapes__wrong_subtle_turned_if_long(batch, m, T_x):
@@ -232,28 +176,12 @@ def jacobian_shapes__right_plain(batch, m, T_x):
     return dict(weights=square, weights_of_batch=(batch,) + square, context=(m, T_x))
 
 
-# ---------------------------------------------------------------- 3.7
-def softmax__wrong_no_shift(scores):
-    """Does not subtract the largest score, so large ones overflow."""
-    x = np.exp(scores)
-    return x / x.sum(-1, keepdims=True)
 
 
-def softmax__wrong_first_axis(scores):
-    """Runs along the first axis instead of the last."""
-    return _np_soft(scores, 0)
 
 
-def softmax__wrong_sum_of_all(scores):
-    """Divides by the sum of the whole array instead of that of each row."""
-    x = np.exp(scores - scores.max(-1, keepdims=True))
-    return x / x.sum()
 
 
-def softmax__wrong_axis_lost(scores):
-    """Sums without keepdims, so the sums are spread over the wrong axis or do not fit."""
-    x = np.exp(scores - scores.max(-1, keepdims=True))
-    return x / x.sum(-1)
 
 
 def softmax__wrong_negative_exponent(scores):
@@ -267,29 +195,12 @@ def softmax__wrong_logits(scores):
     return z - np.log(np.exp(z).sum(-1, keepdims=True))
 
 
-def softmax__wrong_subtle_one_max_for_all(scores):
-    """Subtracts the largest score of the whole array, so rows far below it become 0/0."""
-    x = np.exp(scores - scores.max())
-    return x / x.sum(-1, keepdims=True)
 
 
-def softmax__wrong_subtle_axis_one(scores):
-    """Names the last axis 1, which is right for two axes only."""
-    if scores.ndim == 1:
-        return _np_soft(scores)
-    return _np_soft(scores, 1)
 
 
-def softmax__wrong_subtle_largest_size(scores):
-    """Subtracts the largest absolute value, so rows of very negative scores underflow throughout."""
-    x = np.exp(scores - np.abs(scores).max(-1, keepdims=True))
-    return x / x.sum(-1, keepdims=True)
 
 
-def softmax__wrong_subtle_mean(scores):
-    """Subtracts the mean instead of the maximum, so a row with one score far above the others overflows."""
-    x = np.exp(scores - scores.mean(-1, keepdims=True))
-    return x / x.sum(-1, keepdims=True)
 
 
 def softmax__wrong_subtle_single_precision(scores):
@@ -304,9 +215,6 @@ def softmax__wrong_subtle_distinct_scores(scores):
     return np.array([r / sum(set(r.tolist())) for r in rows]).reshape(scores.shape)
 
 
-def softmax__wrong_subtle_squeezed(scores):
-    """Drops axes of length 1 from the result."""
-    return np.squeeze(_np_soft(scores))
 
 
 def softmax__right_loop_over_rows(scores):
@@ -358,68 +266,26 @@ def _real(scores, mask):
     return np.ones(scores.shape, dtype=bool) if mask is None else mask
 
 
-def masked_softmax__wrong_not_divided_anew(scores, source_mask=None):
-    """Zeroes the pads after the softmax and does not divide anew."""
-    return _np_soft(scores) * _real(scores, source_mask)
 
 
-def masked_softmax__wrong_pad_scores_zero(scores, source_mask=None):
-    """Sets the scores of pads to 0 instead of leaving them out."""
-    return _np_soft(scores * _real(scores, source_mask))
 
 
-def masked_softmax__wrong_mask_inverted(scores, source_mask=None):
-    """Takes the mask as true at pads."""
-    return _masked(scores, _real(scores, None) if source_mask is None else ~source_mask)
 
 
-def masked_softmax__wrong_empty_row_nan(scores, source_mask=None):
-    """Fills with -inf, so a row without a real word becomes nan."""
-    return _np_soft(np.where(_real(scores, source_mask), scores, -np.inf))
 
 
-def masked_softmax__wrong_empty_row_even(scores, source_mask=None):
-    """Fills with one very low number, so a row without a real word gets even weights instead of 0."""
-    return _np_soft(np.where(_real(scores, source_mask), scores, -1e30))
 
 
-def masked_softmax__wrong_no_default(scores, source_mask=None):
-    """Takes a missing mask for one that is false everywhere and returns zeros."""
-    if source_mask is None:
-        return np.zeros(scores.shape)
-    return _masked(scores, source_mask)
 
 
-def masked_softmax__wrong_first_row_mask(scores, source_mask=None):
-    """Uses the mask of the first sentence for all."""
-    m = _real(scores, source_mask)
-    return _masked(scores, np.tile(m[:1], (len(m), 1)))
 
 
-def masked_softmax__wrong_mask_as_count(scores, source_mask=None):
-    """Counts the real words and takes as many positions from the left, wherever the pads stand."""
-    m = _real(scores, source_mask)
-    return _masked(scores, np.arange(m.shape[1]) < m.sum(1, keepdims=True))
 
 
-def masked_softmax__wrong_subtle_fill_minus_1e4(scores, source_mask=None):
-    """Fills pads with -10 000, which lies above legal scores of real words, so these lose their weight."""
-    m = _real(scores, source_mask)
-    return _np_soft(np.where(m, scores, -1e4)) * m
 
 
-def masked_softmax__wrong_subtle_adds_penalty(scores, source_mask=None):
-    """Adds -1e9 at pads instead of replacing the score, so a pad with a larger score still wins."""
-    m = _real(scores, source_mask)
-    return _np_soft(scores + np.where(m, 0.0, -1e9)) * m
 
 
-def masked_softmax__wrong_subtle_max_with_pads(scores, source_mask=None):
-    """Takes the maximum over pads too, so real words far below a pad underflow."""
-    m = _real(scores, source_mask)
-    x = np.where(m, np.exp(scores - scores.max(1, keepdims=True)), 0.0)
-    t = x.sum(1, keepdims=True)
-    return x / np.where(t == 0, 1, t)
 
 
 def masked_softmax__wrong_subtle_inf_times_zero(scores, source_mask=None):
@@ -439,12 +305,6 @@ def masked_softmax__wrong_subtle_empty_only_if_all(scores, source_mask=None):
     return _np_soft(np.where(m, scores, -1e30))
 
 
-def masked_softmax__wrong_subtle_max_from_zero(scores, source_mask=None):
-    """Starts the maximum over real words at 0, so words far below 0 underflow and the row counts as empty."""
-    m = _real(scores, source_mask)
-    x = np.where(m, np.exp(np.where(m, scores - np.max(scores, axis=1, keepdims=True, where=m, initial=0.0), 0)), 0.0)
-    t = x.sum(1, keepdims=True)
-    return x / np.where(t == 0, 1, t)
 
 
 def masked_softmax__wrong_subtle_fill_known_by_value(scores, source_mask=None):
@@ -499,40 +359,16 @@ def _z(scores, temperature):
     return scores / temperature[:, None]
 
 
-def entropy__wrong_log_of_weights(scores, temperature):
-    """Takes the logarithm of weights that are stored as 0, which gives nan."""
-    a = torch.softmax(_z(scores, temperature), 1)
-    return -(a * a.log()).sum(1)
 
 
-def entropy__wrong_times_temperature(scores, temperature):
-    """Multiplies the scores by the temperature instead of dividing."""
-    l = torch.log_softmax(scores * temperature[:, None], 1)
-    return -(l.exp() * l).sum(1)
 
 
-def entropy__wrong_no_temperature(scores, temperature):
-    """Leaves the temperature out."""
-    l = torch.log_softmax(scores, 1)
-    return -(l.exp() * l).sum(1)
 
 
-def entropy__wrong_bits(scores, temperature):
-    """Measures in bits, with the logarithm to base 2."""
-    l = torch.log_softmax(_z(scores, temperature), 1)
-    return -(l.exp() * l).sum(1) / math.log(2)
 
 
-def entropy__wrong_temperature_along_positions(scores, temperature):
-    """Divides by the temperatures along the positions, because it forgets the extra axis."""
-    l = torch.log_softmax(scores / temperature, 1)
-    return -(l.exp() * l).sum(1)
 
 
-def entropy__wrong_mean(scores, temperature):
-    """Averages over the positions instead of summing."""
-    l = torch.log_softmax(_z(scores, temperature), 1)
-    return -(l.exp() * l).mean(1)
 
 
 def entropy__wrong_one_number(scores, temperature):
@@ -541,33 +377,14 @@ def entropy__wrong_one_number(scores, temperature):
     return -(l.exp() * l).sum()
 
 
-def entropy__wrong_numpy_inside(scores, temperature):
-    """Leaves torch on the way, so that no gradient arrives."""
-    a = _np_soft(scores.detach().numpy() / temperature.detach().numpy()[:, None])
-    return torch.tensor(-np.where(a > 0, a * np.log(np.where(a > 0, a, 1)), 0).sum(1))
 
 
-def entropy__wrong_subtle_where_too_late(scores, temperature):
-    """Replaces a log a by 0 after the logarithm, so the value is right and the gradient nan where a weight is 0."""
-    a = torch.softmax(_z(scores, temperature), 1)
-    return -torch.where(a > 0, a * a.log(), torch.zeros_like(a)).sum(1)
 
 
-def entropy__wrong_subtle_entr(scores, temperature):
-    """Uses torch.special.entr, whose gradient at a weight of 0 is infinite and becomes nan."""
-    return torch.special.entr(torch.softmax(_z(scores, temperature), 1)).sum(1)
 
 
-def entropy__wrong_subtle_detached_weights(scores, temperature):
-    """Detaches the weights in front of the logarithm, so the value is right and the gradients vanish."""
-    l = torch.log_softmax(_z(scores, temperature), 1)
-    return -(l.exp().detach() * l).sum(1)
 
 
-def entropy__wrong_subtle_temperature_detached(scores, temperature):
-    """Reads the temperatures off with detach, so that no gradient reaches them."""
-    l = torch.log_softmax(_z(scores, temperature.detach()), 1)
-    return -(l.exp() * l).sum(1)
 
 
 def entropy__wrong_subtle_temperature_clamped(scores, temperature):
@@ -576,16 +393,8 @@ def entropy__wrong_subtle_temperature_clamped(scores, temperature):
     return -(l.exp() * l).sum(1)
 
 
-def entropy__wrong_subtle_squeeze(scores, temperature):
-    """Squeezes the result, so that a batch of one sentence loses its only axis."""
-    l = torch.log_softmax(_z(scores, temperature), 1)
-    return -(l.exp() * l).sum(1, keepdim=True).squeeze()
 
 
-def entropy__wrong_subtle_epsilon(scores, temperature):
-    """Adds 1e-6 inside the logarithm, which moves the entropy by more than the eighth digit."""
-    a = torch.softmax(_z(scores, temperature), 1)
-    return -(a * (a + 1e-6).log()).sum(1)
 
 
 def entropy__wrong_subtle_small_weights_dropped(scores, temperature):
@@ -622,20 +431,10 @@ def entropy__right_log_total_minus_mean(scores, temperature):
     return torch.stack(rows)
 
 
-# ---------------------------------------------------------------- 3.11
-def broken_maps__wrong_two_and_three():
-    """Swaps the zero scores before the softmax with the pads left out after it."""
-    return {"A": 4, "B": 1, "C": 6, "D": 2, "E": 3}
 
 
-def broken_maps__wrong_twice_for_after():
-    """Takes Table D, whose rows do not add to 1, for a softmax taken twice."""
-    return {"A": 4, "B": 1, "C": 6, "D": 5, "E": 2}
 
 
-def broken_maps__wrong_axis_and_state():
-    """Swaps the softmax over the steps with the missing decoder state."""
-    return {"A": 1, "B": 4, "C": 6, "D": 3, "E": 2}
 
 
 def broken_maps__right_numpy_integers():

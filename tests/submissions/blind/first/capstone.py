@@ -9,14 +9,8 @@ import torch
 
 # ---------------------------------------------------------------- training_shapes
 
-def training_shapes__wrong_one_hot(batch, T_x, T_y, m, V_y):
-    """The student feeds one-hot rows instead of word numbers."""
-    return {"target_in": (batch, T_y, V_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_map_transposed(batch, T_x, T_y, m, V_y):
-    """The student gives the heat map a row for each source word."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_x, T_y), "predictions": (batch, T_y, V_y)}
 
 
 def training_shapes__wrong_source_contexts(batch, T_x, T_y, m, V_y):
@@ -24,9 +18,6 @@ def training_shapes__wrong_source_contexts(batch, T_x, T_y, m, V_y):
     return {"target_in": (batch, T_y), "contexts": (batch, T_x, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_start_added(batch, T_x, T_y, m, V_y):
-    """The student adds a column for the start token, which stands in the place of the stop word."""
-    return {"target_in": (batch, T_y + 1), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
 def training_shapes__wrong_stop_dropped(batch, T_x, T_y, m, V_y):
@@ -68,9 +59,6 @@ def _count(state=40, annotation=72, size=24, v=24, bias=0):
     return dict(out, all=sum(out.values()))
 
 
-def count_parameters__wrong_one_direction():
-    """The student forgets that an annotation joins two directions."""
-    return _count(annotation=36)
 
 
 def count_parameters__wrong_biases():
@@ -83,10 +71,6 @@ def count_parameters__wrong_v_is_one():
     return _count(v=1)
 
 
-def count_parameters__wrong_v_not_added():
-    """The student leaves v out of the sum."""
-    out = _count()
-    return dict(out, all=out["W_query"] + out["W_key"])
 
 
 def count_parameters__wrong_both_doubled():
@@ -99,9 +83,6 @@ def count_parameters__wrong_square():
     return dict(W_query=1600, W_key=24 * 72, v=24, all=1600 + 24 * 72 + 24)
 
 
-def count_parameters__wrong_v_joined():
-    """The student gives v the length of both projections end to end."""
-    return _count(v=48)
 
 
 def count_parameters__right_tensors():
@@ -119,10 +100,6 @@ def count_parameters__right_numpy():
 
 # ---------------------------------------------------------------- translation_loss
 
-def translation_loss__wrong_all_positions(logits, target):
-    """The student averages over all positions after setting the pads' cost to 0."""
-    cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten().long(), reduction="none", ignore_index=0)
-    return cost.mean()
 
 
 def translation_loss__wrong_mean_of_sentences(logits, target):
@@ -133,9 +110,6 @@ def translation_loss__wrong_mean_of_sentences(logits, target):
     return (cost.sum(1) / count.clamp(min=1))[count > 0].mean()
 
 
-def translation_loss__wrong_pads_count(logits, target):
-    """The student lets the pads count as words."""
-    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten().long())
 
 
 def translation_loss__wrong_small_number(logits, target):
@@ -198,10 +172,6 @@ def translation_loss__wrong_shift_gradient_cut(logits, target):
     return (torch.logsumexp(x, -1).detach() - x.gather(-1, target[real].long()[:, None])[:, 0]).mean()
 
 
-def translation_loss__wrong_sentences(logits, target):
-    """The student divides the sum by the number of sentences."""
-    cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten().long(), reduction="sum", ignore_index=0)
-    return cost / target.shape[0]
 
 
 def translation_loss__wrong_clamped(logits, target):
@@ -293,11 +263,6 @@ def translation_loss__right_own_gradient(logits, target):
 
 # ---------------------------------------------------------------- exact_match
 
-def exact_match__wrong_cut_to_shorter(words, target):
-    """The student compares the columns that both have, so a sentence that was cut before its stop word is right."""
-    n = min(words.shape[1], target.shape[1])
-    w, t = words[:, :n], target[:, :n]
-    return float(((w == t) | (t == 0)).all(1).mean())
 
 
 def exact_match__wrong_stop_not_needed(words, target):
@@ -475,12 +440,6 @@ def noun_alignment__wrong_mean_of_sentences(weights, positions):
     return float(np.mean(means))
 
 
-def noun_alignment__wrong_first_position_no_noun(weights, positions):
-    """The student takes only positions above 0 for nouns."""
-    noun = positions > 0
-    n = min(weights.shape[1], positions.shape[1])
-    hit = (weights[:, :n].argmax(-1) == positions[:, :n]) & noun[:, :n] & (weights[:, :n].max(-1) > 0)
-    return float(hit.sum() / max(noun.sum(), 1))
 
 
 def noun_alignment__wrong_largest_equals(weights, positions):
@@ -491,12 +450,6 @@ def noun_alignment__wrong_largest_equals(weights, positions):
     return float(hits / (positions >= 0).sum())
 
 
-def noun_alignment__wrong_half(weights, positions):
-    """The student asks for more than half of the weight instead of the largest one."""
-    hits = 0
-    for b, i in np.argwhere(positions >= 0):
-        hits += i < weights.shape[1] and weights[b, i, positions[b, i]] > 0.5
-    return float(hits / (positions >= 0).sum())
 
 
 def noun_alignment__wrong_all_words(weights, positions):
@@ -653,13 +606,6 @@ def exact_match__wrong_resize(words, target):
     return float(((w == target) | (target == 0)).all(1).mean())
 
 
-def exact_match__wrong_pad_ends_too(words, target):
-    """The student takes a pad that the model wrote for an end as good as the stop word."""
-    def before(row):
-        row = list(itertools.takewhile(lambda k: k not in (0, 2), row))
-        return row
-    good = [before(w) == before(t) and len(before(w)) < len(w) for w, t in zip(words.tolist(), target.tolist())]
-    return sum(good) / len(good)
 
 
 def exact_match__wrong_distinct(words, target):

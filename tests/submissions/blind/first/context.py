@@ -46,14 +46,8 @@ def sentence_shapes__right_torch_jacobian(k, n, T_x):
 
 # ---------------------------------------------------------------- batch_shapes
 
-def batch_shapes__wrong_column_and_row_swapped(batch, m, n, T_x, T_y):
-    """The student swaps the two extra axes, which broadcasts only where T_x equals m or 1."""
-    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_product_squeezed(batch, m, n, T_x, T_y):
-    """The student removes the axis of the product, though the text asks for it before."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
 
 
 def batch_shapes__wrong_product_column(batch, m, n, T_x, T_y):
@@ -148,9 +142,6 @@ def _note_c(e_1, e_2):
 _HT = [[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]]
 
 
-def context_twin__wrong_fourth_left_out():
-    """The student mixes only the first three annotations."""
-    return _mix([0.15, 0.42, 0.05], _HT[:3])
 
 
 def context_twin__wrong_three_normalised():
@@ -186,9 +177,6 @@ def context_twin__right_integers():
 
 # ---------------------------------------------------------------- weights_from_context
 
-def weights_from_context__wrong_least_norm():
-    """The student solves the two equations of the context alone, by the pseudo-inverse, so that weights do not add to 1."""
-    return np.linalg.lstsq(np.array([[1., 5, 3], [2, 0, 6]]), np.array([2.36, 3.14]), rcond=None)[0].tolist()
 
 
 def weights_from_context__wrong_normalised_after():
@@ -197,9 +185,6 @@ def weights_from_context__wrong_normalised_after():
     return (w / w.sum()).tolist()
 
 
-def weights_from_context__wrong_two_exchanged():
-    """The student returns the second and the third weight in the wrong order."""
-    return [0.478, 0.364, 0.158]
 
 
 def weights_from_context__wrong_two_decimals():
@@ -238,19 +223,10 @@ _WG = np.array([0.55, 0.15, 0.3])
 _HG = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
 
 
-def gradient_by_hand__wrong_own_term_only():
-    """The student lets the third score change the third weight only."""
-    return (0.3 * 0.7 * _HG[2]).tolist()
 
 
-def gradient_by_hand__wrong_weight_times_annotation():
-    """The student differentiates by the weight and multiplies with the weight."""
-    return (0.3 * _HG[2]).tolist()
 
 
-def gradient_by_hand__wrong_sign():
-    """The student takes context minus annotation."""
-    return (0.3 * (_WG @ _HG - _HG[2])).tolist()
 
 
 def gradient_by_hand__wrong_without_weight():
@@ -258,9 +234,6 @@ def gradient_by_hand__wrong_without_weight():
     return (_HG[2] - _WG @ _HG).tolist()
 
 
-def gradient_by_hand__wrong_second_score():
-    """The student takes the second score, counting from 1 with a list that counts from 0."""
-    return (0.15 * (_HG[1] - _WG @ _HG)).tolist()
 
 
 def gradient_by_hand__wrong_even_mean():
@@ -293,9 +266,6 @@ def gradient_by_hand__right_covariance():
 
 # ---------------------------------------------------------------- context_vector
 
-def context_vector__wrong_squeezed(weights, keys):
-    """The student squeezes the product, so that a batch of one loses its axis."""
-    return (weights[:, None] @ keys).squeeze()
 
 
 def context_vector__wrong_mean(weights, keys):
@@ -309,14 +279,8 @@ def context_vector__wrong_tiled(weights, keys):
     return (np.tile(weights, size).reshape(batch, length, size) * keys).sum(axis=1)
 
 
-def context_vector__wrong_first_sentence_keys(weights, keys):
-    """The student multiplies all weights with the annotations of the first sentence, right for a batch of one."""
-    return weights @ keys[0]
 
 
-def context_vector__wrong_all_sentences_summed(weights, keys):
-    """The student contracts positions by tensordot and then takes the first axis of keys' sentences."""
-    return np.tensordot(weights, keys, axes=(1, 1))[:, 0]
 
 
 def context_vector__wrong_batch_added(weights, keys):
@@ -349,10 +313,6 @@ def context_vector__wrong_small_weights_dropped(weights, keys):
     return ((weights * (weights >= 1e-3))[..., None] * keys).sum(axis=1)
 
 
-def context_vector__wrong_reshaped_keys(weights, keys):
-    """The student reshapes the keys to (batch, key_size, source_len) instead of swapping axes, right for one position or one number."""
-    batch, length, size = keys.shape
-    return (keys.reshape(batch, size, length) @ weights[..., None])[..., 0]
 
 
 def context_vector__wrong_integer_sum(weights, keys):
@@ -401,15 +361,8 @@ def scores_gradient__wrong_stops_at_weights(context_gradient, weights, keys):
     return np.einsum("bk,bjk->bj", context_gradient, keys) * (weights > 0)
 
 
-def scores_gradient__wrong_diagonal_only(context_gradient, weights, keys):
-    """The student uses only the diagonal of the softmax's derivatives, right for one position."""
-    return np.einsum("bk,bjk->bj", context_gradient, keys) * weights * (1 - weights)
 
 
-def scores_gradient__wrong_plain_mean(context_gradient, weights, keys):
-    """The student takes off the plain mean over positions, right for even weights without pads."""
-    g = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return weights * (g - g.mean(axis=1, keepdims=True))
 
 
 def scores_gradient__wrong_mean_over_batch(context_gradient, weights, keys):
@@ -424,21 +377,8 @@ def scores_gradient__wrong_sum_without_axis(context_gradient, weights, keys):
     return weights * (g - (weights * g).sum(axis=1))
 
 
-def scores_gradient__wrong_renormalised(context_gradient, weights, keys):
-    """The student divides the weights by their sum, not a number in a sentence without a real token."""
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    g = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return weights * (g - (weights * g).sum(axis=1, keepdims=True))
 
 
-def scores_gradient__wrong_scores_by_logarithm(context_gradient, weights, keys):
-    """The student gets scores back by a logarithm and takes a softmax again, not a number where all weights are 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        e = np.log(weights)
-        p = np.exp(e - e.max(axis=1, keepdims=True))
-        p = p / p.sum(axis=1, keepdims=True)
-    g = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return p * (g - (p * g).sum(axis=1, keepdims=True))
 
 
 def scores_gradient__wrong_pads_centred(context_gradient, weights, keys):
@@ -539,10 +479,6 @@ def attend__wrong_infinite_without_word(scores, keys, source_mask):
     return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
 
 
-def attend__wrong_even_without_word(scores, keys, source_mask):
-    """The student fills pads with -1e9, so that a sentence of pads gets the mean of its annotations."""
-    weights = torch.softmax(scores.masked_fill(~source_mask, -1e9), dim=1)
-    return torch.einsum("bj,bjk->bk", weights, keys)
 
 
 def attend__wrong_where_after_division(scores, keys, source_mask):
@@ -579,9 +515,6 @@ def attend__wrong_penalty_added(scores, keys, source_mask):
     return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
 
 
-def attend__wrong_squeezed(scores, keys, source_mask):
-    """The student squeezes the product, so that a batch of one loses its axis."""
-    return torch.squeeze(_weights(scores, source_mask)[:, None] @ _clean(keys, source_mask))
 
 
 def attend__wrong_empty_rows_new_zeros(scores, keys, source_mask):

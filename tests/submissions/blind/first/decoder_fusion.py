@@ -50,9 +50,6 @@ def note_c_parameters__right_namedtuple(d, m, n):
 
 # ---------------------------------------------------------------- fusion_shapes
 
-def fusion_shapes__wrong_one_direction(d, m, n, r):
-    """The student forgets that an annotation joins two directions, consistently."""
-    return {"joined": (d + m,), "L_1": (r, d + m), "W_input": (n, r), "W_context": (n, m)}
 
 
 def fusion_shapes__wrong_context_matrix_only(d, m, n, r):
@@ -65,14 +62,8 @@ def fusion_shapes__wrong_input_skips_layer(d, m, n, r):
     return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, d + 2 * m), "W_context": (n, 2 * m)}
 
 
-def fusion_shapes__wrong_context_to_k(d, m, n, r):
-    """The student makes W_c lead to the r numbers of k instead of to the state."""
-    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (r, 2 * m)}
 
 
-def fusion_shapes__wrong_everything_doubled(d, m, n, r):
-    """The student doubles the embedding together with the annotation."""
-    return {"joined": (2 * (d + m),), "L_1": (r, 2 * (d + m)), "W_input": (n, r), "W_context": (n, 2 * m)}
 
 
 def fusion_shapes__wrong_input_transposed(d, m, n, r):
@@ -186,9 +177,6 @@ def _small(score=None, rows=((0.2, 0.2), (0.8, 0.8)), terms=(1, 1, 1), last=math
     return [round(last(round(y * word[i] + o * s[i] + k * c[i], places)), places) for i in range(2)]
 
 
-def note_c_state__wrong_dot_score():
-    """The student scores by the dot product instead of the additive score."""
-    return _small(score=lambda s, h: s[0] * h[0] + s[1] * h[1])
 
 
 def note_c_state__wrong_no_tanh_in_score():
@@ -211,9 +199,6 @@ def note_c_state__wrong_one_tanh():
     return _small(score=lambda s, h: math.tanh(s[0] + h[0]))
 
 
-def note_c_state__wrong_plain_mean():
-    """The student mixes the two annotations half and half."""
-    return _small(weights=(0.5, 0.5))
 
 
 def note_c_state__wrong_word_scored_too():
@@ -261,9 +246,6 @@ def step_by_hand__wrong_rounded_three_weights():
     return _hand(places=3)
 
 
-def step_by_hand__wrong_s_transposed():
-    """The student reads W_s by columns."""
-    return _hand(W_s=_HAND["W_s"].T)
 
 
 def step_by_hand__wrong_v_sign():
@@ -276,9 +258,6 @@ def step_by_hand__wrong_recurrence_left_out():
     return _hand(s_rec=np.zeros(3))
 
 
-def step_by_hand__wrong_no_tanh_in_score():
-    """The student forgets the tanh in the score."""
-    return _hand(tanh=lambda x: x)
 
 
 def step_by_hand__wrong_state_without_tanh():
@@ -332,19 +311,10 @@ def _twin(word=2, bias=1.0, old=1.0, ctx=1.0, g=math.tanh, W=((0, 1), (2, 0.5)),
     return out
 
 
-def note_d_state_twin__wrong_bias_forgotten():
-    """The student forgets the bias."""
-    return _twin(bias=0)
 
 
-def note_d_state_twin__wrong_counts_from_zero():
-    """The student takes the column with number 3, counting from 0."""
-    return _twin(word=3)
 
 
-def note_d_state_twin__wrong_w_d_transposed():
-    """The student reads W_D by columns."""
-    return _twin(W=((0, 2), (1, 0.5)))
 
 
 def note_d_state_twin__wrong_all_words():
@@ -377,9 +347,6 @@ def note_d_state_twin__right_fractions():
 
 # ---------------------------------------------------------------- decoder_step_state
 
-def decoder_step_state__wrong_s_not_transposed(embedded, query, context, W_y, W_s, W_c):
-    """The student forgets the transpose at the one matrix that is square, where no size complains."""
-    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
 
 
 def decoder_step_state__wrong_transpose_by_size(embedded, query, context, W_y, W_s, W_c):
@@ -407,9 +374,6 @@ def decoder_step_state__wrong_blocks_swapped(embedded, query, context, W_y, W_s,
     return np.tanh(np.hstack((embedded, query, context)) @ np.hstack((W_y, W_c, W_s)).T)
 
 
-def decoder_step_state__wrong_first_context(embedded, query, context, W_y, W_s, W_c):
-    """The student gives every sentence the context of the first."""
-    return np.tanh(embedded @ W_y.T + query @ W_s.T + W_c @ context[0])
 
 
 def decoder_step_state__wrong_exponentials(embedded, query, context, W_y, W_s, W_c):
@@ -419,10 +383,6 @@ def decoder_step_state__wrong_exponentials(embedded, query, context, W_y, W_s, W
         return (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x))
 
 
-def decoder_step_state__wrong_squeezed(embedded, query, context, W_y, W_s, W_c):
-    """The student squeezes the column away, and with it every axis of length 1."""
-    x = W_y @ embedded[..., None] + W_s @ query[..., None] + W_c @ context[..., None]
-    return np.tanh(x).squeeze()
 
 
 def decoder_step_state__wrong_carried_on(embedded, query, context, W_y, W_s, W_c):
@@ -513,9 +473,6 @@ def decoder_step_state__right_class(embedded, query, context, W_y, W_s, W_c):
 
 # ---------------------------------------------------------------- fused_input
 
-def fused_input__wrong_context_first(embedded, context, L_1):
-    """The student joins the context first."""
-    return np.maximum(np.hstack((context, embedded)) @ L_1.T, 0)
 
 
 def fused_input__wrong_square(embedded, context, L_1):
@@ -524,10 +481,6 @@ def fused_input__wrong_square(embedded, context, L_1):
     return np.maximum(joined @ L_1 if joined.shape[1] == L_1.shape[0] else joined @ L_1.T, 0)
 
 
-def fused_input__wrong_relu_per_part(embedded, context, L_1):
-    """The student applies the ReLU to the two shares before adding them."""
-    d = embedded.shape[1]
-    return np.maximum(embedded @ L_1[:, :d].T, 0) + np.maximum(context @ L_1[:, d:].T, 0)
 
 
 def fused_input__wrong_relu_first(embedded, context, L_1):
@@ -637,11 +590,6 @@ def _clean(keys, mask):
     return keys.masked_fill(~mask.unsqueeze(-1), 0.0)
 
 
-def decoder_step__wrong_large_negative(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student fills pads with -1e9 only, so a sentence of pads gets their mean as its context."""
-    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e9)
-    a = e.softmax(-1)
-    return _new(query, embedded, torch.einsum("bj,bjk->bk", a, keys), W_y, W_s, W_c)
 
 
 def decoder_step__wrong_small_fill(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):

@@ -93,9 +93,6 @@ def one_hot_shapes__right_lists_of_numpy_ints(d, m, V_x, T_x):
 
 # ---------------------------------------------------------------- second_layer_shapes
 
-def second_layer_shapes__wrong_input_one_direction(d, m):
-    """The student lets each direction of the second layer read only its own direction of the first."""
-    return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
 
 
 def second_layer_shapes__wrong_recurrent_both(d, m):
@@ -134,24 +131,12 @@ def second_layer_shapes__right_arrays(d, m):
 
 # ---------------------------------------------------------------- rnn_outputs
 
-def rnn_outputs__wrong_h_n_batch_first(batch, d, m, T_x):
-    """The student believes that batch_first also moves the batch of h_n to the front."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
 
 
-def rnn_outputs__wrong_h_n_joined(batch, d, m, T_x):
-    """The student joins the two directions of h_n, with an axis of length 1 for the layers."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (1, batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
 
 
-def rnn_outputs__wrong_outputs_one_direction(batch, d, m, T_x):
-    """The student forgets that the outputs hold both directions."""
-    return {"outputs": (batch, T_x, m), "last": (2, batch, m), "inputs_positions_first": (T_x, batch, d)}
 
 
-def rnn_outputs__wrong_inputs_batch_first(batch, d, m, T_x):
-    """The student gives the inputs of a batch-first module once more."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (2, batch, m), "inputs_positions_first": (batch, T_x, d)}
 
 
 def rnn_outputs__wrong_inputs_last_axis_in_middle(batch, d, m, T_x):
@@ -229,9 +214,6 @@ def states_by_hand__right_decimals():
 
 # ---------------------------------------------------------------- states_by_hand_twin
 
-def states_by_hand_twin__wrong_recurrent_transposed():
-    """The student multiplies the state before with the transpose of W_h."""
-    return _read([3, 1], _E2, _WX2, np.array(_WH2).T)
 
 
 def states_by_hand_twin__wrong_sign_in_w_h():
@@ -239,9 +221,6 @@ def states_by_hand_twin__wrong_sign_in_w_h():
     return _read([3, 1], _E2, _WX2, np.abs(_WH2))
 
 
-def states_by_hand_twin__wrong_column_counted_from_one():
-    """The student counts the words from 1 and takes the third and the first column."""
-    return _read([2, 0], _E2, _WX2, _WH2)
 
 
 def states_by_hand_twin__wrong_preactivation_kept():
@@ -324,25 +303,12 @@ def annotation_by_hand__right_torch_tensor_list():
 
 # ---------------------------------------------------------------- look_up
 
-def look_up__wrong_rows_of_e_x(tokens, E_x):
-    """The student takes rows of E_x, right in shape where embedding size and vocabulary agree."""
-    return E_x[tokens]
 
 
-def look_up__wrong_reshaped(tokens, E_x):
-    """The student brings the axes in order by reshape, which mixes numbers unless the embedding size is 1 or there is one word."""
-    return E_x[:, tokens].reshape(tokens.shape + (E_x.shape[0],))
 
 
-def look_up__wrong_fully_transposed(tokens, E_x):
-    """The student transposes all axes, so that positions and batch change places: right in shape where they agree."""
-    return E_x[:, tokens].T
 
 
-def look_up__wrong_squeezed(tokens, E_x):
-    """The student multiplies one-hot columns and squeezes: one sentence, one word or one number a word loses its axis."""
-    one_hots = (tokens[..., None] == np.arange(E_x.shape[1])).astype(float)
-    return (E_x @ one_hots[..., None]).squeeze()
 
 
 def look_up__wrong_layout_guessed(tokens, E_x):
@@ -409,13 +375,6 @@ def look_up__right_nested_generators(tokens, E_x):
 
 # ---------------------------------------------------------------- rnn_states
 
-def rnn_states__wrong_recurrent_transposed(embedded, W_x, W_h):
-    """The student writes h @ W_h for row states, which is W_h transposed: right for symmetric W_h and for one word."""
-    h, states = np.zeros((embedded.shape[0], W_h.shape[0])), []
-    for j in range(embedded.shape[1]):
-        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h)
-        states.append(h)
-    return np.stack(states, axis=1)
 
 
 def rnn_states__wrong_first_without_tanh(embedded, W_x, W_h):
@@ -428,24 +387,8 @@ def rnn_states__wrong_first_without_tanh(embedded, W_x, W_h):
     return out
 
 
-def rnn_states__wrong_state_shared_by_batch(embedded, W_x, W_h):
-    """The student does not go back to zeros for the next sentence, right for a batch of one."""
-    h = np.zeros(W_h.shape[0])
-    out = np.empty(embedded.shape[:2] + h.shape)
-    for b in range(embedded.shape[0]):
-        for j in range(embedded.shape[1]):
-            h = np.tanh(W_x @ embedded[b, j] + W_h @ h)
-            out[b, j] = h
-    return out
 
 
-def rnn_states__wrong_same_array_kept(embedded, W_x, W_h):
-    """The student updates one array in place and stores it at every position, so that all states are the last one."""
-    h, states = np.zeros((embedded.shape[0], W_h.shape[0])), []
-    for j in range(embedded.shape[1]):
-        h[:] = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
-        states.append(h)
-    return np.stack(states, axis=1)
 
 
 def rnn_states__wrong_tanh_by_quotient(embedded, W_x, W_h):
@@ -496,13 +439,6 @@ def rnn_states__wrong_result_like_embedded(embedded, W_x, W_h):
     return out
 
 
-def rnn_states__wrong_preactivation_recurs(embedded, W_x, W_h):
-    """The student feeds back the sum before the tanh."""
-    z, states = np.zeros((embedded.shape[0], W_h.shape[0])), []
-    for j in range(embedded.shape[1]):
-        z = embedded[:, j] @ W_x.T + z @ W_h.T
-        states.append(np.tanh(z))
-    return np.stack(states, axis=1)
 
 
 def _last_state(shape, new=None, store={}):

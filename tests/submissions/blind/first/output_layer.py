@@ -126,9 +126,6 @@ def _hindi(z=(0.42, 0.67, 0.70), squash=math.tanh, rows=_ROWS, places=15, base=m
     return [x / sum(e) for x in e]
 
 
-def hindi_distribution__wrong_no_tanh():
-    """The student forgets the tanh of the state."""
-    return _hindi(squash=lambda x: x)
 
 
 def hindi_distribution__wrong_state_of_two():
@@ -147,10 +144,6 @@ def hindi_distribution__wrong_base_two():
     return _hindi(base=2.0)
 
 
-def hindi_distribution__wrong_start_left_out():
-    """The student leaves the logit of START out of the sum, as exp(0) were 0."""
-    p = _hindi()
-    return [0.0] + [x / (1 - p[0]) for x in p[1:]]
 
 
 def hindi_distribution__wrong_two_decimals():
@@ -181,14 +174,8 @@ def _five(logits=_LOGITS, right=-1, exp=math.exp, log=math.log, places=15):
     return {"distribution": p, "loss": -log(p[right])}
 
 
-def distribution_and_loss__wrong_bits():
-    """The student gives the loss in bits."""
-    return _five(log=math.log2)
 
 
-def distribution_and_loss__wrong_largest():
-    """The student takes the cost of the most probable word."""
-    return _five(right=2)
 
 
 def distribution_and_loss__wrong_sign():
@@ -202,9 +189,6 @@ def distribution_and_loss__wrong_rounded_p():
     return {"distribution": out["distribution"], "loss": -math.log(round(out["distribution"][-1], 2))}
 
 
-def distribution_and_loss__wrong_zero_logit():
-    """The student gives the logit 0 the exponential 0."""
-    return _five(exp=lambda x: math.exp(x) if x else 0.0)
 
 
 def distribution_and_loss__wrong_all_words():
@@ -370,12 +354,6 @@ def _logits(state, context, W_state, W_context, b_o):
     return state @ W_state.T + context @ W_context.T + b_o
 
 
-def output_distribution__wrong_batch_max(state, context, W_state, W_context, b_o):
-    """The student subtracts the largest logit of the whole batch; a sentence thousands below becomes nan."""
-    x = _logits(state, context, W_state, W_context, b_o)
-    with np.errstate(all="ignore"):
-        e = np.exp(x - x.max())
-        return e / e.sum(axis=1, keepdims=True)
 
 
 def output_distribution__wrong_max_above_zero(state, context, W_state, W_context, b_o):
@@ -394,10 +372,6 @@ def output_distribution__wrong_mean_shift(state, context, W_state, W_context, b_
         return e / e.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_clipped(state, context, W_state, W_context, b_o):
-    """The student clips the logits to -700 ... 700, so 1000 and 2000 tie."""
-    e = np.exp(np.clip(_logits(state, context, W_state, W_context, b_o), -700, 700))
-    return e / e.sum(axis=1, keepdims=True)
 
 
 def output_distribution__wrong_product(state, context, W_state, W_context, b_o):
@@ -440,11 +414,6 @@ def output_distribution__wrong_joined_backwards(state, context, W_state, W_conte
     return e / e.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_squeezed(state, context, W_state, W_context, b_o):
-    """The student squeezes the column of each sentence away, and with one sentence its batch axis."""
-    x = (W_state @ state[:, :, None] + W_context @ context[:, :, None]).squeeze() + b_o
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
 def output_distribution__wrong_abs_max(state, context, W_state, W_context, b_o):
@@ -563,10 +532,6 @@ def cross_entropy__wrong_small_number(logits, targets, target_mask):
     return float(-np.log(p + 1e-12).mean())
 
 
-def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
-    """The student averages within each sentence first, so words of short sentences count more."""
-    means = [_chosen(logits[k:k + 1], targets[k:k + 1], target_mask[k:k + 1]).mean() for k in range(len(logits)) if target_mask[k].any()]
-    return float(np.mean(means)) if means else 0.0
 
 
 def cross_entropy__wrong_all_positions(logits, targets, target_mask):
@@ -713,29 +678,12 @@ def _pairs(flat, vocab):
     return torch.stack((flat // vocab, flat % vocab), dim=-1)
 
 
-def beam_step__wrong_width_for_vocab(scores, log_probabilities):
-    """The student divides the flat number by the width instead of the size of the vocabulary; right where both are equal."""
-    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
-    width = scores.shape[1]
-    return _pairs(total.topk(width, dim=1).indices, width)
 
 
-def beam_step__wrong_no_scores(scores, log_probabilities):
-    """The student ranks by the next word's log-probability alone; right where all hypotheses are equally good."""
-    return _pairs(log_probabilities.flatten(1).topk(scores.shape[1], 1).indices, log_probabilities.shape[-1])
 
 
-def beam_step__wrong_one_word_each(scores, log_probabilities):
-    """The student continues each hypothesis by its best word only."""
-    best, word = log_probabilities.max(-1)
-    order = (scores + best).argsort(dim=1, descending=True)
-    return torch.stack((order, word.gather(1, order)), -1)
 
 
-def beam_step__wrong_probabilities(scores, log_probabilities):
-    """The student ranks by probabilities, which are all 0 where log-probabilities are below -750."""
-    total = torch.exp(scores.unsqueeze(-1)) * torch.exp(log_probabilities)
-    return _pairs(total.flatten(1).topk(scores.shape[1], 1).indices, log_probabilities.shape[-1])
 
 
 def beam_step__wrong_half_precision(scores, log_probabilities):
@@ -751,18 +699,8 @@ def beam_step__wrong_word_first(scores, log_probabilities):
     return _pairs(total.topk(scores.shape[1], 1).indices, log_probabilities.shape[-1]).flip(-1)
 
 
-def beam_step__wrong_by_hypothesis(scores, log_probabilities):
-    """The student returns the chosen ones in the order of their hypotheses instead of the best first."""
-    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
-    return _pairs(total.topk(scores.shape[1], 1).indices.sort(1).values, log_probabilities.shape[-1])
 
 
-def beam_step__wrong_small_vocabulary(scores, log_probabilities):
-    """The student takes the best `width` words of each hypothesis first, which fails where there are fewer words."""
-    width = scores.shape[1]
-    value, word = log_probabilities.topk(width, -1)
-    order = (scores.unsqueeze(-1) + value).flatten(1).topk(width, 1).indices
-    return torch.stack((order // width, word.flatten(1).gather(1, order)), -1)
 
 
 def beam_step__wrong_two_words_each(scores, log_probabilities):
@@ -809,10 +747,6 @@ def beam_step__wrong_rounded_quotient(scores, log_probabilities):
     return torch.stack((torch.round(k / vocab), (k % vocab).to(torch.get_default_dtype())), -1)
 
 
-def beam_step__wrong_squeezed(scores, log_probabilities):
-    """The student squeezes the result, so one sentence or one hypothesis loses an axis."""
-    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
-    return _pairs(total.topk(scores.shape[1], 1).indices, log_probabilities.shape[-1]).squeeze()
 
 
 def beam_step__wrong_distinct_words(scores, log_probabilities):
@@ -963,11 +897,6 @@ def cross_entropy__wrong_square(logits, targets, target_mask):
     return float(-low[b, i, targets[b, i]].mean())
 
 
-def cross_entropy__wrong_negative_floor(logits, targets, target_mask):
-    """The student treats a cost below 0.001 as a rounding error and leaves it out of the mean, so sure words do not count."""
-    cost = _chosen(logits, targets, target_mask)
-    cost = cost[cost >= 1e-3]
-    return float(cost.mean()) if cost.size else 0.0
 
 
 def beam_step__wrong_small_type(scores, log_probabilities):

@@ -71,9 +71,6 @@ def additive_shapes__wrong_attention_size_of_decoder(m, n, a, T_x):
     return {"projected_query": (n,), "projected_keys": (T_x, n), "hidden": (T_x, n), "scores": (T_x,)}
 
 
-def additive_shapes__wrong_annotations_as_columns(m, n, a, T_x):
-    """The student lets W_key act on annotations in columns."""
-    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
 
 
 def additive_shapes__wrong_scores_per_unit(m, n, a, T_x):
@@ -97,19 +94,10 @@ def additive_shapes__right_by_computation(m, n, a, T_x):
 
 # ---------------------------------------------------------------- batched_additive_shapes
 
-def batched_additive_shapes__wrong_axis_last(batch, m, n, a, T_x):
-    """The student puts the extra axis at the end, where it does not broadcast unless T_x is a."""
-    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-def batched_additive_shapes__wrong_axis_first(batch, m, n, a, T_x):
-    """The student puts the extra axis in front, which pairs sentences with positions."""
-    return {"projected_query": (1, batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
-    """The student drops the last axis of the product, though v is a matrix of one column."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
 
 
 def batched_additive_shapes__wrong_query_not_projected(batch, m, n, a, T_x):
@@ -167,9 +155,6 @@ def multiplicative_shapes__right_from_arrays(m, n, T_x):
 
 # ---------------------------------------------------------------- scores_by_hand
 
-def scores_by_hand__wrong_tanh_of_each():
-    """The student takes the tanh of both parts before the sum."""
-    return [2 * (math.tanh(0.5) + math.tanh(h)) for h in (0.2, 0.8)]
 
 
 def scores_by_hand__wrong_v_forgotten():
@@ -214,9 +199,6 @@ def scores_by_hand_twin__wrong_sign_of_v_lost():
     return (np.tanh(_WQ @ _S + _H @ _WK.T) @ abs(_V)).tolist()
 
 
-def scores_by_hand_twin__wrong_sign_in_w_query():
-    """The student loses the minus in W_query."""
-    return (np.tanh(abs(_WQ) @ _S + _H @ _WK.T) @ _V).tolist()
 
 
 def scores_by_hand_twin__wrong_query_left_out_for_last():
@@ -293,9 +275,6 @@ def hindi_scores__right_fraction_strings():
 
 # ---------------------------------------------------------------- dot_product_score
 
-def dot_product_score__wrong_squeezed(query, keys):
-    """The student squeezes all axes of length 1, also those of the batch and of the positions."""
-    return np.matmul(keys, query[..., None]).squeeze()
 
 
 def dot_product_score__wrong_first_sentence_only(query, keys):
@@ -303,16 +282,8 @@ def dot_product_score__wrong_first_sentence_only(query, keys):
     return (keys @ query.T)[..., 0]
 
 
-def dot_product_score__wrong_broadcast_without_axis(query, keys):
-    """The student multiplies (batch, size) to (batch, source_len, size): sentences meet positions."""
-    # Runs where batch is source_len, or where one of them is 1; right for a batch of one.
-    return (keys * query).sum(-1)
 
 
-def dot_product_score__wrong_reshape_for_transpose(query, keys):
-    """The student reshapes the keys instead of swapping their axes, right for one position or size 1."""
-    batch, length, size = keys.shape
-    return (query[:, None] @ keys.reshape(batch, size, length))[:, 0]
 
 
 def dot_product_score__wrong_axis_summed(query, keys):
@@ -323,9 +294,6 @@ def dot_product_score__wrong_axis_summed(query, keys):
     return (keys * query[:, None]).sum(-1)
 
 
-def dot_product_score__wrong_scaled(query, keys):
-    """The student divides by the root of the size, as scaled dot products do, right for size 1."""
-    return np.einsum("bs,bjs->bj", query, keys) / math.sqrt(query.shape[-1])
 
 
 def dot_product_score__wrong_cosine(query, keys):
@@ -396,9 +364,6 @@ def multiplicative_score__wrong_sentences_mixed(query, keys, W):
     return keys @ left
 
 
-def multiplicative_score__wrong_squeezed(query, keys, W):
-    """The student squeezes the product, so that a batch of one or one position loses its axis."""
-    return (keys @ (query @ W)[:, :, None]).squeeze()
 
 
 def multiplicative_score__wrong_broadcast(query, keys, W):
@@ -430,9 +395,6 @@ def multiplicative_score__wrong_reshaped_keys(query, keys, W):
     return (projected @ query[:, :, None])[..., 0]
 
 
-def multiplicative_score__wrong_cross_batch_sum(query, keys, W):
-    """The student keeps the batch of the keys apart in einsum and sums over it."""
-    return np.einsum("bq,qk,cjk->bj", query, W, keys)
 
 
 def multiplicative_score__wrong_weights(query, keys, W):
@@ -469,15 +431,8 @@ def multiplicative_score__right_matrix_class(query, keys, W):
 
 # ---------------------------------------------------------------- additive_score
 
-def additive_score__wrong_query_without_axis(query, keys, W_query, W_key, v):
-    """The student adds (batch, a) to (batch, source_len, a): sentences meet positions, right for a batch of one."""
-    return np.tanh(query @ W_query.T + keys @ W_key.T) @ v
 
 
-def additive_score__wrong_squeezed(query, keys, W_query, W_key, v):
-    """The student multiplies with v as a column and squeezes every axis of length 1."""
-    hidden = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T)
-    return np.squeeze(hidden @ v[:, None])
 
 
 def additive_score__wrong_w_query_by_rows(query, keys, W_query, W_key, v):
@@ -504,9 +459,6 @@ def additive_score__wrong_clipped(query, keys, W_query, W_key, v):
     return np.tanh(np.clip(z, -3, 3)) @ v
 
 
-def additive_score__wrong_query_of_first_sentence(query, keys, W_query, W_key, v):
-    """The student uses the first decoder state for all sentences."""
-    return np.tanh(W_query @ query[0] + keys @ W_key.T) @ v
 
 
 def additive_score__wrong_sum_in_place_grows(query, keys, W_query, W_key, v):
@@ -519,9 +471,6 @@ def additive_score__wrong_sum_in_place_grows(query, keys, W_query, W_key, v):
     return np.array(rows)
 
 
-def additive_score__wrong_mean_over_units(query, keys, W_query, W_key, v):
-    """The student takes the mean over the hidden units, right for an attention size of 1."""
-    return (np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) * v).mean(axis=-1)
 
 
 def _kept_keys(shape, value, store={}):
@@ -587,11 +536,6 @@ def additive_score__right_sigmoid_form(query, keys, W_query, W_key, v):
 
 # ---------------------------------------------------------------- score_every_step
 
-def score_every_step__wrong_axes_swapped(queries, projected_keys, W_query, v):
-    """The student returns positions before steps, right in shape where both are as many."""
-    q = queries @ W_query.T
-    e = torch.tanh(q[:, None] + projected_keys[:, :, None]) @ v
-    return e
 
 
 def score_every_step__wrong_square_w_query(queries, projected_keys, W_query, v):
@@ -600,10 +544,6 @@ def score_every_step__wrong_square_w_query(queries, projected_keys, W_query, v):
     return torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v
 
 
-def score_every_step__wrong_squeezed(queries, projected_keys, W_query, v):
-    """The student takes v as a column and squeezes all axes, so that one sentence, step or position is lost."""
-    q = queries @ W_query.T
-    return (torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v[:, None]).squeeze()
 
 
 def score_every_step__wrong_keys_detached(queries, projected_keys, W_query, v):

@@ -118,19 +118,10 @@ def score_differences__right_decimal_ln():
 _AJ = np.array([0.1, 0.5, 0.15, 0.25])
 
 
-def jacobian_row__wrong_sign_off_diagonal():
-    """The student loses the minus of the other scores."""
-    return np.abs(_AJ[2] * (np.eye(4)[2] - _AJ)).tolist()
 
 
-def jacobian_row__wrong_counted_from_zero():
-    """The student takes the fourth weight, counting from 0."""
-    return (_AJ[3] * (np.eye(4)[3] - _AJ)).tolist()
 
 
-def jacobian_row__wrong_diagonal_only():
-    """The student lets the third weight answer to its own score only."""
-    return [0.0, 0.0, 0.15 * 0.85, 0.0]
 
 
 def jacobian_row__wrong_own_weight_off_diagonal():
@@ -138,9 +129,6 @@ def jacobian_row__wrong_own_weight_off_diagonal():
     return [-0.15 ** 2, -0.15 ** 2, 0.15 * 0.85, -0.15 ** 2]
 
 
-def jacobian_row__wrong_diagonal_minus_square():
-    """The student forgets the first term of the diagonal."""
-    return (-_AJ[2] * _AJ).tolist()
 
 
 def jacobian_row__wrong_two_decimals():
@@ -238,19 +226,10 @@ def batch_shapes__right_numpy_sums(batch, T_x, T_y):
 
 # ---------------------------------------------------------------- jacobian_shapes
 
-def jacobian_shapes__wrong_context_transposed(batch, m, T_x):
-    """The student puts the scores before the context's entries."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
 
 
-def jacobian_shapes__wrong_diagonal_only(batch, m, T_x):
-    """The student keeps one derivative a weight."""
-    return {"weights": (T_x,), "weights_of_batch": (batch, T_x), "context": (m, T_x)}
 
 
-def jacobian_shapes__wrong_batch_on_both_sides(batch, m, T_x):
-    """The student differentiates every sentence by every sentence's scores, as torch's jacobian does."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, batch, T_x), "context": (m, T_x)}
 
 
 def jacobian_shapes__wrong_context_by_weight_vectors(batch, m, T_x):
@@ -269,17 +248,8 @@ def jacobian_shapes__right_torch_jacobian(batch, m, T_x):
 
 # ---------------------------------------------------------------- softmax
 
-def softmax__wrong_global_maximum(scores):
-    """The student takes off the largest score of all, so that rows thousands below it become 0 / 0."""
-    # [[3000, 3001], [-3000, -3001]]
-    e = np.exp(scores - scores.max())
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_axis_one(scores):
-    """The student names axis 1 instead of the last: wrong with three axes, an error with one."""
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
 
 
 def softmax__wrong_transposed_division(scores):
@@ -289,22 +259,10 @@ def softmax__wrong_transposed_division(scores):
     return e / total if e.ndim > 1 and e.shape[-1] == e.shape[-2] else e / total[..., None]
 
 
-def softmax__wrong_no_shift(scores):
-    """The student follows the formula as it stands, inf / inf for scores of 1000."""
-    e = np.exp(scores)
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_clipped(scores):
-    """The student clips the scores to 700 in size, so that larger ones become equal."""
-    e = np.exp(np.clip(scores, -700, 700))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_minus_mean(scores):
-    """The student takes off the mean of each row, which overflows for a row such as (5000, 0, 0)."""
-    e = np.exp(scores - scores.mean(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
 def softmax__wrong_epsilon_in_total(scores):
@@ -314,16 +272,8 @@ def softmax__wrong_epsilon_in_total(scores):
     return e / (e.sum(axis=-1, keepdims=True) + 1e-5)
 
 
-def softmax__wrong_largest_in_size(scores):
-    """The student takes off the largest absolute value, so that rows far below zero become 0 / 0."""
-    e = np.exp(scores - np.abs(scores).max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_max_from_zero(scores):
-    """The student takes off the maximum only where it is above 0, so that a row of -1000s becomes 0 / 0."""
-    e = np.exp(scores - np.maximum(scores.max(axis=-1, keepdims=True), 0))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
 def softmax__wrong_flat_rows(scores):
@@ -349,10 +299,6 @@ def softmax__wrong_base_two(scores):
     return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_squeezed(scores):
-    """The student squeezes the result, so that one sentence with one position loses its shape."""
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.squeeze(e / e.sum(axis=-1, keepdims=True))
 
 
 def softmax__wrong_ties_to_first(scores):
@@ -414,13 +360,6 @@ def _plain(e):
     return e / e.sum(axis=-1, keepdims=True)
 
 
-def masked_softmax__wrong_maximum_over_pads(scores, source_mask=None):
-    """The student takes off the maximum of all positions, so that a pad thousands above leaves the words 0 / 0."""
-    if source_mask is None:
-        source_mask = np.ones(scores.shape, dtype=bool)
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True)) * source_mask
-    total = e.sum(axis=-1, keepdims=True)
-    return e / np.where(total == 0, 1, total)
 
 
 def masked_softmax__wrong_pads_at_minus_ten_thousand(scores, source_mask=None):
@@ -439,48 +378,14 @@ def masked_softmax__wrong_penalty_added(scores, source_mask=None):
     return weights
 
 
-def masked_softmax__wrong_even_row_without_word(scores, source_mask=None):
-    """The student gives all positions -1e9 in a row without a word, which gets even weights instead of 0."""
-    if source_mask is None:
-        return _plain(scores)
-    return _plain(np.where(source_mask, scores, -1e9))
 
 
-def masked_softmax__wrong_infinite_row(scores, source_mask=None):
-    """The student puts minus infinity at pads, so that a row without a word is inf - inf, not a number."""
-    if source_mask is None:
-        return _plain(scores)
-    return _plain(np.where(source_mask, scores, -np.inf))
 
 
-def masked_softmax__wrong_renormalised_after(scores, source_mask=None):
-    """The student takes a softmax over all, clears pads and divides again: 0 / 0 kept at 0 where the pads are far above."""
-    weights = _plain(scores)
-    if source_mask is not None:
-        weights = weights * source_mask
-    total = weights.sum(axis=-1, keepdims=True)
-    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
 
 
-def masked_softmax__wrong_maximum_with_zeros(scores, source_mask=None):
-    """The student takes the maximum of scores times mask, so that a padded row far below zero becomes 0 / 0, kept at 0."""
-    # scores (-2000, -2001, 5), mask (T, T, F): the maximum is the pad's 0.
-    if source_mask is None:
-        source_mask = np.ones(scores.shape, dtype=bool)
-    e = np.where(source_mask, scores, 0)
-    e = np.exp(e - e.max(axis=-1, keepdims=True)) * source_mask
-    total = e.sum(axis=-1, keepdims=True)
-    return e / np.where(total > 0, total, 1)
 
 
-def masked_softmax__wrong_lengths(scores, source_mask=None):
-    """The student turns the mask into lengths and takes the first positions, wrong where a pad stands before a word."""
-    lengths = np.full(len(scores), scores.shape[1]) if source_mask is None else source_mask.sum(axis=1)
-    out = np.zeros(scores.shape)
-    for b, n in enumerate(lengths):
-        if n:
-            out[b, :n] = _plain(scores[b, :n])
-    return out
 
 
 def masked_softmax__wrong_cut_at_last_word(scores, source_mask=None):
@@ -610,22 +515,10 @@ def masked_softmax__right_reduce_where(scores, source_mask=None):
 
 # ---------------------------------------------------------------- entropy
 
-def entropy__wrong_zero_times_log_zero(scores, temperature):
-    """The student follows the formula, which is 0 times minus infinity where a weight is stored as 0."""
-    p = torch.softmax(scores / temperature[:, None], dim=-1)
-    return -(p * p.log()).sum(-1)
 
 
-def entropy__wrong_where_after_log(scores, temperature):
-    """The student picks 0 by where after the logarithm, right in value and not a number in the gradient."""
-    p = torch.softmax(scores / temperature[:, None], dim=-1)
-    return -torch.where(p > 0, p * p.log(), torch.zeros_like(p)).sum(-1)
 
 
-def entropy__wrong_xlogy(scores, temperature):
-    """The student uses torch.xlogy, right in value and with infinite gradients at a weight of 0."""
-    p = torch.softmax(scores / temperature[:, None], dim=-1)
-    return -torch.xlogy(p, p).sum(-1)
 
 
 def entropy__wrong_entr(scores, temperature):
@@ -647,10 +540,6 @@ def entropy__wrong_temperature_along_positions(scores, temperature):
     return -(logp.exp() * logp).sum(-1)
 
 
-def entropy__wrong_first_temperature(scores, temperature):
-    """The student uses the first temperature for all sentences, right for a batch of one."""
-    logp = torch.log_softmax(scores / temperature[0], -1)
-    return -(logp.exp() * logp).sum(-1)
 
 
 def entropy__wrong_temperature_as_numbers(scores, temperature):
@@ -666,10 +555,6 @@ def entropy__wrong_weights_detached(scores, temperature):
     return -(logp.exp().detach() * logp).sum(-1)
 
 
-def entropy__wrong_bits(scores, temperature):
-    """The student takes logarithms to base 2, right only where the entropy is 0."""
-    logp = torch.log_softmax(scores / temperature[:, None], -1)
-    return -(logp.exp() * logp).sum(-1) / math.log(2)
 
 
 def entropy__wrong_divided_by_log_length(scores, temperature):
@@ -678,10 +563,6 @@ def entropy__wrong_divided_by_log_length(scores, temperature):
     return -(logp.exp() * logp).sum(-1) / math.log(scores.shape[1])
 
 
-def entropy__wrong_squeezed(scores, temperature):
-    """The student squeezes the result, so that a batch of one loses its axis."""
-    logp = torch.log_softmax(scores / temperature[:, None], -1)
-    return torch.squeeze(-(logp.exp()[:, None] @ logp[:, :, None]))
 
 
 def entropy__wrong_softmax_by_hand(scores, temperature):
@@ -751,10 +632,6 @@ def entropy__right_vmap_of_rows(scores, temperature):
     return torch.vmap(row)(scores, temperature)
 
 
-def softmax__wrong_nan_to_num(scores):
-    """The student repairs inf / inf by nan_to_num, so that large scores get weight 0."""
-    e = np.exp(scores)
-    return np.nan_to_num(e / e.sum(axis=-1, keepdims=True))
 
 
 def softmax__wrong_first_row_maximum(scores):
@@ -787,10 +664,6 @@ def masked_softmax__wrong_score_times_mask(scores, source_mask=None):
     return e / np.where(total == 0, 1, total)
 
 
-def entropy__wrong_times_temperature(scores, temperature):
-    """The student multiplies by the temperature, right where it is 1."""
-    logp = torch.log_softmax(scores * temperature[:, None], -1)
-    return -(logp.exp() * logp).sum(-1)
 
 
 def entropy__wrong_maximum_before_temperature_kept(scores, temperature):

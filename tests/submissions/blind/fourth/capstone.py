@@ -11,44 +11,12 @@ import torch
 # 7.1 training_shapes
 
 
-def training_shapes__wrong_start_counted(batch, T_x, T_y, m, V_y):
-    """The student adds a place for START to what the decoder reads, though it pushes the stop word out."""
-    return {
-        "target_in": (batch, T_y + 1),
-        "contexts": (batch, T_y, m),
-        "heat_maps": (batch, T_y, T_x),
-        "predictions": (batch, T_y, V_y),
-    }
 
 
-def training_shapes__wrong_heat_map_upright(batch, T_x, T_y, m, V_y):
-    """The student gives the heat maps a row for each source word."""
-    return {
-        "target_in": (batch, T_y),
-        "contexts": (batch, T_y, m),
-        "heat_maps": (batch, T_x, T_y),
-        "predictions": (batch, T_y, V_y),
-    }
 
 
-def training_shapes__wrong_context_for_each_source_word(batch, T_x, T_y, m, V_y):
-    """The student takes the annotations for the contexts."""
-    return {
-        "target_in": (batch, T_y),
-        "contexts": (batch, T_x, m),
-        "heat_maps": (batch, T_y, T_x),
-        "predictions": (batch, T_y, V_y),
-    }
 
 
-def training_shapes__wrong_one_hot_words(batch, T_x, T_y, m, V_y):
-    """The student hands the decoder one-hot rows, not word numbers."""
-    return {
-        "target_in": (batch, T_y, V_y),
-        "contexts": (batch, T_y, m),
-        "heat_maps": (batch, T_y, T_x),
-        "predictions": (batch, T_y, V_y),
-    }
 
 
 def training_shapes__right_products(batch, T_x, T_y, m, V_y):
@@ -66,14 +34,8 @@ def training_shapes__right_products(batch, T_x, T_y, m, V_y):
 # 7.2 count_parameters
 
 
-def count_parameters__wrong_one_direction():
-    """The student forgets that an annotation joins two directions."""
-    return {"W_query": 24 * 40, "W_key": 24 * 36, "v": 24, "all": 24 * 40 + 24 * 36 + 24}
 
 
-def count_parameters__wrong_biases():
-    """The student counts the biases that a linear layer has unless told otherwise."""
-    return {"W_query": 24 * 40 + 24, "W_key": 24 * 72 + 24, "v": 24 + 1, "all": 24 * 40 + 24 * 72 + 24 + 49}
 
 
 def count_parameters__wrong_v_a_matrix():
@@ -112,10 +74,6 @@ def translation_loss__wrong_mean_with_pads(logits, target):
     return cost.masked_fill(target == 0, 0.0).mean()
 
 
-def translation_loss__wrong_logarithm_of_softmax(logits, target):
-    """The student takes the logarithm of the softmax, which is -inf where a word has underflowed."""
-    chosen = torch.softmax(logits, dim=-1).gather(2, target.unsqueeze(2)).squeeze(2)
-    return -torch.log(chosen[target != 0]).mean()
 
 
 def translation_loss__wrong_probability_clamped(logits, target):
@@ -131,16 +89,8 @@ def translation_loss__wrong_pads_at_the_end(logits, target):
     return (cost * first).sum() / first.sum()
 
 
-def translation_loss__wrong_view_for_transpose(logits, target):
-    """The student brings the words to the second axis by a reshape, which mixes words and steps."""
-    batch, steps, words = logits.shape
-    return torch.nn.functional.cross_entropy(logits.reshape(batch, words, steps), target, ignore_index=0)
 
 
-def translation_loss__wrong_pad_not_in_softmax(logits, target):
-    """The student leaves the pad's logit out of the softmax, since it is never the right word."""
-    real = target != 0
-    return torch.nn.functional.cross_entropy(logits[real][:, 1:], target[real] - 1)
 
 
 def translation_loss__wrong_stop_not_counted(logits, target):
@@ -152,10 +102,6 @@ def translation_loss__wrong_stop_not_counted(logits, target):
     return torch.nn.functional.cross_entropy(logits[real], target[real])
 
 
-def translation_loss__wrong_divided_by_sentences(logits, target):
-    """The student adds all costs up and divides by the number of sentences."""
-    cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=0, reduction="sum")
-    return cost / len(target)
 
 
 def translation_loss__wrong_maximum_of_all(logits, target):
@@ -199,12 +145,6 @@ def translation_loss__right_distribution(logits, target):
 # 7.4 exact_match
 
 
-def exact_match__wrong_common_columns(words, target):
-    """The student compares the columns that both arrays have, so that a sentence cut short may count."""
-    # wrong for words [[5]] and target [[5, 2]]
-    width = min(words.shape[1], target.shape[1])
-    same = (words[:, :width] == target[:, :width]) | (target[:, :width] == 0)
-    return float(same.all(axis=1).mean())
 
 
 def exact_match__wrong_beginning_is_enough(words, target):
@@ -217,71 +157,18 @@ def exact_match__wrong_beginning_is_enough(words, target):
     return right / len(words)
 
 
-def exact_match__wrong_stop_not_needed(words, target):
-    """The student compares the right words and not the stop word behind them."""
-    right = 0
-    for wrote, goal in zip(words.tolist(), target.tolist()):
-        goal = goal[: goal.index(2)]
-        right += wrote[: len(goal)] == goal
-    return right / len(words)
 
 
-def exact_match__wrong_end_without_stop(words, target):
-    """The student cuts both rows before their stop word, and a row without one at its end, as though it had stopped there."""
-    # wrong for words [[5, 6]] and target [[5, 6, 2]]
-    def cut(row):
-        return list(itertools.takewhile(lambda word: word != 2, row))
-
-    hits = [cut(wrote) == cut(goal) for wrote, goal in zip(words.tolist(), target.tolist())]
-    return sum(hits) / len(hits)
 
 
-def exact_match__wrong_share_of_words(words, target):
-    """The student gives the fraction of right words, not of right sentences."""
-    width = max(words.shape[1], target.shape[1])
-    wrote = np.full((len(words), width), -1)
-    wrote[:, : words.shape[1]] = words
-    goal = np.zeros((len(words), width), int)
-    goal[:, : target.shape[1]] = target
-    real = goal != 0
-    return float((wrote == goal)[real].mean())
 
 
-def exact_match__wrong_pads_taken_out(words, target):
-    """The student takes all zeros out of both rows, also one that the model wrote in the middle of a sentence."""
-    # wrong for words [[5, 0, 2]] and target [[5, 2, 0]]
-    right = 0
-    for wrote, goal in zip(words, target):
-        wrote, goal = wrote[wrote != 0], goal[goal != 0]
-        stop = np.flatnonzero(wrote == 2)
-        right += len(stop) > 0 and np.array_equal(wrote[: stop[0] + 1], goal)
-    return right / len(words)
 
 
-def exact_match__wrong_last_stop(words, target):
-    """The student cuts behind the last stop word that the model wrote, not behind the first."""
-    right = 0
-    for wrote, goal in zip(words, target):
-        stop = np.flatnonzero(wrote == 2)
-        if len(stop):
-            right += np.array_equal(wrote[: stop[-1] + 1], goal[goal != 0])
-    return right / len(words)
 
 
-def exact_match__wrong_filled_with_stops(words, target):
-    """The student widens the model's rows by stop words, so that a row that just lacks its stop counts."""
-    # wrong for words [[5, 6]] and target [[5, 6, 2]]
-    missing = max(0, target.shape[1] - words.shape[1])
-    words = np.pad(words, ((0, 0), (0, missing)), constant_values=2)[:, : target.shape[1]]
-    return float(((words == target) | (target == 0)).all(axis=1).mean())
 
 
-def exact_match__wrong_tail_must_fit(words, target):
-    """The student asks for pads behind the model's stop word too, or for stop words."""
-    width = max(words.shape[1], target.shape[1])
-    wrote = np.pad(words, ((0, 0), (0, width - words.shape[1])))
-    goal = np.pad(target, ((0, 0), (0, width - target.shape[1])))
-    return float(np.mean([all(g == w or (g == 0 and w == 2) for w, g in zip(*rows)) for rows in zip(wrote, goal)]))
 
 
 def exact_match__right_text(words, target):
@@ -327,49 +214,14 @@ def exact_match__right_recursion(words, target):
 # 7.5 noun_alignment
 
 
-def noun_alignment__wrong_argmax_of_zeros(weights, positions):
-    """The student forgets that the argmax of a row of zeros is 0, which hits a noun of source position 0."""
-    hits = count = 0
-    for b, i in np.argwhere(positions >= 0):
-        count += 1
-        hits += i < weights.shape[1] and weights[b, i].argmax() == positions[b, i]
-    return float(hits / count)
 
 
-def noun_alignment__wrong_missing_steps_left_out(weights, positions):
-    """The student cuts both arrays to the same number of steps, so that nouns behind that are not counted at all."""
-    steps = min(weights.shape[1], positions.shape[1])
-    weights, positions = weights[:, :steps], positions[:, :steps]
-    noun = positions >= 0
-    hit = (weights.argmax(-1) == positions) & weights.any(-1)
-    return float(hit[noun].sum() / max(noun.sum(), 1))
 
 
-def noun_alignment__wrong_mean_of_sentences(weights, positions):
-    """The student averages over the sentences, so that a noun of a short one counts more."""
-    shares = []
-    for rows, places in zip(weights, positions):
-        nouns = np.flatnonzero(places >= 0)
-        if len(nouns):
-            hit = [i < len(rows) and rows[i].any() and rows[i].argmax() == places[i] for i in nouns]
-            shares.append(np.mean(hit))
-    return float(np.mean(shares))
 
 
-def noun_alignment__wrong_all_words_counted(weights, positions):
-    """The student divides by all target positions, those that are no nouns too."""
-    steps = min(weights.shape[1], positions.shape[1])
-    hit = (weights[:, :steps].argmax(-1) == positions[:, :steps]) & weights[:, :steps].any(-1)
-    return float(hit.sum() / positions.size)
 
 
-def noun_alignment__wrong_first_source_word_no_noun(weights, positions):
-    """The student takes positions above 0 for nouns, and loses those that come from the first source word."""
-    hits = count = 0
-    for b, i in np.argwhere(positions > 0):
-        count += 1
-        hits += i < weights.shape[1] and weights[b, i].any() and weights[b, i].argmax() == positions[b, i]
-    return float(hits / max(count, 1))
 
 
 def noun_alignment__wrong_more_than_half(weights, positions):
@@ -389,21 +241,8 @@ def noun_alignment__wrong_zero_means_stopped(weights, positions):
     return hits / len(b)
 
 
-def noun_alignment__wrong_rounded_heat_map(weights, positions):
-    """The student reads the largest weight off numbers of one decimal, where the first of equal ones wins."""
-    hits = count = 0
-    for b, i in np.argwhere(positions >= 0):
-        count += 1
-        if i < weights.shape[1] and weights[b, i].any():
-            hits += weights[b, i].round(1).argmax() == positions[b, i]
-    return float(hits / count)
 
 
-def noun_alignment__wrong_last_step_again(weights, positions):
-    """The student lets the last step stand for all steps after the end of the weights."""
-    b, i = np.nonzero(positions >= 0)
-    rows = weights[b, np.minimum(i, weights.shape[1] - 1)]
-    return float(np.mean((rows.argmax(-1) == positions[b, i]) & rows.any(-1)))
 
 
 def noun_alignment__wrong_flat_rows(weights, positions):

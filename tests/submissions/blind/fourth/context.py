@@ -32,14 +32,8 @@ def sentence_shapes__right_asks_autograd(k, n, T_x):
 
 # ---------------------------------------------------------------- batch_shapes
 
-def batch_shapes__wrong_product_without_axis(batch, m, n, T_x, T_y):
-    """The student already takes the axis of length 1 out of the product."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_contexts_of_decoder_size(batch, m, n, T_x, T_y):
-    """The student gives the contexts the size of the decoder state."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, n)}
 
 
 def batch_shapes__right_runs_numpy(batch, m, n, T_x, T_y):
@@ -52,9 +46,6 @@ def batch_shapes__right_runs_numpy(batch, m, n, T_x, T_y):
 
 # ---------------------------------------------------------------- context_of_note_d
 
-def context_of_note_d__wrong_sign_of_second():
-    """The student adds 0.2 times 0.7 in the second entry instead of taking it away."""
-    return [0.12, 0.7 * 0.7 + 0.2 * 0.7 + 0.1 * 0.2, 0.4, 0.37]
 
 
 def context_of_note_d__right_fractions():
@@ -65,18 +56,10 @@ def context_of_note_d__right_fractions():
 
 # ---------------------------------------------------------------- context_twin
 
-_TWIN = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
 
 
-def context_twin__wrong_three_rescaled():
-    """The student leaves the fourth word out and rescales the three known weights to 1."""
-    w = np.array([0.15, 0.42, 0.05])
-    return (w / w.sum() @ _TWIN[:3]).tolist()
 
 
-def context_twin__wrong_lost_weight_zero():
-    """The student takes the lost weight for 0."""
-    return (np.array([0.15, 0.42, 0.05, 0]) @ _TWIN).tolist()
 
 
 def context_twin__right_differences_from_fourth():
@@ -89,10 +72,6 @@ def context_twin__right_differences_from_fourth():
 
 # ---------------------------------------------------------------- weights_from_context
 
-def weights_from_context__wrong_least_squares():
-    """The student leaves out that weights add to 1 and takes the shortest solution of two equations."""
-    H = np.array([[1, 5, 3], [2, 0, 6.0]])
-    return np.linalg.lstsq(H, np.array([2.36, 3.14]), rcond=None)[0].tolist()
 
 
 def weights_from_context__right_cramer():
@@ -111,14 +90,8 @@ _W3 = np.array([0.55, 0.15, 0.3])
 _H3 = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
 
 
-def gradient_by_hand__wrong_own_weight_only():
-    """The student lets only the third weight answer to the third score."""
-    return (0.3 * 0.7 * _H3[2]).tolist()
 
 
-def gradient_by_hand__wrong_without_weight():
-    """The student forgets the factor of the third weight in front of the difference."""
-    return (_H3[2] - _W3 @ _H3).tolist()
 
 
 def gradient_by_hand__right_jacobian_product():
@@ -138,10 +111,6 @@ def pull_of_two__wrong_gap_by_exponential():
     return {"largest": 1.25, "at_three": [4 * _pull(3), -3 * _pull(3)], "gap": math.log(10)}
 
 
-def pull_of_two__wrong_direction():
-    """The student takes the second annotation minus the first."""
-    s = (1 + math.sqrt(0.9)) / 2
-    return {"largest": 1.25, "at_three": [-4 * _pull(3), 3 * _pull(3)], "gap": math.log(s / (1 - s))}
 
 
 def pull_of_two__right_hyperbolic():
@@ -159,19 +128,10 @@ def context_vector__wrong_weights_along_entries(weights, keys):
     return (weights[:, :, None] * keys).sum(axis=1)
 
 
-def context_vector__wrong_first_sentence_weights(weights, keys):
-    """The student lets @ multiply all weights with each sentence's keys, and keeps the first row of each."""
-    return (weights @ keys)[:, 0]
 
 
-def context_vector__wrong_squeeze(weights, keys):
-    """The student squeezes the product without naming the axis."""
-    return np.squeeze(weights[:, None] @ keys)
 
 
-def context_vector__wrong_mean(weights, keys):
-    """The student averages over the positions, as if the weights were not yet divided by their sum."""
-    return (weights[..., None] * keys).mean(axis=1)
 
 
 def context_vector__right_diagonal_of_tensordot(weights, keys):
@@ -191,41 +151,16 @@ def context_vector__right_longdouble_reduce(weights, keys):
 
 # ---------------------------------------------------------------- scores_gradient
 
-def scores_gradient__wrong_mean_unweighted(context_gradient, weights, keys):
-    """The student subtracts the plain mean of the weights' gradients instead of the weighted one."""
-    g = np.einsum("bm,bsm->bs", context_gradient, keys)
-    return weights * (g - g.mean(axis=1, keepdims=True))
 
 
-def scores_gradient__wrong_made_to_add_to_zero(context_gradient, weights, keys):
-    """The student makes each row add to 0 by subtracting its mean after the product; pads get a derivative."""
-    d = weights * np.einsum("bm,bsm->bs", context_gradient, keys)
-    return d - d.mean(axis=1, keepdims=True)
 
 
-def scores_gradient__wrong_diagonal_only(context_gradient, weights, keys):
-    """The student uses only the derivative of each weight by its own score."""
-    return weights * (1 - weights) * np.einsum("bm,bsm->bs", context_gradient, keys)
 
 
-def scores_gradient__wrong_total_of_batch(context_gradient, weights, keys):
-    """The student sums the weighted gradients over all sentences (right for one sentence)."""
-    g = (keys * context_gradient[:, None]).sum(-1)
-    return weights * (g - (weights * g).sum())
 
 
-def scores_gradient__wrong_average_along_columns(context_gradient, weights, keys):
-    """The student leaves out keepdims where it broadcasts: with as many sentences as positions the averages meet positions."""
-    g = (keys @ context_gradient[:, :, None])[..., 0]
-    average = np.einsum("bs,bs->b", weights, g)
-    return weights * (g - (average if g.shape[0] == g.shape[1] else average[:, None]))
 
 
-def scores_gradient__wrong_renormalised(context_gradient, weights, keys):
-    """The student divides the weights by their sum once more, which is 0/0 in a sentence without a real token."""
-    w = weights / weights.sum(axis=1, keepdims=True)
-    g = np.einsum("bm,bsm->bs", context_gradient, keys)
-    return w * (g - (w * g).sum(axis=1, keepdims=True))
 
 
 def scores_gradient__right_full_jacobian(context_gradient, weights, keys):
@@ -253,10 +188,6 @@ def attend__wrong_nan_hidden(scores, keys, source_mask):
     return torch.einsum("bs,bsm->bm", w, keys)
 
 
-def attend__wrong_even_in_empty_row(scores, keys, source_mask):
-    """The student fills pads with -1e9, so that a sentence without a real token gets the mean of its pads."""
-    w = scores.masked_fill(~source_mask, -1e9).softmax(-1)
-    return (w.unsqueeze(-1) * keys).sum(1)
 
 
 def attend__wrong_masked_after_softmax(scores, keys, source_mask):
@@ -285,14 +216,6 @@ def attend__wrong_constant_for_empty_batch(scores, keys, source_mask):
     return torch.einsum("bs,bsm->bm", w, keys)
 
 
-def attend__wrong_detached_weights(scores, keys, source_mask):
-    """The student fills the weights row by row into a new tensor's data, so that no gradient reaches the scores."""
-    w = torch.zeros_like(scores)
-    for b in range(len(scores)):
-        real = source_mask[b]
-        if real.any():
-            w.data[b, real] = scores.data[b, real].softmax(0)
-    return (w[:, :, None] * keys).sum(1)
 
 
 def attend__wrong_clamped(scores, keys, source_mask):
@@ -333,35 +256,10 @@ def _scores(query, keys, W_query, W_key, v):
     return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
 
 
-def mended_attention__wrong_axis_after_batch_left(query, keys, source_mask, W_query, W_key, v):
-    """The student adds the extra axis only where the program stops, and so not with as many sentences as positions."""
-    q, k = query @ W_query.T, keys @ W_key.T
-    if q.shape[0] not in (1, k.shape[1]):
-        q = q[:, None]
-    scores = np.where(source_mask, np.tanh(q + k) @ v, -np.inf)
-    top = np.where(source_mask.any(1, keepdims=True), scores.max(1, keepdims=True), 0)
-    powers = np.exp(scores - top)
-    total = powers.sum(axis=1, keepdims=True)
-    weights = powers / np.where(total > 0, total, 1)
-    return np.sum(weights[:, :, None] * keys, axis=1)
 
 
-def mended_attention__wrong_mask_still_after_sum(query, keys, source_mask, W_query, W_key, v):
-    """The student mends the rest but leaves the pads in the sum."""
-    scores = _scores(query, keys, W_query, W_key, v)
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weights = powers / powers.sum(axis=1, keepdims=True)
-    weights = weights * source_mask
-    return np.sum(weights[:, :, None] * keys, axis=1)
 
 
-def mended_attention__wrong_pads_raise_maximum(query, keys, source_mask, W_query, W_key, v):
-    """The student masks before the sum but takes the maximum over pads too; one thousands above leaves nothing."""
-    scores = _scores(query, keys, W_query, W_key, v)
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
-    total = powers.sum(axis=1, keepdims=True)
-    weights = powers / np.where(total > 0, total, 1.0)
-    return np.sum(weights[:, :, None] * keys, axis=1)
 
 
 def mended_attention__wrong_maximum_of_batch(query, keys, source_mask, W_query, W_key, v):
@@ -393,12 +291,6 @@ def mended_attention__wrong_pads_at_end_only(query, keys, source_mask, W_query, 
     return out
 
 
-def mended_attention__wrong_zeroed_keys(query, keys, source_mask, W_query, W_key, v):
-    """The student blanks the annotations of pads and leaves it at that; their scores still take a share."""
-    keys = keys * source_mask[:, :, None]
-    scores = _scores(query, keys, W_query, W_key, v)
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.einsum("bs,bsm->bm", powers / powers.sum(axis=1, keepdims=True), keys)
 
 
 def mended_attention__right_each_sentence_alone(query, keys, source_mask, W_query, W_key, v):

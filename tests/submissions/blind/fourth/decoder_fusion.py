@@ -23,9 +23,6 @@ def note_c_parameters__right_meta_tensors(d, m, n):
 # 5.2 fusion_shapes
 
 
-def fusion_shapes__wrong_context_one_direction(d, m, n, r):
-    """The student joins both directions for the fused input, but gives W_c the annotation of one."""
-    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (n, m)}
 
 
 # 5.3 note_d_shapes
@@ -87,12 +84,6 @@ def stacked_gates__right_sums(batch, d, m, n):
 # 5.7 note_c_state
 
 
-def note_c_state__wrong_forgot_the_tanh_of_the_score():
-    """The student leaves out the tanh of the additive score."""
-    s, h = 0.5, np.array([0.2, 0.8])
-    e = 2 * (s + h)
-    a = np.exp(e) / np.exp(e).sum()
-    return [float(math.tanh(w + s + a @ h)) for w in (0.6, 0.4)]
 
 
 # 5.8 step_by_hand
@@ -108,14 +99,6 @@ def _hand():
     return s, y, h, W_query, v, W_key, W_y, W_s, W_c
 
 
-def step_by_hand__wrong_state_transposed():
-    """The student multiplies the old state by W_s from the left side, that is, by its transpose."""
-    s, y, h, W_query, v, W_key, W_y, W_s, W_c = _hand()
-    e = np.tanh(W_query @ s + h @ W_key.T) @ v
-    a = np.exp(e) / np.exp(e).sum()
-    c = a @ h
-    x = np.tanh(W_y @ y + s @ W_s + W_c @ c)
-    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": x.tolist()}
 
 
 def step_by_hand__wrong_rounded_weights():
@@ -148,12 +131,6 @@ def step_by_hand__right_cut_off():
 # 5.9 note_d_state_twin
 
 
-def note_d_state_twin__wrong_column_from_zero():
-    """The student takes column number 3 counted from 0, that is, the fourth word."""
-    z, c = np.array([0.2, -0.5]), np.array([0.4, -0.3, 0.2])
-    u = np.array([[0.3, -0.1, 0.6, 0], [0.2, 0.4, -0.7, 0.1]])[:, 3]
-    x = np.array([[0, 1], [2, 0.5]]) @ z + u + np.array([[1, 0, -1], [0.5, 2, 0]]) @ c + [0.15, -0.2]
-    return np.tanh(x).tolist()
 
 
 def note_d_state_twin__right_fractions():
@@ -167,15 +144,8 @@ def note_d_state_twin__right_fractions():
 # 5.10 decoder_step_state
 
 
-def decoder_step_state__wrong_state_not_transposed(embedded, query, context, W_y, W_s, W_c):
-    """The student forgets the transpose at W_s, which is square, so that nothing complains."""
-    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
 
 
-def decoder_step_state__wrong_reshape_for_transpose(embedded, query, context, W_y, W_s, W_c):
-    """The student turns the columns into rows by reshape, which mixes the sentences where there are several."""
-    columns = np.tanh(W_y @ embedded.T + W_s @ query.T + W_c @ context.T)
-    return columns.reshape(query.shape)
 
 
 def _times(W, x):
@@ -216,28 +186,12 @@ def decoder_step_state__right_lists(embedded, query, context, W_y, W_s, W_c):
 # 5.11 fused_input
 
 
-def fused_input__wrong_context_first(embedded, context, L_1):
-    """The student joins context and embedding in the other order."""
-    return np.maximum(np.concatenate([context, embedded], axis=1) @ L_1.T, 0.0)
 
 
-def fused_input__wrong_relu_of_each_half(embedded, context, L_1):
-    """The student takes the ReLU of word and context apart and adds after that."""
-    d = embedded.shape[1]
-    return np.maximum(embedded @ L_1[:, :d].T, 0) + np.maximum(context @ L_1[:, d:].T, 0)
 
 
-def fused_input__wrong_square_matrix(embedded, context, L_1):
-    """The student transposes L_1 only where the product would fail otherwise, so not where L_1 is square."""
-    joined = np.hstack([embedded, context])
-    L = L_1 if joined.shape[1] == L_1.shape[0] else L_1.T
-    return np.maximum(joined @ L, 0)
 
 
-def fused_input__wrong_rows_dropped(embedded, context, L_1):
-    """The student squeezes the result, which loses the batch axis of one sentence and an axis of size 1."""
-    joined = np.concatenate([embedded, context], axis=-1)
-    return np.maximum(0, np.squeeze(joined[:, None, :] @ L_1.T))
 
 
 _layers = {}
@@ -282,50 +236,16 @@ def _recur(query, embedded, context, W_y, W_s, W_c):
     return torch.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
 
 
-def decoder_step__wrong_nan_hidden(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student adds -inf at pads and replaces the nan of an empty sentence, but the gradients are nan there."""
-    barred = torch.zeros_like(keys[..., 0]).masked_fill(~source_mask, -math.inf)
-    a = torch.nan_to_num(torch.softmax(_additive(query, keys, W_query, W_key, v) + barred, dim=1), nan=0.0)
-    return _recur(query, embedded, torch.einsum("bj,bjm->bm", a, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_length_of_prefix(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student counts the real tokens and takes as many from the start, as though pads stood at the end."""
-    e = _additive(query, keys, W_query, W_key, v)
-    real = torch.arange(keys.shape[1]) < source_mask.sum(1, keepdim=True)
-    a = torch.softmax(e.masked_fill(~real, torch.finfo(e.dtype).min), dim=1) * real
-    return _recur(query, embedded, (a.unsqueeze(1) @ keys)[:, 0], W_y, W_s, W_c)
 
 
-def decoder_step__wrong_fill_too_high(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student fills pads with -1000, which is more than real scores of some thousands below zero."""
-    # wrong where all real scores of a row with pads are below about -1000: all weight goes to the pads
-    e = _additive(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e3)
-    a = torch.softmax(e, dim=1) * source_mask
-    return _recur(query, embedded, (a.unsqueeze(1) @ keys).squeeze(1), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_renormalised(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student takes the softmax over all positions, strikes the pads and divides by what is left."""
-    # wrong where the score of a pad lies a thousand above all real ones: nothing is left
-    a = torch.softmax(_additive(query, keys, W_query, W_key, v), dim=1) * source_mask
-    left = a.sum(1, keepdim=True)
-    a = a / torch.where(left > 0, left, torch.ones_like(left))
-    return _recur(query, embedded, torch.einsum("bj,bjm->bm", a, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_mean_of_pads(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student fills pads with a very low number only, so that an empty sentence gets the mean of its pads."""
-    e = torch.where(source_mask, _additive(query, keys, W_query, W_key, v), torch.tensor(-1e30, dtype=keys.dtype))
-    a = torch.softmax(e, dim=1)
-    return _recur(query, embedded, torch.bmm(a[:, None], keys)[:, 0], W_y, W_s, W_c)
 
 
-def decoder_step__wrong_weights_cut_off(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student detaches the weights before the mix, so that nothing pulls at the scores and their parameters."""
-    e = _additive(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e300)
-    a = torch.softmax(e, dim=1) * source_mask
-    return _recur(query, embedded, torch.einsum("bj,bjm->bm", a.detach(), keys), W_y, W_s, W_c)
 
 
 def decoder_step__right_running_softmax(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -367,39 +287,12 @@ def decoder_step__right_nan_replaced(query, embedded, keys, source_mask, W_query
 # 5.13 gated_step
 
 
-def _sigmoid(x):
-    return 0.5 * (1 + np.tanh(x / 2))
 
 
-def gated_step__wrong_reset_after_product(
-    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
-):
-    """The student multiplies by the reset gate after W_s, as torch's GRU does."""
-    u = _sigmoid(embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T)
-    r = _sigmoid(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T)
-    new = np.tanh(embedded @ W_y.T + r * (query @ W_s.T) + context @ W_c.T)
-    return (1 - u) * query + u * new
 
 
-def gated_step__wrong_old_state_clipped(
-    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
-):
-    """The student thinks that a state lies between -1 and 1, and clips the result to that."""
-    u = _sigmoid(embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T)
-    r = _sigmoid(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T)
-    new = np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
-    return np.clip(query + u * (new - query), -1, 1)
 
 
-def gated_step__wrong_copy_reset_in_place(
-    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
-):
-    """The student resets a copy of the state in place and keeps a share of this copy."""
-    s = query.copy()
-    u = _sigmoid(embedded @ W_y_update.T + s @ W_s_update.T + context @ W_c_update.T)
-    s *= _sigmoid(embedded @ W_y_reset.T + s @ W_s_reset.T + context @ W_c_reset.T)
-    new = np.tanh(embedded @ W_y.T + s @ W_s.T + context @ W_c.T)
-    return (1 - u) * s + u * new
 
 
 def gated_step__wrong_sigmoid_by_tanh(
@@ -414,15 +307,6 @@ def gated_step__wrong_sigmoid_by_tanh(
     return (1 - u) * query + u * new
 
 
-def gated_step__wrong_update_sees_reset_state(
-    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
-):
-    """The student computes the update gate after the reset, of the state that the reset has left."""
-    r = _sigmoid(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T)
-    seen = r * query
-    u = _sigmoid(embedded @ W_y_update.T + seen @ W_s_update.T + context @ W_c_update.T)
-    new = np.tanh(embedded @ W_y.T + seen @ W_s.T + context @ W_c.T)
-    return (1 - u) * query + u * new
 
 
 def gated_step__right_stacked(
@@ -475,40 +359,12 @@ def _weights(scores, mask):
     return raised / np.where(total > 0, total, 1.0)
 
 
-def luong_step__wrong_state_first(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The student joins state and context in the other order."""
-    s = _recurrence(fed, embedded, query, W_y, W_s, W_fed)
-    a = _weights(np.einsum("bq,qk,bjk->bj", s, W, keys), source_mask)
-    return np.tanh(np.concatenate([s, np.einsum("bj,bjk->bk", a, keys)], 1) @ W_mix.T)
 
 
-def luong_step__wrong_old_state_asks(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The student scores with the state before the step, as Bahdanau does."""
-    s = _recurrence(fed, embedded, query, W_y, W_s, W_fed)
-    a = _weights(np.einsum("bq,qk,bjk->bj", query, W, keys), source_mask)
-    return np.tanh(np.concatenate([np.einsum("bj,bjk->bk", a, keys), s], 1) @ W_mix.T)
 
 
-def luong_step__wrong_maximum_of_batch(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The student subtracts one maximum for the whole batch, so that a sentence a thousand below loses its context."""
-    s = _recurrence(fed, embedded, query, W_y, W_s, W_fed)
-    e = np.einsum("bq,qk,bjk->bj", s, W, keys)
-    top = e[source_mask].max() if source_mask.any() else 0.0
-    raised = np.exp(np.where(source_mask, e - top, -np.inf))
-    total = raised.sum(1, keepdims=True)
-    a = np.divide(raised, total, out=np.zeros_like(raised), where=total > 0)
-    return np.tanh(np.concatenate([np.einsum("bj,bjk->bk", a, keys), s], 1) @ W_mix.T)
 
 
-def luong_step__wrong_maximum_with_pads(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The student subtracts the maximum over all positions, pads too, before the pads are struck out."""
-    # wrong where a pad scores a thousand above the real tokens: all their shares underflow
-    s = _recurrence(fed, embedded, query, W_y, W_s, W_fed)
-    e = np.einsum("bq,qk,bjk->bj", s, W, keys)
-    raised = np.exp(e - e.max(1, keepdims=True)) * source_mask
-    total = raised.sum(1, keepdims=True)
-    a = raised / np.where(total == 0, 1.0, total)
-    return np.tanh(np.concatenate([(a[:, None] @ keys)[:, 0], s], 1) @ W_mix.T)
 
 
 def luong_step__wrong_empty_sentence_all_zero(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):

@@ -55,14 +55,8 @@ def one_hot_shapes__right_torch_sizes(d, m, V_x, T_x):
 
 # ---------------------------------------------------------------- second_layer_shapes
 
-def second_layer_shapes__wrong_reads_one_direction(d, m):
-    """The student lets each direction of the second layer read only the same direction of the first."""
-    return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
 
 
-def second_layer_shapes__wrong_recurrent_both(d, m):
-    """The student feeds the joined state of both directions back into each direction."""
-    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, 2 * m), "annotation": (2 * m,)}
 
 
 def second_layer_shapes__right_asks_a_module(d, m):
@@ -76,9 +70,6 @@ def second_layer_shapes__right_asks_a_module(d, m):
 
 # ---------------------------------------------------------------- rnn_outputs
 
-def rnn_outputs__wrong_last_batch_first(batch, d, m, T_x):
-    """The student believes that batch_first=True moves the batch to the front of h_n as well."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
 
 
 def rnn_outputs__right_numpy_integers(batch, d, m, T_x):
@@ -90,23 +81,10 @@ def rnn_outputs__right_numpy_integers(batch, d, m, T_x):
 
 # ---------------------------------------------------------------- states_by_hand
 
-_EX = np.array([[1, 0, 0.5, 0], [0, 1, -1, 0], [0, 0, 1, 2.0]])
-_WX = np.array([[1, 0.5, 0], [0, 1, 0.5]])
-_WH = np.array([[0, 1.0], [0.5, 0]])
 
 
-def states_by_hand__wrong_recurrent_transposed():
-    """The student multiplies the state before by the transpose of W_h."""
-    h_1 = np.tanh(_WX @ _EX[:, 2])
-    h_2 = np.tanh(_WX @ _EX[:, 0] + h_1 @ _WH)
-    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
 
 
-def states_by_hand__wrong_rounded_between():
-    """The student goes on with the first state rounded to two decimals."""
-    h_1 = np.tanh(_WX @ _EX[:, 2])
-    h_2 = np.tanh(_WX @ _EX[:, 0] + _WH @ np.round(h_1, 2))
-    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
 
 
 def states_by_hand__right_scalars_only():
@@ -118,22 +96,10 @@ def states_by_hand__right_scalars_only():
 
 # ---------------------------------------------------------------- states_by_hand_twin
 
-_EXT = np.array([[0.5, -1, 0, 2, 1], [1, 0.5, 2, -0.5, 0]])
-_WXT = np.array([[0.5, 0], [0, 1], [-0.5, 1]])
-_WHT = np.array([[0, 1, 0], [0.5, 0, 0], [0, 0.5, -1.0]])
 
 
-def states_by_hand_twin__wrong_counts_from_one():
-    """The student counts the words from 1, so that number 3 is the third column."""
-    h_1 = np.tanh(_WXT @ _EXT[:, 2])
-    h_2 = np.tanh(_WXT @ _EXT[:, 0] + _WHT @ h_1)
-    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
 
 
-def states_by_hand_twin__wrong_state_before_tanh():
-    """The student feeds the sum before the tanh into the second step."""
-    z = _WXT @ _EXT[:, 3]
-    return {"h_1": np.tanh(z).tolist(), "h_2": np.tanh(_WXT @ _EXT[:, 1] + _WHT @ z).tolist()}
 
 
 def states_by_hand_twin__right_decimal():
@@ -150,18 +116,8 @@ def states_by_hand_twin__right_decimal():
 
 # ---------------------------------------------------------------- annotation_by_hand
 
-def annotation_by_hand__wrong_backward_from_front():
-    """The student lets the backward direction read from the first word too."""
-    f = math.tanh(-1 + 0.5 * math.tanh(0.5))
-    b = math.tanh(0.5 + 0.8 * math.tanh(-0.25))
-    return [f, b]
 
 
-def annotation_by_hand__wrong_backward_first():
-    """The student puts the backward state before the forward state."""
-    f = math.tanh(-1 + 0.5 * math.tanh(0.5))
-    b = math.tanh(0.5 + 0.8 * math.tanh(-1))
-    return [b, f]
 
 
 def annotation_by_hand__right_recursive_tuple():
@@ -174,36 +130,16 @@ def annotation_by_hand__right_recursive_tuple():
 
 # ---------------------------------------------------------------- look_up
 
-def look_up__wrong_rows_of_matrix(tokens, E_x):
-    """The student indexes the rows of E_x, as if each word had a row."""
-    return E_x[tokens]
 
 
-def look_up__wrong_reshape_for_transpose(tokens, E_x):
-    """The student brings the axes into order with reshape where a transpose is needed."""
-    return E_x[:, tokens].reshape(tokens.shape + (E_x.shape[0],))
 
 
-def look_up__wrong_reversed_axes(tokens, E_x):
-    """The student uses .T, which swaps sentences and positions too; right for tokens that are symmetric."""
-    return E_x[:, tokens].T
 
 
-def look_up__wrong_zero_is_pad(tokens, E_x):
-    """The student takes word number 0 for a pad and gives it a zero vector."""
-    return E_x.T[tokens] * (tokens != 0)[..., None]
 
 
-def look_up__wrong_vocabulary_from_batch(tokens, E_x):
-    """The student takes the highest word number of the batch for the size of the vocabulary; fails if the last word is missing."""
-    one_hot = np.eye(tokens.max() + 1)[tokens]
-    return one_hot @ E_x.T
 
 
-def look_up__wrong_longer_side_is_vocabulary(tokens, E_x):
-    """The student guesses the layout: the longer side of E_x must be the vocabulary (wrong if embedding_size > V_x)."""
-    table = E_x.T if E_x.shape[1] >= E_x.shape[0] else E_x
-    return table[tokens]
 
 
 _SEEN_WORDS = {}
@@ -239,25 +175,8 @@ def look_up__right_fancy_broadcast(tokens, E_x):
 
 # ---------------------------------------------------------------- rnn_states
 
-def rnn_states__wrong_recurrent_not_transposed(embedded, W_x, W_h):
-    """The student writes state @ W_h, which is W_h transposed times the state."""
-    h = np.zeros((embedded.shape[0], W_h.shape[0]))
-    out = []
-    for j in range(embedded.shape[1]):
-        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h)
-        out.append(h)
-    return np.stack(out, axis=1)
 
 
-def rnn_states__wrong_state_runs_into_next_sentence(embedded, W_x, W_h):
-    """The student sets the state to zero once, not at each sentence."""
-    h = np.zeros(len(W_h))
-    out = np.zeros(embedded.shape[:2] + h.shape)
-    for b, sentence in enumerate(embedded):
-        for j, x in enumerate(sentence):
-            h = np.tanh(W_x @ x + W_h @ h)
-            out[b, j] = h
-    return out
 
 
 def rnn_states__wrong_first_state_without_tanh(embedded, W_x, W_h):
@@ -269,50 +188,14 @@ def rnn_states__wrong_first_state_without_tanh(embedded, W_x, W_h):
     return out
 
 
-def rnn_states__wrong_result_like_embedded(embedded, W_x, W_h):
-    """The student makes the result as large as the word vectors; right only where state and word vector agree in size."""
-    out = np.zeros_like(embedded)
-    h = np.zeros((len(embedded), W_h.shape[1]))
-    for j in range(embedded.shape[1]):
-        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
-        out[:, j] = h
-    return out
 
 
-def rnn_states__wrong_carries_unsquashed_sum(embedded, W_x, W_h):
-    """The student carries the sum before the tanh to the next word and squashes only the results."""
-    z = np.zeros((len(embedded), len(W_h)))
-    out = []
-    for j in range(embedded.shape[1]):
-        z = embedded[:, j] @ W_x.T + z @ W_h.T
-        out.append(np.tanh(z))
-    return np.stack(out, 1)
 
 
-def rnn_states__wrong_zero_vector_is_pad(embedded, W_x, W_h):
-    """The student takes a word vector of zeros for a pad and keeps the old state there."""
-    h = np.zeros((len(embedded), len(W_h)))
-    out = []
-    for j in range(embedded.shape[1]):
-        new = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
-        h = np.where(embedded[:, j].any(axis=1, keepdims=True), new, h)
-        out.append(h)
-    return np.stack(out, axis=1)
 
 
-_LAST_STATE = {}
 
 
-def rnn_states__wrong_state_between_calls(embedded, W_x, W_h):
-    """The student keeps the last state for the next call, which then does not begin with zeros."""
-    size = (len(embedded), len(W_h))
-    h = _LAST_STATE.get(size, np.zeros(size))
-    out = []
-    for j in range(embedded.shape[1]):
-        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
-        out.append(h)
-    _LAST_STATE[size] = h
-    return np.stack(out, axis=1)
 
 
 def rnn_states__right_reads_unfilled_end(embedded, W_x, W_h):
@@ -363,40 +246,10 @@ def _read(x, W_x, W_h):
     return torch.stack(out, dim=1)
 
 
-def annotate__wrong_backward_starts_at_pad(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student flips the padded row as it is, so that the backward direction begins with the pads."""
-    f = _read(embedded, W_x, W_h)
-    b = _read(embedded.flip(1), W_x_back, W_h_back).flip(1)
-    return torch.cat([f, b], dim=-1) * source_mask.unsqueeze(-1)
 
 
-def annotate__wrong_pads_carry_state(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student copies the state over pads with torch.where and forgets to put zeros there in the result."""
-    keep = source_mask.unsqueeze(-1)
-    b, s, _ = embedded.shape
-    f, g = embedded.new_zeros(b, len(W_h)), embedded.new_zeros(b, len(W_h))
-    fs, gs = [], []
-    for j in range(s):
-        f = torch.where(keep[:, j], torch.tanh(embedded[:, j] @ W_x.T + f @ W_h.T), f)
-        fs.append(f)
-    for j in reversed(range(s)):
-        g = torch.where(keep[:, j], torch.tanh(embedded[:, j] @ W_x_back.T + g @ W_h_back.T), g)
-        gs.insert(0, g)
-    return torch.cat([torch.stack(fs, 1), torch.stack(gs, 1)], -1)
 
 
-def annotate__wrong_state_detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student detaches the state at each step, so that gradients do not flow through time."""
-    keep = source_mask.unsqueeze(-1)
-    def read(order, A, B):
-        h = embedded.new_zeros(len(embedded), len(B))
-        out = {}
-        for j in order:
-            h = torch.tanh(embedded[:, j] @ A.T + h.detach() @ B.T) * keep[:, j]
-            out[j] = h
-        return torch.stack([out[j] for j in sorted(out)], 1)
-    s = embedded.shape[1]
-    return torch.cat([read(range(s), W_x, W_h), read(range(s - 1, -1, -1), W_x_back, W_h_back)], -1)
 
 
 def annotate__wrong_cut_to_longest(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -408,13 +261,6 @@ def annotate__wrong_cut_to_longest(embedded, source_mask, W_x, W_h, W_x_back, W_
     return torch.cat([f, b], -1)
 
 
-def annotate__wrong_length_of_first_row(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student begins backward at the last real word of the first sentence for all sentences."""
-    k = int(source_mask[0].sum())
-    f = _read(embedded, W_x, W_h)
-    b = _read(embedded[:, :k].flip(1), W_x_back, W_h_back).flip(1)
-    b = torch.cat([b, b.new_zeros(b.shape[0], embedded.shape[1] - k, b.shape[2])], 1)
-    return torch.cat([f, b], -1) * source_mask.unsqueeze(-1)
 
 
 def annotate__wrong_pads_by_zero_vectors(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

@@ -9,14 +9,8 @@ import torch
 # 8.1 multi_head_shapes
 
 
-def multi_head_shapes__wrong_keys_transposed(heads, m, r, T_x, T_y):
-    """The student lays the keys of a head out in columns, as the product with a query column wants them."""
-    return {"W_key": (heads * r, m), "keys": (heads, r, T_x), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_annotations_joined(heads, m, r, T_x, T_y):
-    """The student mixes whole annotations in each head, not its values."""
-    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * m)}
 
 
 def multi_head_shapes__right_from_products(heads, m, r, T_x, T_y):
@@ -32,17 +26,8 @@ def multi_head_shapes__right_from_products(heads, m, r, T_x, T_y):
 # 8.2 scaled_attention
 
 
-def _weights(scores, mask):
-    top = np.max(scores, axis=1, keepdims=True, where=mask, initial=-1e300)
-    x = np.exp(np.where(mask, scores - top, -np.inf))
-    total = x.sum(axis=1, keepdims=True)
-    return x / np.where(total > 0, total, 1.0)
 
 
-def scaled_attention__wrong_root_of_value_size(query, keys, values, source_mask):
-    """The student divides by the root of the size of a value."""
-    e = np.einsum("br,bjr->bj", query, keys) / np.sqrt(values.shape[-1])
-    return np.einsum("bj,bjv->bv", _weights(e, source_mask), values)
 
 
 def scaled_attention__wrong_maximum_from_zero(query, keys, values, source_mask):
@@ -54,10 +39,6 @@ def scaled_attention__wrong_maximum_from_zero(query, keys, values, source_mask):
     return np.einsum("bj,bjv->bv", x / np.where(total > 0, total, 1.0), values)
 
 
-def scaled_attention__wrong_axes_squeezed(query, keys, values, source_mask):
-    """The student squeezes all axes of size 1, those of one sentence or of one number too."""
-    e = (keys @ query[:, :, None])[:, :, 0] / np.sqrt(keys.shape[-1])
-    return np.squeeze(_weights(e, source_mask)[:, None, :] @ values)
 
 
 def scaled_attention__wrong_score_zero_at_pads(query, keys, values, source_mask):
@@ -68,11 +49,6 @@ def scaled_attention__wrong_score_zero_at_pads(query, keys, values, source_mask)
     return np.einsum("bj,bjv->bv", a, values) * source_mask.any(axis=1, keepdims=True)
 
 
-def scaled_attention__wrong_empty_row_uniform(query, keys, values, source_mask):
-    """The student gives pads the score -1e30, which makes all weights of an empty sentence equal."""
-    e = np.where(source_mask, np.einsum("br,bjr->bj", query, keys) / np.sqrt(keys.shape[-1]), -1e30)
-    x = np.exp(e - e.max(axis=1, keepdims=True))
-    return np.einsum("bj,bjv->bv", x / x.sum(axis=1, keepdims=True), values)
 
 
 def scaled_attention__wrong_maximum_of_plain_scores(query, keys, values, source_mask):
@@ -125,36 +101,16 @@ def _scores(query, keys, coverage, W_query, W_key, w_cover, v):
     return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + coverage[..., None] * w_cover) @ v
 
 
-def coverage_scores__wrong_last_step_only(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student takes the weights of the last step for the coverage."""
-    return _scores(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_capped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student thinks that a position cannot be covered more than wholly, and cuts the sum at 1."""
-    return _scores(query, keys, np.minimum(earlier_weights.sum(axis=1), 1.0), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_coverage_of_the_batch(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student sums over the sentences too, which one sentence alone does not show."""
-    coverage = np.einsum("bij->j", earlier_weights)[None, :]
-    return _scores(query, keys, coverage, W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_last_step_missing(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student leaves the last row out, as a coverage before that step would be."""
-    return _scores(query, keys, earlier_weights[:, :-1].sum(axis=1), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_outside_the_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student adds the coverage's share after the tanh."""
-    hidden = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T)
-    return (hidden + earlier_weights.sum(axis=1)[..., None] * w_cover) @ v
 
 
-def coverage_scores__wrong_mean_of_steps(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student averages over the steps, which one step before does not show."""
-    return _scores(query, keys, earlier_weights.mean(axis=1), W_query, W_key, w_cover, v)
 
 
 _coverage = {}
@@ -215,31 +171,10 @@ def _heads():
     return q, k, u
 
 
-def two_heads_by_hand__wrong_one_softmax():
-    """The student takes one softmax over the scores of both heads."""
-    q, k, u = _heads()
-    e = np.einsum("zr,zjr->zj", q, k) / 2
-    a = np.exp(e) / np.exp(e).sum()
-    c = np.einsum("zj,zjv->zv", a, u)
-    return {"scores": e.ravel().tolist(), "weights": a.ravel().tolist(), "joined": c.ravel().tolist()}
 
 
-def two_heads_by_hand__wrong_contexts_interleaved():
-    """The student joins the contexts entry by entry, the first ones of both heads first."""
-    q, k, u = _heads()
-    e = np.einsum("zr,zjr->zj", q, k) / 2
-    a = np.exp(e) / np.exp(e).sum(axis=1, keepdims=True)
-    c = np.einsum("zj,zjv->zv", a, u)
-    return {"scores": e.ravel().tolist(), "weights": a.ravel().tolist(), "joined": c.T.ravel().tolist()}
 
 
-def two_heads_by_hand__wrong_root_of_two():
-    """The student divides by the root of the size of a value."""
-    q, k, u = _heads()
-    e = np.einsum("zr,zjr->zj", q, k) / np.sqrt(2)
-    a = np.exp(e) / np.exp(e).sum(axis=1, keepdims=True)
-    c = np.einsum("zj,zjv->zv", a, u)
-    return {"scores": e.ravel().tolist(), "weights": a.ravel().tolist(), "joined": c.ravel().tolist()}
 
 
 def two_heads_by_hand__right_fractions_and_powers():
@@ -266,13 +201,6 @@ def saturation__wrong_chain_rule():
     return {"spread": 1.8, "plain": pull(1.8), "scaled": pull(0.45) / 4}
 
 
-def saturation__wrong_one_score_at_zero():
-    """The student moves only the first score away from 0, so that the difference is half of what it is."""
-    def pull(x):
-        w = 1 / (1 + math.exp(-x))
-        return w * (1 - w)
-
-    return {"spread": 1.8, "plain": pull(1.8), "scaled": pull(0.45)}
 
 
 def saturation__right_cosh():
@@ -300,10 +228,6 @@ def multi_head__wrong_root_of_query_size(query, keys, source_mask, W_query, W_ke
     return c.flatten(1) @ W_out.T
 
 
-def multi_head__wrong_contexts_interleaved(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The student joins the contexts entry by entry, the first entries of all heads first."""
-    c = _attend(query, keys, source_mask, W_query, W_key, W_value, W_key.shape[1])
-    return c.transpose(1, 2).flatten(1) @ W_out.T
 
 
 def multi_head__wrong_mask_repeated(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -319,33 +243,10 @@ def multi_head__wrong_mask_repeated(query, keys, source_mask, W_query, W_key, W_
     return (a.unsqueeze(1) @ u).reshape(batch, -1) @ W_out.T
 
 
-def multi_head__wrong_nan_behind_where(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The student adds -inf at pads and puts zeros in the place of nan after that, but the gradients are nan."""
-    q = torch.einsum("zrq,bq->bzr", W_query, query)
-    k = torch.einsum("zrm,bjm->bzjr", W_key, keys)
-    u = torch.einsum("zvm,bjm->bzjv", W_value, keys)
-    barrier = torch.where(source_mask, 0.0, -math.inf).to(q.dtype)
-    a = torch.softmax(torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(q.shape[-1]) + barrier[:, None], dim=-1)
-    c = torch.einsum("bzj,bzjv->bzv", torch.where(a.isnan(), torch.zeros_like(a), a), u)
-    return c.flatten(1) @ W_out.T
 
 
-def multi_head__wrong_softmax_of_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The student takes one softmax over the positions of all heads together."""
-    q = torch.einsum("zrq,bq->bzr", W_query, query)
-    k = torch.einsum("zrm,bjm->bzjr", W_key, keys)
-    u = torch.einsum("zvm,bjm->bzjv", W_value, keys)
-    real = source_mask[:, None]
-    e = (torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(q.shape[-1])).masked_fill(~real, torch.finfo(q.dtype).min)
-    a = torch.softmax(e.flatten(1), dim=1).view_as(e) * real
-    return torch.einsum("bzj,bzjv->bzv", a, u).flatten(1) @ W_out.T
 
 
-def multi_head__wrong_annotations_zeroed(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The student sets the annotations of pads to 0 and no more, so that a pad has the score 0 and takes weight."""
-    keys = keys * source_mask.unsqueeze(-1)
-    c = _attend(query, keys, torch.ones_like(source_mask), W_query, W_key, W_value, W_key.shape[1])
-    return c.flatten(1) @ W_out.T
 
 
 def multi_head__wrong_output_not_transposed(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -417,11 +318,6 @@ def self_attention__wrong_pad_reads_itself(states, mask, W_query, W_key, W_value
     return c * (mask.cumsum(1) > 0).unsqueeze(-1)
 
 
-def self_attention__wrong_before_only(states, mask, W_query, W_key, W_value):
-    """The student leaves the position itself out."""
-    q, k, u, allowed = _read(states, mask, W_query, W_key, W_value)
-    allowed = allowed.tril(-1)
-    return _soft(q @ k.mT / math.sqrt(q.shape[-1]), allowed) @ u
 
 
 def self_attention__wrong_triangle_after_softmax(states, mask, W_query, W_key, W_value):
@@ -433,16 +329,8 @@ def self_attention__wrong_triangle_after_softmax(states, mask, W_query, W_key, W
     return (a / torch.where(rest > 0, rest, torch.ones_like(rest))) @ u
 
 
-def self_attention__wrong_keys_ask(states, mask, W_query, W_key, W_value):
-    """The student multiplies keys by queries, so that the key of the row asks the queries of the columns."""
-    q, k, u, allowed = _read(states, mask, W_query, W_key, W_value)
-    return _soft(k @ q.mT / math.sqrt(q.shape[-1]), allowed) @ u
 
 
-def self_attention__wrong_root_of_state_size(states, mask, W_query, W_key, W_value):
-    """The student divides by the root of the size of what a position holds."""
-    q, k, u, allowed = _read(states, mask, W_query, W_key, W_value)
-    return _soft(q @ k.mT / math.sqrt(states.shape[-1]), allowed) @ u
 
 
 def self_attention__wrong_mean_in_empty_rows(states, mask, W_query, W_key, W_value):
@@ -499,15 +387,8 @@ def self_attention__right_growing_sums(states, mask, W_query, W_key, W_value):
 # 8.8 same_context
 
 
-def same_context__wrong_rest_scaled_up():
-    """The student strikes the first weight out and scales the others up to a sum of 1, which changes the context."""
-    return [0.0, 0.5, 1 / 3, 1 / 6]
 
 
-def same_context__wrong_sum_forgotten():
-    """The student asks for the context only, and takes the smallest solution, whose sum is not 1."""
-    h = np.array([[4, 0], [-1, 4], [-3, -2.0]])
-    return [0.0, *np.linalg.lstsq(h.T, np.array([1.1, 1.0]), rcond=None)[0].tolist()]
 
 
 def same_context__right_cramer():

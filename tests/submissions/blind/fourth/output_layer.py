@@ -25,16 +25,8 @@ def note_d_output__right_shape_of_linear(n, V_y):
 # 6.2 every_step_shapes
 
 
-def every_step_shapes__wrong_flat_by_sentence(batch, T_y, n, d, m, V_y):
-    """The student flattens the last two axes, not the first two."""
-    s = n + d + m
-    return {"joined": (batch, T_y, s), "W_o": (V_y, s), "logits": (batch, T_y, V_y), "flat_logits": (batch, T_y * V_y)}
 
 
-def every_step_shapes__wrong_matrix_as_used(batch, T_y, n, d, m, V_y):
-    """The student gives W_o transposed, as it stands on the right side of joined @ W_o.T."""
-    s = n + d + m
-    return {"joined": (batch, T_y, s), "W_o": (s, V_y), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
 def every_step_shapes__right_views(batch, T_y, n, d, m, V_y):
@@ -89,11 +81,6 @@ def tied_shapes__right_computed(n, d, V_y):
 # 6.5 hindi_distribution
 
 
-def hindi_distribution__wrong_no_tanh():
-    """The student takes the numbers in the brackets for the state and forgets the tanh."""
-    a, b, c = 0.42, 0.67, 0.70
-    x = np.exp([0, 2 * (a + b + c), a, b, c, -(a + b + c)])
-    return (x / x.sum()).tolist()
 
 
 def hindi_distribution__wrong_without_start():
@@ -113,18 +100,8 @@ def hindi_distribution__right_powers():
 # 6.6 distribution_and_loss
 
 
-def distribution_and_loss__wrong_bits():
-    """The student takes the logarithm to the base 2."""
-    p = np.exp([0.5, -1, 2, 0, 1.2])
-    p /= p.sum()
-    return {"distribution": p.tolist(), "loss": float(-np.log2(p[-1]))}
 
 
-def distribution_and_loss__wrong_loss_of_rounded():
-    """The student rounds the probabilities to two decimals before the logarithm."""
-    p = np.exp([0.5, -1, 2, 0, 1.2])
-    p /= p.sum()
-    return {"distribution": p.tolist(), "loss": -math.log(round(float(p[-1]), 2))}
 
 
 def distribution_and_loss__right_decimal():
@@ -172,23 +149,8 @@ def _share(x):
     return x / x.sum()
 
 
-def word_by_hand__wrong_no_output_bias():
-    """The student forgets the bias of the output layer."""
-    s, u, h, W_query, v, W_key, W_s, W_c, W_o, b_o = _tables()
-    e = np.tanh(W_query @ s + h @ W_key.T) @ v
-    a = _share(e)
-    z = np.tanh(u + W_s @ s + W_c @ (a @ h))
-    return dict(scores=list(e), weights=list(a), context=list(a @ h), state=list(z), distribution=list(_share(W_o @ z)))
 
 
-def word_by_hand__wrong_transposed_square():
-    """The student multiplies by the columns of W_s in place of its rows."""
-    s, u, h, W_query, v, W_key, W_s, W_c, W_o, b_o = _tables()
-    e = np.tanh(W_query @ s + h @ W_key.T) @ v
-    a = _share(e)
-    z = np.tanh(u + s @ W_s + W_c @ (a @ h))
-    p = _share(W_o @ z + b_o)
-    return {k: x.tolist() for k, x in zip(("scores", "weights", "context", "state", "distribution"), (e, a, a @ h, z, p))}
 
 
 def word_by_hand__wrong_state_not_squashed():
@@ -231,11 +193,6 @@ def output_distribution__wrong_axis_of_batch(state, context, W_state, W_context,
     return x / x.sum(axis=0)
 
 
-def output_distribution__wrong_maximum_of_batch(state, context, W_state, W_context, b_o):
-    """The student subtracts one maximum for the whole batch: a sentence with logits a thousand lower becomes 0 / 0."""
-    x = state @ W_state.T + context @ W_context.T + b_o
-    x = np.exp(x - x.max())
-    return x / x.sum(axis=1, keepdims=True)
 
 
 def output_distribution__wrong_clipped(state, context, W_state, W_context, b_o):
@@ -244,28 +201,10 @@ def output_distribution__wrong_clipped(state, context, W_state, W_context, b_o):
     return x / x.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_largest_size(state, context, W_state, W_context, b_o):
-    """The student subtracts the largest absolute value of a row, which is far above the maximum where all are negative."""
-    x = state @ W_state.T + context @ W_context.T + b_o
-    x = np.exp(x - np.abs(x).max(axis=1, keepdims=True))
-    return x / x.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_bias_twice(state, context, W_state, W_context, b_o):
-    """The student writes one function for a linear layer, with the bias, and calls it for state and context."""
-    def layer(x, W):
-        return x @ W.T + b_o
-
-    x = layer(state, W_state) + layer(context, W_context)
-    x = np.exp(x - x.max(axis=1, keepdims=True))
-    return x / x.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_batch_axis_lost(state, context, W_state, W_context, b_o):
-    """The student squeezes the result, so that one sentence gets a vector."""
-    x = np.concatenate([state, context], axis=1) @ np.concatenate([W_state, W_context], axis=1).T + b_o
-    x = np.exp(x - x.max(axis=1, keepdims=True))
-    return (x / x.sum(axis=1, keepdims=True)).squeeze()
 
 
 def output_distribution__right_differences(state, context, W_state, W_context, b_o):
@@ -299,63 +238,20 @@ def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o
 # 6.10 cross_entropy
 
 
-def _log_softmax(logits):
-    x = logits - logits.max(axis=-1, keepdims=True)
-    return x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
 
 
-def cross_entropy__wrong_mean_of_means(logits, targets, target_mask):
-    """The student averages each sentence first, so that a word of a short sentence counts more."""
-    cost = -np.take_along_axis(_log_softmax(logits), targets[..., None], -1)[..., 0] * target_mask
-    count = target_mask.sum(1)
-    if not count.any():
-        return 0.0
-    return float((cost.sum(1)[count > 0] / count[count > 0]).mean())
 
 
-def cross_entropy__wrong_pads_counted(logits, targets, target_mask):
-    """The student strikes out what pads cost, but divides by all positions."""
-    cost = -np.take_along_axis(_log_softmax(logits), targets[..., None], -1)[..., 0]
-    return float(np.mean(np.where(target_mask, cost, 0.0)))
 
 
-def cross_entropy__wrong_small_number_added(logits, targets, target_mask):
-    """The student adds 1e-12 to the probability, so that no word costs more than 27.6 nats."""
-    p = np.exp(_log_softmax(logits))
-    p = np.take_along_axis(p, targets[..., None], -1)[..., 0][target_mask]
-    return float(-np.log(p + 1e-12).mean()) if p.size else 0.0
 
 
-def cross_entropy__wrong_empty_batch_nan(logits, targets, target_mask):
-    """The student forgets the batch without a real word, where 0 / 0 is nan."""
-    b, i = np.nonzero(target_mask)
-    with np.errstate(invalid="ignore"):
-        return float(-_log_softmax(logits)[b, i, targets[b, i]].sum() / np.float64(len(b)))
 
 
-def cross_entropy__wrong_first_words(logits, targets, target_mask):
-    """The student takes as many words from the start of a row as it has real ones."""
-    cost, count = 0.0, 0
-    for b, length in enumerate(target_mask.sum(axis=1)):
-        for i in range(length):
-            cost -= _log_softmax(logits[b, i])[targets[b, i]]
-            count += 1
-    return float(cost / count) if count else 0.0
 
 
-def cross_entropy__wrong_one_maximum(logits, targets, target_mask):
-    """The student subtracts one maximum for all positions, so that a position thousands below costs infinitely much."""
-    x = logits - logits.max()
-    with np.errstate(divide="ignore"):
-        cost = np.log(np.exp(x).sum(-1)) - np.take_along_axis(x, targets[..., None], -1)[..., 0]
-    return float(cost[target_mask].mean()) if target_mask.any() else 0.0
 
 
-def cross_entropy__wrong_list_kept(logits, targets, target_mask, costs=[]):
-    """The student gathers the costs in a default argument, which still holds those of the call before."""
-    for b, i in zip(*np.nonzero(target_mask)):
-        costs.append(-_log_softmax(logits[b, i])[targets[b, i]])
-    return float(np.mean(costs)) if costs else 0.0
 
 
 def cross_entropy__right_gaps(logits, targets, target_mask):
@@ -389,65 +285,18 @@ def cross_entropy__right_running_mean(logits, targets, target_mask):
 # 6.11 beam_step
 
 
-def beam_step__wrong_each_hypothesis_once(scores, log_probabilities):
-    """The student continues each hypothesis by its best word and sorts these."""
-    best, word = log_probabilities.max(dim=2)
-    order = (scores + best).argsort(dim=1, descending=True)
-    return torch.stack([order, word.gather(1, order)], dim=-1)
 
 
-def beam_step__wrong_divided_by_width(scores, log_probabilities):
-    """The student divides the flat number by the width, where the number of words belongs."""
-    width = scores.shape[1]
-    flat = (scores[..., None] + log_probabilities).flatten(1).topk(width).indices
-    return torch.stack([flat // width, flat % width], dim=-1)
 
 
-def beam_step__wrong_rank_for_number(scores, log_probabilities):
-    """The student sorts the hypotheses first, to be quick, and returns their rank in place of their number."""
-    scores, order = scores.sort(dim=1, descending=True)
-    log_probabilities = torch.stack([rows[o] for rows, o in zip(log_probabilities, order)])
-    V = log_probabilities.shape[2]
-    flat = (scores.unsqueeze(2) + log_probabilities).flatten(1).topk(scores.shape[1]).indices
-    return torch.stack([flat // V, flat % V], dim=2)
 
 
-def beam_step__wrong_few_words_fail(scores, log_probabilities):
-    """The student keeps the best words of each hypothesis first, as many as hypotheses: there may not be so many words."""
-    # fails where vocab_size < width
-    b, w, _ = log_probabilities.shape
-    value, word = log_probabilities.topk(w, dim=2)
-    flat = (scores[:, :, None] + value).reshape(b, w * w).topk(w).indices
-    return torch.stack([flat // w, word.reshape(b, w * w).gather(1, flat)], dim=2)
 
 
-def beam_step__wrong_two_words_each(scores, log_probabilities):
-    """The student keeps at most two words of each hypothesis, though all the best may continue the same one."""
-    # wrong where width >= 3 and one hypothesis has the three best continuations
-    keep = min(2, log_probabilities.shape[2])
-    value, word = log_probabilities.topk(keep, dim=2)
-    flat = (scores[:, :, None] + value).flatten(1).topk(scores.shape[1]).indices
-    return torch.stack([flat // keep, word.flatten(1).gather(1, flat)], dim=2)
 
 
-def beam_step__wrong_quotient_rounded(scores, log_probabilities):
-    """The student divides and rounds, so that the second half of the words counts for the next hypothesis."""
-    V = log_probabilities.shape[2]
-    flat = (scores[..., None] + log_probabilities).flatten(1).topk(scores.shape[1]).indices
-    return torch.stack([torch.round(flat / V).long(), flat % V], dim=-1)
 
 
-def beam_step__wrong_words_all_different(scores, log_probabilities):
-    """The student lets each word end one hypothesis only, the best, and looks for the others among the rest."""
-    total = scores[..., None] + log_probabilities
-    best, hypothesis = total.max(dim=1)
-    word = best.argsort(dim=1, descending=True)
-    chosen = torch.stack([hypothesis.gather(1, word), word], dim=2)
-    if chosen.shape[1] >= scores.shape[1]:
-        return chosen[:, : scores.shape[1]]
-    V = total.shape[2]
-    flat = total.flatten(1).topk(scores.shape[1]).indices
-    return torch.stack([flat // V, flat % V], dim=2)
 
 
 def beam_step__right_ranks(scores, log_probabilities):

@@ -34,9 +34,6 @@ def additive_shapes__wrong_keys_in_columns(m, n, a, T_x):
     return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (T_x, a), "scores": (T_x,)}
 
 
-def additive_shapes__wrong_scores_keep_axis(m, n, a, T_x):
-    """The student leaves an axis of length 1 on the scores, as if v were a matrix of one column."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x, 1)}
 
 
 def additive_shapes__right_runs_numpy(m, n, a, T_x):
@@ -50,14 +47,8 @@ def additive_shapes__right_runs_numpy(m, n, a, T_x):
 
 # ---------------------------------------------------------------- batched_additive_shapes
 
-def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
-    """The student drops the axis of length 1 that a matrix of one column leaves."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
 
 
-def batched_additive_shapes__wrong_axis_in_front(batch, m, n, a, T_x):
-    """The student puts the extra axis before the batch, where it meets the wrong axis of the keys."""
-    return {"projected_query": (1, batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
 def batched_additive_shapes__right_torch_linear(batch, m, n, a, T_x):
@@ -90,9 +81,6 @@ def multiplicative_shapes__right_generator_tuples(m, n, T_x):
 
 # ---------------------------------------------------------------- scores_by_hand
 
-def scores_by_hand__wrong_one_entry_for_sum():
-    """The student leaves out the product with v and keeps one of the two equal entries."""
-    return [math.tanh(0.7), math.tanh(1.3)]
 
 
 def scores_by_hand__wrong_weights():
@@ -117,10 +105,6 @@ _WK = np.array([[1, 0, 0, 1.0], [0, 2, -1, 0]])
 _V = np.array([2.0, -1])
 
 
-def scores_by_hand_twin__wrong_double_minus():
-    """The student loses a minus sign: -1 times -0.2 becomes -0.2."""
-    q = np.array([0.7, -0.2 + 0.1])
-    return (np.tanh(q + _H @ _WK.T) @ _V).tolist()
 
 
 def scores_by_hand_twin__wrong_query_outside_tanh():
@@ -139,14 +123,8 @@ def scores_by_hand_twin__right_fractions():
 
 # ---------------------------------------------------------------- hindi_scores
 
-_HINDI = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
-_P0 = np.array([0.3, 0.4, 0.1])
-_VA = np.array([-1.25, 1.25, 1.55])
 
 
-def hindi_scores__wrong_last_three_entries():
-    """The student lets U_a drop the first entry of each annotation instead of the last."""
-    return (np.tanh(_P0 + _HINDI[:, 1:]) @ _VA).tolist()
 
 
 def hindi_scores__right_plain_loop():
@@ -165,30 +143,14 @@ def dot_product_score__wrong_broadcast_without_axis(query, keys):
     return (keys * query).sum(axis=-1)
 
 
-def dot_product_score__wrong_first_query_for_all(query, keys):
-    """The student scores every sentence against the first sentence's state (right for a batch of one)."""
-    return (keys @ query.T)[:, :, 0]
 
 
-def dot_product_score__wrong_scaled(query, keys):
-    """The student divides by the root of the size, out of habit from later models."""
-    return np.einsum("bd,bsd->bs", query, keys) / math.sqrt(query.shape[-1])
 
 
-def dot_product_score__wrong_reshape_for_transpose(query, keys):
-    """The student reshapes the keys where he should transpose them (right for one position or for size 1)."""
-    b, s, d = keys.shape
-    return (query[:, None, :] @ keys.reshape(b, d, s))[:, 0]
 
 
-def dot_product_score__wrong_squeeze_everything(query, keys):
-    """The student squeezes all axes of length 1, so that a batch of one or a single position loses an axis."""
-    return (keys @ query[:, :, None]).squeeze()
 
 
-def dot_product_score__wrong_diagonal_axes(query, keys):
-    """The student picks each sentence's own state with diagonal, which puts the batch last, and reshapes it back."""
-    return np.diagonal(keys @ query.T, axis1=0, axis2=2).reshape(keys.shape[:2])
 
 
 def dot_product_score__right_tensordot_diagonal(query, keys):
@@ -203,10 +165,6 @@ def dot_product_score__right_matrix_class(query, keys):
 
 # ---------------------------------------------------------------- multiplicative_score
 
-def multiplicative_score__wrong_w_transposed(query, keys, W):
-    """The student writes query @ W.T wherever the sizes let him, that is for a square W, which then need not be symmetric."""
-    projected = query @ (W.T if W.shape[0] == W.shape[1] else W)
-    return np.einsum("bk,bsk->bs", projected, keys)
 
 
 def multiplicative_score__wrong_batch_broadcast(query, keys, W):
@@ -219,20 +177,10 @@ def multiplicative_score__wrong_batch_broadcast(query, keys, W):
     return (projected * keys).sum(-1)
 
 
-_PROJECTED_KEYS = {}
 
 
-def multiplicative_score__wrong_cached_projection(query, keys, W):
-    """The student keeps the projected keys between calls by their shape, so that other sentences of the shape get old ones."""
-    name = keys.shape + W.shape
-    if name not in _PROJECTED_KEYS:
-        _PROJECTED_KEYS[name] = keys @ W.T
-    return np.einsum("bq,bsq->bs", query, _PROJECTED_KEYS[name])
 
 
-def multiplicative_score__wrong_tanh(query, keys, W):
-    """The student keeps the tanh of the additive score around W h."""
-    return (np.tanh(keys @ W.T) @ query[:, :, None])[..., 0]
 
 
 def multiplicative_score__right_outer_products(query, keys, W):
@@ -251,24 +199,10 @@ def multiplicative_score__right_trace(query, keys, W):
 
 # ---------------------------------------------------------------- additive_score
 
-def additive_score__wrong_tanh_of_each(query, keys, W_query, W_key, v):
-    """The student takes the tanh of both products before the sum."""
-    return (np.tanh(query @ W_query.T)[:, None] + np.tanh(keys @ W_key.T)) @ v
 
 
-def additive_score__wrong_tile_for_repeat(query, keys, W_query, W_key, v):
-    """The student repeats the states with np.tile, which deals them out in turn (right for one sentence or position)."""
-    b, s, _ = keys.shape
-    q = np.tile(query, (s, 1)).reshape(b, s, -1)
-    return np.tanh(q @ W_query.T + keys @ W_key.T) @ v
 
 
-def additive_score__wrong_joined_in_other_order(query, keys, W_query, W_key, v):
-    """The student joins the matrices query first but the vectors key first."""
-    b, s, _ = keys.shape
-    W = np.concatenate([W_query, W_key], axis=1)
-    q = np.broadcast_to(query[:, None], (b, s, query.shape[1]))
-    return np.tanh(np.concatenate([keys, q], axis=2) @ W.T) @ v
 
 
 def additive_score__wrong_axis_missing_when_it_fits(query, keys, W_query, W_key, v):
@@ -280,15 +214,8 @@ def additive_score__wrong_axis_missing_when_it_fits(query, keys, W_query, W_key,
         return np.tanh(q[:, np.newaxis] + k) @ v
 
 
-def additive_score__wrong_mean_over_layer(query, keys, W_query, W_key, v):
-    """The student averages over the attention layer instead of summing."""
-    return (v * np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T)).mean(axis=-1)
 
 
-def additive_score__wrong_square_not_transposed(query, keys, W_query, W_key, v):
-    """The student writes query @ W_query wherever the sizes let him, and transposes only where they do not."""
-    q = query @ W_query if W_query.shape[0] == query.shape[1] else query @ W_query.T
-    return np.tanh(q[:, None] + keys @ W_key.T) @ v
 
 
 def additive_score__right_joined_matrices(query, keys, W_query, W_key, v):
@@ -311,27 +238,12 @@ def additive_score__right_lists_and_fsum(query, keys, W_query, W_key, v):
 
 # ---------------------------------------------------------------- score_every_step
 
-def score_every_step__wrong_reshape_for_transpose(queries, projected_keys, W_query, v):
-    """The student gets positions before steps and mends the shape with reshape."""
-    q = queries @ W_query.T
-    e = torch.tanh(q.unsqueeze(1) + projected_keys.unsqueeze(2)) @ v
-    return e.reshape(q.shape[0], q.shape[1], projected_keys.shape[1])
 
 
-def score_every_step__wrong_keys_detached(queries, projected_keys, W_query, v):
-    """The student detaches the projected keys, since they are computed once; no gradient reaches them."""
-    return torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys.detach()[:, None]) @ v
 
 
-def score_every_step__wrong_state_before(queries, projected_keys, W_query, v):
-    """The student shifts the states by one step, since Bahdanau's step i uses s_{i-1}."""
-    before = torch.cat([torch.zeros_like(queries[:, :1]), queries[:, :-1]], dim=1)
-    return torch.tanh((before @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
-def score_every_step__wrong_squeeze(queries, projected_keys, W_query, v):
-    """The student squeezes the product with a column v without naming the axis."""
-    return (torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v[:, None]).squeeze()
 
 
 def score_every_step__wrong_projection_without_grad(queries, projected_keys, W_query, v):
@@ -341,20 +253,8 @@ def score_every_step__wrong_projection_without_grad(queries, projected_keys, W_q
     return torch.einsum("a,btsa->bts", v, torch.tanh(q[:, :, None] + projected_keys[:, None]))
 
 
-def score_every_step__wrong_square_not_transposed(queries, projected_keys, W_query, v):
-    """The student forgets to transpose W_query, which is seen only where it is not square."""
-    W = W_query if W_query.shape[0] == W_query.shape[1] else W_query.T
-    return torch.tanh((queries @ W)[:, :, None] + projected_keys[:, None]) @ v
 
 
-def score_every_step__wrong_keys_axis(queries, projected_keys, W_query, v):
-    """The student adds states and keys without their axes where steps and positions agree in number."""
-    q = queries @ W_query.T
-    if q.shape[1] == projected_keys.shape[1]:
-        hidden = torch.tanh(q + projected_keys).unsqueeze(2).expand(-1, -1, q.shape[1], -1)
-    else:
-        hidden = torch.tanh(q.unsqueeze(2) + projected_keys.unsqueeze(1))
-    return hidden @ v
 
 
 def score_every_step__right_sigmoid_for_tanh(queries, projected_keys, W_query, v):

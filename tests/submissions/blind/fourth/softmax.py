@@ -11,16 +11,8 @@ _Shape3 = namedtuple("_Shape3", "first second third")
 
 # ---------------------------------------------------------------- weights_by_hand_twin
 
-def weights_by_hand_twin__wrong_lost_minus():
-    """The student reads the second score without its minus sign."""
-    p = np.exp([0.5, 0.3, 1.2, 0.1])
-    return (p / p.sum()).tolist()
 
 
-def weights_by_hand_twin__wrong_rounded_exponentials():
-    """The student divides exponentials that were rounded to one decimal."""
-    p = [1.6, 0.7, 3.3, 1.1]
-    return [x / sum(p) for x in p]
 
 
 def weights_by_hand_twin__right_inverse_sums():
@@ -31,14 +23,8 @@ def weights_by_hand_twin__right_inverse_sums():
 
 # ---------------------------------------------------------------- score_differences
 
-def score_differences__wrong_log_ten():
-    """The student presses log instead of ln."""
-    return [math.log10(0.48 / x) for x in (0.3, 0.16, 0.06)]
 
 
-def score_differences__wrong_neighbours():
-    """The student gives the differences between neighbours."""
-    return [math.log(0.48 / 0.3), math.log(0.3 / 0.16), math.log(0.16 / 0.06)]
 
 
 def score_differences__right_decimal_logarithms():
@@ -50,15 +36,8 @@ def score_differences__right_decimal_logarithms():
 
 # ---------------------------------------------------------------- jacobian_row
 
-def jacobian_row__wrong_counts_from_zero():
-    """The student takes the weight with index 3, which is the fourth."""
-    a = np.array([0.1, 0.5, 0.15, 0.25])
-    return (a[3] * (np.eye(4)[3] - a)).tolist()
 
 
-def jacobian_row__wrong_diagonal():
-    """The student gives each weight's derivative by its own score."""
-    return [x * (1 - x) for x in (0.1, 0.5, 0.15, 0.25)]
 
 
 def jacobian_row__right_fractions():
@@ -69,16 +48,8 @@ def jacobian_row__right_fractions():
 
 # ---------------------------------------------------------------- masked_weights
 
-def masked_weights__wrong_pads_stay_in_sum():
-    """The student blanks the pads after the softmax and leaves the sum as it was."""
-    p = np.exp([0.8, -0.5, 1.3, 0.2, 0.2])
-    return (p / p.sum() * [1, 1, 1, 0, 0]).tolist()
 
 
-def masked_weights__wrong_pads_scored_zero():
-    """The student sets the scores of the pads to 0 before the softmax."""
-    p = np.exp([0.8, -0.5, 1.3, 0, 0])
-    return (p / p.sum()).tolist()
 
 
 def masked_weights__right_minus_infinity():
@@ -108,14 +79,8 @@ def batch_shapes__right_named_and_computed(batch, T_x, T_y):
 
 # ---------------------------------------------------------------- jacobian_shapes
 
-def jacobian_shapes__wrong_context_transposed(batch, m, T_x):
-    """The student puts the scores first in the derivatives of the context."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
 
 
-def jacobian_shapes__wrong_batch_on_both_sides(batch, m, T_x):
-    """The student gives the whole derivative of a batch by a batch, as torch's jacobian does."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, batch, T_x), "context": (m, T_x)}
 
 
 def jacobian_shapes__right_asks_autograd(batch, m, T_x):
@@ -142,28 +107,12 @@ def _by_rows(scores):
     return np.array(p) / math.fsum(p)
 
 
-def softmax__wrong_max_of_all(scores):
-    """The student subtracts one maximum for all rows; a row thousands below it becomes 0/0."""
-    p = np.exp(scores - scores.max())
-    return p / p.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_clipped(scores):
-    """The student clips the scores against overflow, which makes scores in the thousands equal."""
-    p = np.exp(np.clip(scores, -700, 700))
-    return p / p.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_transposes(scores):
-    """The student transposes to divide row by row; right for one and two axes, with three the axes in front are reversed."""
-    p = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return (p.T / p.sum(axis=-1)).T
 
 
-def softmax__wrong_largest_size(scores):
-    """The student subtracts the largest absolute value; a row of scores far below zero becomes 0/0."""
-    p = np.exp(scores - np.abs(scores).max(axis=-1, keepdims=True))
-    return p / p.sum(axis=-1, keepdims=True)
 
 
 def softmax__wrong_shift_only_when_high(scores):
@@ -197,25 +146,8 @@ def softmax__right_recursive_rows(scores):
 
 # ---------------------------------------------------------------- masked_softmax
 
-def masked_softmax__wrong_max_with_pads(scores, source_mask=None):
-    """The student takes the maximum over pads too; a pad thousands above the real words makes their sum 0."""
-    if source_mask is None:
-        source_mask = np.ones(scores.shape, dtype=bool)
-    p = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
-    total = p.sum(axis=1, keepdims=True)
-    return np.divide(p, total, out=np.zeros_like(p), where=total > 0)
 
 
-def masked_softmax__wrong_lengths(scores, source_mask=None):
-    """The student counts the real words of a row and takes that many from its beginning."""
-    if source_mask is None:
-        source_mask = np.ones(scores.shape, dtype=bool)
-    out = np.zeros_like(scores)
-    for b, n in enumerate(source_mask.sum(axis=1)):
-        if n:
-            p = np.exp(scores[b, :n] - scores[b, :n].max())
-            out[b, :n] = p / p.sum()
-    return out
 
 
 def masked_softmax__wrong_fill_too_high(scores, source_mask=None):
@@ -226,30 +158,10 @@ def masked_softmax__wrong_fill_too_high(scores, source_mask=None):
     return w * source_mask.any(axis=1, keepdims=True)
 
 
-def masked_softmax__wrong_even_in_empty_row(scores, source_mask=None):
-    """The student fills pads with -1e9, which leaves even weights in a row without a real word."""
-    if source_mask is not None:
-        scores = np.where(source_mask, scores, -1e9)
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return p / p.sum(axis=1, keepdims=True)
 
 
-def masked_softmax__wrong_not_renormalised(scores, source_mask=None):
-    """The student blanks the weights of pads and leaves the rest as they were."""
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
-    w = p / p.sum(axis=1, keepdims=True)
-    return w if source_mask is None else w * source_mask
 
 
-def masked_softmax__wrong_zero_score_is_pad(scores, source_mask=None):
-    """The student guesses the mask where none is given: a score of exactly 0 counts as a pad."""
-    if source_mask is None:
-        source_mask = scores != 0
-    top = np.where(source_mask, scores, -np.inf).max(axis=1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0)
-    p = np.exp(np.where(source_mask, scores - top, -np.inf))
-    total = p.sum(axis=1, keepdims=True)
-    return p / np.where(total == 0, 1, total)
 
 
 def masked_softmax__wrong_maximum_from_zero(scores, source_mask=None):
@@ -282,15 +194,8 @@ def _real_words_alone(scores, source_mask):
     return out
 
 
-_MASK_BEFORE = {}
 
 
-def masked_softmax__wrong_mask_of_last_call(scores, source_mask=None):
-    """The student reuses the last mask of the same shape where none is given."""
-    if source_mask is None:
-        source_mask = _MASK_BEFORE.get(scores.shape, np.ones(scores.shape, bool))
-    _MASK_BEFORE[scores.shape] = source_mask
-    return _real_words_alone(scores, source_mask)
 
 
 def masked_softmax__right_row_by_row(scores, source_mask=None):
@@ -317,28 +222,10 @@ def masked_softmax__right_masked_array(scores, source_mask=None):
 
 # ---------------------------------------------------------------- entropy
 
-def entropy__wrong_where_after_logarithm(scores, temperature):
-    """The student hides 0 ln 0 with torch.where; the value is right, but the gradient is nan where a weight is 0."""
-    w = torch.softmax(scores / temperature[:, None], dim=-1)
-    return -torch.where(w > 0, w * w.log(), torch.zeros_like(w)).sum(-1)
 
 
-def entropy__wrong_temperature_along_positions(scores, temperature):
-    """The student divides without an extra axis where numpy allows it: with a square batch each position gets a temperature."""
-    if scores.shape[0] == scores.shape[1]:
-        z = scores / temperature
-    else:
-        z = scores / temperature[:, None]
-    return -(z.softmax(-1) * z.log_softmax(-1)).sum(-1)
 
 
-def entropy__wrong_temperature_detached(scores, temperature):
-    """The student reads the temperatures out as numbers, so that no gradient reaches them."""
-    rows = []
-    for e, t in zip(scores, temperature.tolist()):
-        lp = torch.log_softmax(e / t, dim=0)
-        rows.append(-(lp.exp() * lp).sum())
-    return torch.stack(rows)
 
 
 def entropy__wrong_clamped_scores(scores, temperature):
@@ -347,10 +234,6 @@ def entropy__wrong_clamped_scores(scores, temperature):
     return -(lp.exp() * lp).sum(-1)
 
 
-def entropy__wrong_sharpened_not_renormalised(scores, temperature):
-    """The student takes the softmax first and then powers of 1 / temperature, which no longer add to 1."""
-    lp = scores.log_softmax(-1) / temperature[:, None]
-    return -(lp.exp() * lp).sum(-1)
 
 
 def entropy__wrong_logsumexp_of_batch(scores, temperature):
@@ -390,9 +273,6 @@ def entropy__right_row_objects(scores, temperature):
 
 # ---------------------------------------------------------------- broken_maps
 
-def broken_maps__wrong_pads_exchanged():
-    """The student exchanges pads set to 0 before the softmax with pads left out after it."""
-    return {"A": 4, "B": 1, "C": 6, "D": 2, "E": 3}
 
 
 def broken_maps__wrong_twice_for_steps():

@@ -1,5 +1,3 @@
-import math
-from collections import Counter
 
 import numpy as np
 import torch
@@ -74,77 +72,30 @@ def _nll(logits, target):
     return -torch.log_softmax(logits, -1).gather(-1, target[..., None])[..., 0]
 
 
-def translation_loss__wrong_all_positions(logits, target):
-    """Divides by the number of all positions, pads included."""
-    return (_nll(logits, target) * (target != 0)).mean()
 
 
-def translation_loss__wrong_pads_count(logits, target):
-    """Counts the pads like words."""
-    return _nll(logits, target).mean()
 
 
-def translation_loss__wrong_per_sentence(logits, target):
-    """Averages each sentence first and then the sentences, so that words of short ones count more."""
-    real = target != 0
-    n = real.sum(1)
-    return ((_nll(logits, target) * real).sum(1)[n > 0] / n[n > 0]).mean()
 
 
-def translation_loss__wrong_sum(logits, target):
-    """Sums the losses of the words and does not divide."""
-    return (_nll(logits, target) * (target != 0)).sum()
 
 
-def translation_loss__wrong_bits(logits, target):
-    """Gives bits instead of nats."""
-    return _nll(logits, target)[target != 0].mean() / math.log(2)
 
 
-def translation_loss__wrong_pad_class_out(logits, target):
-    """Leaves the logit of the pad out of the softmax."""
-    real = target != 0
-    return F.cross_entropy(logits[real][:, 1:], target[real] - 1)
 
 
-def translation_loss__wrong_softmax_twice(logits, target):
-    """Gives probabilities to cross_entropy, which takes a softmax again."""
-    return F.cross_entropy(torch.softmax(logits, -1).flatten(0, 1), target.flatten(), ignore_index=0)
 
 
-def translation_loss__wrong_float32(logits, target):
-    """Computes in single precision."""
-    return F.cross_entropy(logits.float().flatten(0, 1), target.flatten(), ignore_index=0).double()
 
 
-def translation_loss__wrong_subtle_no_shift(logits, target):
-    """Takes the log of a sum of exps without a shift, which overflows for large logits."""
-    real = target != 0
-    return (torch.log(torch.exp(logits[real]).sum(-1)) - logits[real].gather(-1, target[real][:, None])[:, 0]).mean()
 
 
-def translation_loss__wrong_subtle_epsilon(logits, target):
-    """Adds 1e-12 inside the log, so that the loss of a very unlikely word stops at 27.6."""
-    p = torch.softmax(logits, -1).gather(-1, target[..., None])[..., 0]
-    return -torch.log(p + 1e-12)[target != 0].mean()
 
 
-def translation_loss__wrong_subtle_prefix(logits, target):
-    """Takes the pads to stand at the end: counts the real words and reads so many from the front."""
-    first = torch.arange(target.shape[1])[None] < (target != 0).sum(1, keepdim=True)
-    return _nll(logits, target)[first].mean()
 
 
-def translation_loss__wrong_subtle_zero_loss(logits, target):
-    """Divides by the number of losses that are not 0, so that words with a loss of exactly 0 do not count."""
-    loss = _nll(logits, target) * (target != 0)
-    return loss.sum() / (loss != 0).sum().clamp(min=1)
 
 
-def translation_loss__wrong_subtle_detached(logits, target):
-    """Detaches the normaliser: the loss is right, its gradient lacks the softmax."""
-    real = target != 0
-    return (torch.logsumexp(logits[real], -1).detach() - logits[real].gather(-1, target[real][:, None])[:, 0]).mean()
 
 
 def translation_loss__wrong_subtle_capped(logits, target):
@@ -187,55 +138,22 @@ def _cut(row):
     return row[: row.index(2)] if 2 in row else None
 
 
-def exact_match__wrong_whole_rows(words, target):
-    """Compares whole rows, what follows the stop word too."""
-    n = max(words.shape[1], target.shape[1])
-    p = lambda a: np.pad(a, ((0, 0), (0, n - a.shape[1])))
-    return float((p(words) == p(target)).all(1).mean())
 
 
-def exact_match__wrong_no_stop_needed(words, target):
-    """Does not ask for the stop word: the right words at the front are enough."""
-    return float(np.mean([list(w[: len(_cut(t))]) == _cut(t) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_zeros_dropped(words, target):
-    """Drops zeros before the stop word, though they count."""
-    return float(np.mean([_cut(w) is not None and [x for x in _cut(w) if x] == _cut(t) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_order(words, target):
-    """Compares the words as a bag, without their order."""
-    return float(np.mean([_cut(w) is not None and Counter(_cut(w)) == Counter(_cut(t)) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_count(words, target):
-    """Returns how many sentences are right, not divided by the batch."""
-    return float(sum(_cut(w) == _cut(t) for w, t in zip(words, target)))
 
 
-def exact_match__wrong_last_stop(words, target):
-    """Cuts at the last stop word instead of the first."""
-    f = lambda r: r.tolist()[: len(r) - 1 - r.tolist()[::-1].index(2)] if 2 in r else None
-    return float(np.mean([f(w) == f(t) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_subtle_shorter(words, target):
-    """Compares only the columns that both have, so a row too short for its stop word passes."""
-    n = min(words.shape[1], target.shape[1])
-    w, t = words[:, :n], target[:, :n]
-    return float(((w == t) | (np.cumsum(t == 2, 1) - (t == 2) > 0)).all(1).mean())
 
 
-def exact_match__wrong_subtle_rounded(words, target):
-    """Rounds the fraction to six decimals, as in the example."""
-    return round(sum(_cut(w) == _cut(t) for w, t in zip(words, target)) / len(words), 6)
 
 
-def exact_match__wrong_subtle_hash(words, target):
-    """Compares a sum of numbers times places and the length instead of the words: different sentences may agree."""
-    h = lambda r: None if _cut(r) is None else (len(_cut(r)), sum((i + 1) * x for i, x in enumerate(_cut(r))))
-    return float(np.mean([h(w) == h(t) for w, t in zip(words, target)]))
 
 
 def exact_match__wrong_subtle_window(words, target):
@@ -249,10 +167,6 @@ def exact_match__wrong_subtle_thousand(words, target):
     return float(np.mean([_cut(w) == _cut(t) for w, t in zip(words[:1000], target[:1000])]))
 
 
-def exact_match__wrong_subtle_stop_added(words, target):
-    """Adds a stop word at the end of a row without one, so that a right row cut off before its stop passes."""
-    w = np.hstack([words, np.full((len(words), 1), 2)])
-    return float(np.mean([_cut(a) == _cut(b) for a, b in zip(w, target)]))
 
 
 def exact_match__right_lists(words, target):
@@ -294,47 +208,18 @@ def exact_match__right_strings(words, target):
     return np.array(ok).mean()
 
 
-# ---- 7.5
-def _hits(weights, positions, top=None, taken=None):
-    top = weights.argmax(-1) if top is None else top
-    taken = weights.any(-1) if taken is None else taken
-    n = min(weights.shape[1], positions.shape[1])
-    p = positions[:, :n]
-    return ((top[:, :n] == p) & (p >= 0) & taken[:, :n]).sum()
 
 
-def noun_alignment__wrong_all_words(weights, positions):
-    """Divides by all target words instead of the nouns."""
-    return float(_hits(weights, positions) / positions.size)
 
 
-def noun_alignment__wrong_skip_untaken(weights, positions):
-    """Leaves nouns at steps that were not taken out of the count instead of counting them as missed."""
-    n = min(weights.shape[1], positions.shape[1])
-    return float(_hits(weights, positions) / max(1, ((positions[:, :n] >= 0) & weights[:, :n].any(-1)).sum()))
 
 
-def noun_alignment__wrong_zero_rows_hit(weights, positions):
-    """Counts a row of zeros as a hit where the noun's position is 0, which argmax gives."""
-    return float(_hits(weights, positions, taken=np.ones(weights.shape[:2], bool)) / (positions >= 0).sum())
 
 
-def noun_alignment__wrong_position_zero(weights, positions):
-    """Takes positions above 0 for nouns only, and loses those at the first source word."""
-    return float(_hits(weights, np.where(positions > 0, positions, -1)) / max(1, (positions > 0).sum()))
 
 
-def noun_alignment__wrong_per_sentence(weights, positions):
-    """Averages over the sentences instead of over all nouns."""
-    r = [_hits(weights[b:b + 1], positions[b:b + 1]) / (positions[b] >= 0).sum() for b in range(len(positions)) if (positions[b] >= 0).any()]
-    return float(np.mean(r))
 
 
-def noun_alignment__wrong_mean_weight(weights, positions):
-    """Averages the weights on the nouns' positions instead of asking whether they are largest."""
-    b, t = np.nonzero(positions >= 0)
-    k = t < weights.shape[1]
-    return float(weights[b[k], t[k], positions[b[k], t[k]]].sum() / len(b))
 
 
 def noun_alignment__wrong_last_counts(weights, positions):
@@ -344,33 +229,14 @@ def noun_alignment__wrong_last_counts(weights, positions):
     return float(((weights[:, :n].argmax(-1) == p) & weights[:, :n].any(-1)).sum() / (positions >= 0).sum())
 
 
-def noun_alignment__wrong_subtle_float32(weights, positions):
-    """Compares the weights in single precision, where two close ones are a tie."""
-    return float(_hits(weights, positions, weights.astype(np.float32).argmax(-1)) / (positions >= 0).sum())
 
 
-def noun_alignment__wrong_subtle_close(weights, positions):
-    """Counts a weight within np.isclose of the largest as the largest."""
-    n = min(weights.shape[1], positions.shape[1])
-    p, w = positions[:, :n], weights[:, :n]
-    mine = np.take_along_axis(w, np.maximum(p, 0)[..., None], -1)[..., 0]
-    return float((np.isclose(mine, w.max(-1)) & (p >= 0) & w.any(-1)).sum() / (positions >= 0).sum())
 
 
-def noun_alignment__wrong_subtle_int8(weights, positions):
-    """Stores the places as int8, which turns those above 127 negative."""
-    return float(_hits(weights, positions, weights.argmax(-1).astype(np.int8)) / (positions >= 0).sum())
 
 
-def noun_alignment__wrong_subtle_all_positive(weights, positions):
-    """Takes a step as taken only if all its weights are above 0, though some may be exactly 0."""
-    return float(_hits(weights, positions, taken=(weights > 0).all(-1)) / (positions >= 0).sum())
 
 
-def noun_alignment__wrong_subtle_last_step(weights, positions):
-    """Reads the last step again for nouns beyond the steps taken."""
-    t = np.minimum(np.arange(positions.shape[1]), weights.shape[1] - 1)
-    return float(_hits(weights[:, t], positions) / (positions >= 0).sum())
 
 
 def noun_alignment__right_loop(weights, positions):

@@ -24,14 +24,8 @@ def sentence_shapes__right_lists(k, n, T_x):
     return dict(jacobian=[m, T_x], context=[m], weighted=[T_x, m])
 
 
-def batch_shapes__wrong_column_as_row(batch, m, n, T_x, T_y):
-    """Exchanges the column and the row layout of the weights."""
-    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_contexts_source(batch, m, n, T_x, T_y):
-    """Gives the contexts one per source position instead of one per decoder step."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_x, m)}
 
 
 def batch_shapes__right_numpy(batch, m, n, T_x, T_y):
@@ -42,9 +36,6 @@ def batch_shapes__right_numpy(batch, m, n, T_x, T_y):
     return {"column": w[..., None].shape, "row": r.shape, "product": (r @ h).shape, "contexts": c.shape}
 
 
-def context_of_note_d__wrong_mean():
-    """Takes the plain mean of the annotations and leaves out the weights."""
-    return [(0.1 - 0.1 + 0.7) / 3, (0.7 - 0.7 + 0.2) / 3, (0.5 + 0.4 - 0.3) / 3, (0.3 + 0.6 + 0.4) / 3]
 
 
 def context_of_note_d__right_literal():
@@ -55,15 +46,8 @@ def context_of_note_d__right_literal():
 _H4 = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
 
 
-def context_twin__wrong_without_fourth():
-    """Leaves the fourth annotation out, as if its weight were 0."""
-    return list(np.array([0.15, 0.42, 0.05]) @ _H4[:3])
 
 
-def context_twin__wrong_renormalised():
-    """Divides the three known weights by their sum instead of finding the fourth."""
-    w = np.array([0.15, 0.42, 0.05])
-    return list(w / w.sum() @ _H4[:3])
 
 
 def context_twin__right_loop():
@@ -73,9 +57,6 @@ def context_twin__right_loop():
     return [float(sum(a * h[i] for a, h in zip(w, _H4))) for i in range(3)]
 
 
-def weights_from_context__wrong_least_squares():
-    """Takes the shortest solution of the two equations and leaves out that the weights add to 1."""
-    return list(np.linalg.pinv(np.array([[1, 5, 3], [2, 0, 6.0]])) @ [2.36, 3.14])
 
 
 def weights_from_context__wrong_softmax_again():
@@ -89,14 +70,8 @@ def weights_from_context__right_solve():
     return np.linalg.solve(np.array([[1, 5, 3], [2, 0, 6], [1, 1, 1.0]]), np.array([2.36, 3.14, 1]))
 
 
-def gradient_by_hand__wrong_without_softmax():
-    """Gives w3 h3 only: the share that goes through the other weights is forgotten."""
-    return [0.3 * -0.5, 0.3 * 0.9]
 
 
-def gradient_by_hand__wrong_diagonal():
-    """Takes only the diagonal w3 (1 - w3) of the softmax's derivative, times h3."""
-    return [0.21 * -0.5, 0.21 * 0.9]
 
 
 def gradient_by_hand__right_jacobian():
@@ -105,10 +80,6 @@ def gradient_by_hand__right_jacobian():
     return tuple((np.diag(w) - np.outer(w, w))[2] @ np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]]))
 
 
-def pull_of_two__wrong_weight_not_pull():
-    """Uses the weight w1 times the difference, without the factor w2."""
-    w = 1 / (1 + math.exp(-3))
-    return {"largest": 2.5, "at_three": [4 * w, -3 * w], "gap": math.log(19)}
 
 
 def pull_of_two__right_bisection():
@@ -124,20 +95,10 @@ def pull_of_two__right_bisection():
 # ---- context_vector
 
 
-def context_vector__wrong_axis(weights, keys):
-    """Sums over the entries of an annotation instead of over the positions."""
-    return np.sum(weights[:, :, None] * keys, axis=2)
 
 
-def context_vector__wrong_first_sentence(weights, keys):
-    """Uses the annotations of the first sentence for all sentences."""
-    return weights @ keys[0]
 
 
-def context_vector__wrong_softmax_again(weights, keys):
-    """Sends the weights through a softmax a second time."""
-    e = np.exp(weights)
-    return np.einsum("bt,btk->bk", e / e.sum(1, keepdims=True), keys)
 
 
 def context_vector__wrong_subtle_axis_by_length(weights, keys):
@@ -147,14 +108,8 @@ def context_vector__wrong_subtle_axis_by_length(weights, keys):
     return np.squeeze(np.sum(w * keys, axis=ax, keepdims=True), axis=ax)
 
 
-def context_vector__wrong_subtle_squeeze(weights, keys):
-    """Squeezes every axis of length 1, also batch and key_size."""
-    return np.squeeze(weights[:, None, :] @ keys)
 
 
-def context_vector__wrong_subtle_small_weights(weights, keys):
-    """Takes weights below a millionth for pads and drops them, though 1e-7 is legal."""
-    return np.einsum("bt,btk->bk", np.where(weights < 1e-6, 0.0, weights), keys)
 
 
 def context_vector__wrong_subtle_float32_long(weights, keys):
@@ -181,9 +136,6 @@ def _pull(g, keys):
     return np.einsum("bk,btk->bt", g, keys)
 
 
-def scores_gradient__wrong_weights_only(context_gradient, weights, keys):
-    """Stops at the weights: the softmax's derivative is missing."""
-    return _pull(context_gradient, keys)
 
 
 def scores_gradient__wrong_no_centre(context_gradient, weights, keys):
@@ -191,35 +143,14 @@ def scores_gradient__wrong_no_centre(context_gradient, weights, keys):
     return weights * _pull(context_gradient, keys)
 
 
-def scores_gradient__wrong_sigmoid(context_gradient, weights, keys):
-    """Uses only the diagonal w (1 - w) of the Jacobian, as for a sigmoid."""
-    return weights * (1 - weights) * _pull(context_gradient, keys)
 
 
-def scores_gradient__wrong_sum_all(context_gradient, weights, keys):
-    """Subtracts the sum over all sentences of the batch instead of one for each."""
-    p = _pull(context_gradient, keys)
-    return weights * (p - np.sum(weights * p))
 
 
-def scores_gradient__wrong_subtle_square_batch(context_gradient, weights, keys):
-    """Subtracts the sums along the wrong axis where the batch has as many sentences as positions (keepdims missing)."""
-    p = _pull(context_gradient, keys)
-    m = (weights * p).sum(1)
-    return weights * (p - m) if m.shape[0] == p.shape[1] else weights * (p - m[:, None])
 
 
-def scores_gradient__wrong_subtle_divides(context_gradient, weights, keys):
-    """Divides each row of weights by its sum, which is 0/0 in a sentence without a real token."""
-    w = weights / weights.sum(1, keepdims=True)
-    p = _pull(context_gradient, keys)
-    return w * (p - (w * p).sum(1, keepdims=True))
 
 
-def scores_gradient__wrong_subtle_small(context_gradient, weights, keys):
-    """Sets the derivative to 0 wherever the weight is below 1e-6, not only where it is 0."""
-    p = _pull(context_gradient, keys)
-    return np.where(weights > 1e-6, weights * (p - (weights * p).sum(1, keepdims=True)), 0.0)
 
 
 def scores_gradient__right_pairs(context_gradient, weights, keys):
@@ -258,14 +189,8 @@ def _mix(w, keys):
     return torch.einsum("bt,btk->bk", w, keys)
 
 
-def attend__wrong_mask_after(scores, keys, source_mask):
-    """Sets the pads' weights to 0 after the softmax and does not renormalise."""
-    return _mix(torch.softmax(scores, 1) * source_mask, keys)
 
 
-def attend__wrong_zero_fill(scores, keys, source_mask):
-    """Multiplies the scores by the mask: a pad then has score 0, not weight 0."""
-    return _mix(torch.softmax(scores * source_mask, 1), keys)
 
 
 def attend__right_nan_replaced(scores, keys, source_mask):
@@ -274,34 +199,14 @@ def attend__right_nan_replaced(scores, keys, source_mask):
     return _mix(torch.where(torch.isnan(w), torch.zeros_like(w), w), keys)
 
 
-def attend__wrong_detached(scores, keys, source_mask):
-    """Detaches the weights: no gradient reaches the scores."""
-    return _mix(_sm(scores, source_mask).detach(), keys)
 
 
-def attend__wrong_no_shift(scores, keys, source_mask):
-    """Exponentiates without subtracting the maximum, so that large scores overflow."""
-    e = torch.where(source_mask, scores, torch.zeros_like(scores)).exp() * source_mask
-    t = e.sum(1, keepdim=True)
-    return _mix(e / torch.where(t > 0, t, torch.ones_like(t)), keys)
 
 
-def attend__wrong_empty_uniform(scores, keys, source_mask):
-    """Fills pads with -1e30, so that an empty sentence gets the mean of its pads."""
-    return _mix(torch.softmax(scores.masked_fill(~source_mask, -1e30), 1), keys)
 
 
-def attend__wrong_subtle_max_over_pads(scores, keys, source_mask):
-    """Shifts by the maximum over pads too: a huge score at a pad lets all real weights underflow."""
-    e = (scores - scores.detach().amax(1, keepdim=True)).exp() * source_mask
-    return _mix(e / e.sum(1, keepdim=True).clamp(min=1e-300), keys)
 
 
-def attend__wrong_subtle_global_max(scores, keys, source_mask):
-    """Shifts all sentences by one maximum of the whole batch: a sentence of far lower scores underflows."""
-    s = scores.masked_fill(~source_mask, -1e30)
-    e = (s - s.detach().max()).exp() * source_mask
-    return _mix(e / e.sum(1, keepdim=True).clamp(min=1e-300), keys)
 
 
 def attend__wrong_subtle_small_fill(scores, keys, source_mask):
@@ -324,11 +229,6 @@ def attend__wrong_subtle_keys_data(scores, keys, source_mask):
     return _mix(_sm(scores, source_mask), keys.data * source_mask[..., None])
 
 
-def attend__wrong_subtle_prefix(scores, keys, source_mask):
-    """Counts the real tokens and keeps the first so many positions: right only where pads stand at the end."""
-    n = source_mask.sum(1, keepdim=True)
-    m = torch.arange(scores.shape[1])[None] < n
-    return _mix(_sm(scores, m), keys)
 
 
 def attend__right_selection(scores, keys, source_mask):
@@ -360,66 +260,24 @@ def _score(query, keys, Wq, Wk, v):
     return np.tanh((query @ Wq.T)[:, None] + keys @ Wk.T) @ v
 
 
-def _nsm(s, mask):
-    s = np.where(mask, s, -np.inf)
-    top = s.max(1, keepdims=True)
-    e = np.where(mask, np.exp(s - np.where(np.isfinite(top), top, 0.0)), 0.0)
-    t = e.sum(1, keepdims=True)
-    return e / np.where(t > 0, t, 1.0)
 
 
 def _nmix(w, keys):
     return np.sum(w[:, :, None] * keys, axis=1)
 
 
-def mended_attention__wrong_broadcast(query, keys, source_mask, W_query, W_key, v):
-    """Leaves the query without an axis for the positions."""
-    return _nmix(_nsm(np.tanh(query @ W_query.T + keys @ W_key.T) @ v, source_mask), keys)
 
 
-def mended_attention__wrong_sum_all(query, keys, source_mask, W_query, W_key, v):
-    """Still divides by the sum over the whole batch."""
-    s = np.where(source_mask, _score(query, keys, W_query, W_key, v), -np.inf)
-    e = np.exp(s - s.max()) if source_mask.any() else np.zeros(s.shape)
-    return _nmix(e / max(e.sum(), 1e-300), keys)
 
 
-def mended_attention__wrong_no_shift(query, keys, source_mask, W_query, W_key, v):
-    """Still exponentiates large scores without subtracting the maximum."""
-    e = np.exp(_score(query, keys, W_query, W_key, v)) * source_mask
-    t = e.sum(1, keepdims=True)
-    return _nmix(e / np.where(t > 0, t, 1), keys)
 
 
-def mended_attention__wrong_mask_after(query, keys, source_mask, W_query, W_key, v):
-    """Still masks after the softmax: the pads keep their share of the sum."""
-    s = _score(query, keys, W_query, W_key, v)
-    e = np.exp(s - s.max(1, keepdims=True))
-    return _nmix(e / e.sum(1, keepdims=True) * source_mask, keys)
 
 
-def mended_attention__wrong_empty_nan(query, keys, source_mask, W_query, W_key, v):
-    """Divides 0 by 0 in a sentence without a real token."""
-    s = np.where(source_mask, _score(query, keys, W_query, W_key, v), -1e30)
-    e = np.exp(s - s.max(1, keepdims=True)) * source_mask
-    return _nmix(e / e.sum(1, keepdims=True), keys)
 
 
-def mended_attention__wrong_subtle_equal_sizes(query, keys, source_mask, W_query, W_key, v):
-    """Adds the axis only where numpy would complain, so that a batch with as many sentences as positions is mixed up."""
-    try:
-        s = np.tanh(query @ W_query.T + keys @ W_key.T) @ v
-    except ValueError:
-        s = _score(query, keys, W_query, W_key, v)
-    return _nmix(_nsm(s, source_mask), keys)
 
 
-def mended_attention__wrong_subtle_max_pads(query, keys, source_mask, W_query, W_key, v):
-    """Subtracts the maximum over pads too: real tokens underflow to an empty sentence where a pad scores far higher."""
-    s = _score(query, keys, W_query, W_key, v)
-    e = np.exp(s - s.max(1, keepdims=True)) * source_mask
-    t = e.sum(1, keepdims=True)
-    return _nmix(e / np.where(t > 0, t, 1), keys)
 
 
 def mended_attention__wrong_subtle_fill(query, keys, source_mask, W_query, W_key, v):
@@ -429,13 +287,6 @@ def mended_attention__wrong_subtle_fill(query, keys, source_mask, W_query, W_key
     return _nmix(e / e.sum(1, keepdims=True), keys) * source_mask.any(1, keepdims=True)
 
 
-def mended_attention__wrong_subtle_max_zero(query, keys, source_mask, W_query, W_key, v):
-    """Multiplies by the mask before the maximum, which is then never below 0: low real scores underflow."""
-    s = _score(query, keys, W_query, W_key, v)
-    top = (s * source_mask).max(1, keepdims=True) if not source_mask.all() else s.max(1, keepdims=True)
-    e = np.exp(np.where(source_mask, s - top, -np.inf))
-    t = e.sum(1, keepdims=True)
-    return _nmix(e / np.where(t > 0, t, 1), keys)
 
 
 def mended_attention__right_words(query, keys, source_mask, W_query, W_key, v):

@@ -38,13 +38,6 @@ def one_hot_shapes__right_product(d, m, V_x, T_x):
     X = np.zeros((V_x, T_x)); U = np.zeros((m, V_x))
     return dict(b=(U @ X)[:, 0].shape, U=U.shape, embedded=(np.zeros((d, V_x)) @ X).shape, one_hots=X.shape)
 
-# ---- second_layer_shapes
-def second_layer_shapes__wrong_reads_words(d, m):
-    "Lets the second layer read word vectors of d numbers."
-    return {'input_matrix': (m, d), 'recurrent_matrix': (m, m), 'annotation': (2 * m,)}
-def second_layer_shapes__wrong_one_direction(d, m):
-    "Lets it read only one direction's m numbers."
-    return {'input_matrix': (m, m), 'recurrent_matrix': (m, m), 'annotation': (2 * m,)}
 def second_layer_shapes__wrong_joint_state(d, m):
     "Gives one direction the joined state of both, 2m numbers."
     return {'input_matrix': (2 * m, 2 * m), 'recurrent_matrix': (2 * m, 2 * m), 'annotation': (2 * m,)}
@@ -53,71 +46,25 @@ def second_layer_shapes__right_module(d, m):
     r = torch.nn.RNN(2 * m, m, bidirectional=True)
     return dict(input_matrix=r.weight_ih_l0.shape, recurrent_matrix=r.weight_hh_l0.shape, annotation=(m + m,))
 
-# ---- rnn_outputs
-def rnn_outputs__wrong_last_batch_first(batch, d, m, T_x):
-    "Thinks batch_first moves the batch to the front of h_n as well."
-    return {'outputs': (batch, T_x, 2 * m), 'last': (batch, 2, m), 'inputs_positions_first': (T_x, batch, d)}
-def rnn_outputs__wrong_last_joined(batch, d, m, T_x):
-    "Joins the two directions of h_n along the last axis."
-    return {'outputs': (batch, T_x, 2 * m), 'last': (1, batch, 2 * m), 'inputs_positions_first': (T_x, batch, d)}
-def rnn_outputs__wrong_subtle_unbatched(batch, d, m, T_x):
-    "Treats a batch of one sentence as unbatched, with no batch axis anywhere."
-    b = (batch,) if batch > 1 else ()
-    return {'outputs': b + (T_x, 2 * m), 'last': (2,) + b + (m,), 'inputs_positions_first': (T_x,) + b + (d,)}
 def rnn_outputs__right_run(batch, d, m, T_x):
     "Runs the module on zeros."
     x = torch.zeros(batch, T_x, d); o, h = torch.nn.RNN(d, m, bidirectional=True, batch_first=True)(x)
     return dict(outputs=o.shape, last=h.shape, inputs_positions_first=x.transpose(0, 1).shape)
 
-# ---- states by hand
-def states_by_hand__wrong_from_one():
-    "Counts words from 1 and takes the second column first, then the last."
-    return _two(_P1, 1, 3)
 def states_by_hand__right_cut():
     "Arrays of the numbers, cut off after four decimals."
     return {k: np.trunc(np.array(v) * 1e4) / 1e4 for k, v in _two(_P1, 2, 0).items()}
-def states_by_hand_twin__wrong_transposed():
-    "Multiplies by the transpose of W_h."
-    return _two(_P2, 3, 1, t=True)
-def states_by_hand_twin__wrong_order():
-    "Reads word 1 first, then word 3."
-    return _two(_P2, 1, 3)
 def states_by_hand_twin__right_tuples():
     "Rounds to six decimals and gives tuples."
     return {k: tuple(round(x, 6) for x in v) for k, v in _two(_P2, 3, 1).items()}
 def annotation_by_hand__wrong_last_backward():
     "Lets the backward direction run on to the first word and gives that state."
     b = math.tanh(.5 + .8 * math.tanh(-1)); return [math.tanh(-1 + .5 * math.tanh(.5)), math.tanh(-.25 + .8 * b)]
-def annotation_by_hand__wrong_same_way():
-    "Lets the backward direction begin at the first word."
-    return [math.tanh(-1 + .5 * math.tanh(.5)), math.tanh(.5 + .8 * math.tanh(-.25))]
 def annotation_by_hand__right_exponentials():
     "Uses exponentials for the tanh."
     t = lambda x: (math.exp(x) - math.exp(-x)) / (math.exp(x) + math.exp(-x))
     return (t(-1 + t(.5) / 2), t(.5 + .8 * t(-1)))
 
-# ---- look_up
-def look_up__wrong_reshape(tokens, E_x):
-    "Reshapes the picked columns, axis of the numbers first, instead of moving that axis."
-    return E_x[:, tokens].reshape(*tokens.shape, len(E_x))
-def look_up__wrong_transposed(tokens, E_x):
-    "Transposes all three axes, so positions come before sentences."
-    return E_x[:, tokens].T
-def look_up__wrong_from_one(tokens, E_x):
-    "Counts words from 1 and takes the column to the left."
-    return E_x.T[tokens - 1]
-def look_up__wrong_pad_zero(tokens, E_x):
-    "Takes word 0 for a pad and gives it zeros."
-    return E_x.T[tokens] * (tokens != 0)[..., None]
-def look_up__wrong_subtle_bytes(tokens, E_x):
-    "Stores the word numbers in bytes, which wrap round from 256 on."
-    return E_x.T[tokens.astype(np.uint8)]
-def look_up__wrong_subtle_square(tokens, E_x):
-    "Takes rows of E_x where it is square, as it cannot tell which way it lies."
-    return (E_x if E_x.shape[0] == E_x.shape[1] else E_x.T)[tokens]
-def look_up__wrong_subtle_cached(tokens, E_x, _memo={}):
-    "Remembers the vector of each word number from earlier calls with another matrix of the same shape."
-    return np.array([[_memo.setdefault((E_x.shape, int(t)), E_x[:, t].copy()) for t in r] for r in tokens])
 def look_up__right_one_hot(tokens, E_x):
     "Multiplies with one-hot columns as in the formula."
     return np.einsum('dv,bjv->bjd', E_x, (tokens[..., None] == np.arange(E_x.shape[1])).astype(float))
@@ -125,44 +72,11 @@ def look_up__right_view(tokens, E_x):
     "Moves the first axis of the picked columns to the end: a view that is not contiguous."
     return np.moveaxis(np.take(E_x, tokens, axis=1), 0, -1)
 
-# ---- rnn_states
-def _run(e, Wx, Wh, f=np.tanh):
-    h = np.zeros((len(e), len(Wx))); out = []
-    for j in range(e.shape[1]): h = f(e[:, j] @ Wx.T + h @ Wh.T); out.append(h)
-    return np.stack(out, 1)
-def rnn_states__wrong_transposed(embedded, W_x, W_h):
-    "Multiplies the state before by the transpose of W_h."
-    return _run(embedded, W_x, W_h.T)
-def rnn_states__wrong_no_state(embedded, W_x, W_h):
-    "Never updates the state that it adds, which stays at zero."
-    return np.tanh(embedded @ W_x.T)
-def rnn_states__wrong_one_sentence(embedded, W_x, W_h):
-    "Carries the last state of one sentence over to the next."
-    b, j, d = embedded.shape; return _run(embedded.reshape(1, -1, d), W_x, W_h).reshape(b, j, -1)
-def rnn_states__wrong_positions_first(embedded, W_x, W_h):
-    "Stacks the states with the positions first."
-    return _run(embedded, W_x, W_h).swapaxes(0, 1)
-def rnn_states__wrong_aliased(embedded, W_x, W_h):
-    "Appends one and the same array at each step, so all positions show the last state."
-    h = np.zeros((len(embedded), len(W_x))); out = []
-    for j in range(embedded.shape[1]): h[:] = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T); out.append(h)
-    return np.stack(out, 1)
-def rnn_states__wrong_subtle_exp(embedded, W_x, W_h):
-    "Computes tanh as a quotient of exp(2x) - 1 and exp(2x) + 1, which is nan from 355 on."
-    return _run(embedded, W_x, W_h, lambda x: (np.exp(2 * x) - 1) / (np.exp(2 * x) + 1))
-def rnn_states__wrong_subtle_zero_word(embedded, W_x, W_h):
-    "Takes a word vector of zeros for a pad and keeps the state there."
-    h = np.zeros((len(embedded), len(W_x))); out = []
-    for j in range(embedded.shape[1]): h = np.where((embedded[:, j] != 0).any(1)[:, None], np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T), h); out.append(h)
-    return np.stack(out, 1)
 def rnn_states__wrong_subtle_batch_is_size(embedded, W_x, W_h):
     "Multiplies W_h from the left wherever shapes permit, which mixes sentences if the batch has as many as the state has numbers."
     h = np.zeros((len(embedded), len(W_x))); out = []
     for j in range(embedded.shape[1]): h = np.tanh(embedded[:, j] @ W_x.T + (W_h @ h if len(h) == len(W_h) else h @ W_h.T)); out.append(h)
     return np.stack(out, 1)
-def rnn_states__wrong_subtle_square(embedded, W_x, W_h):
-    "Leaves W_x untransposed if word vectors and states have the same size."
-    return _run(embedded, W_x.T if W_x.shape[0] == W_x.shape[1] else W_x, W_h)
 def rnn_states__right_recursion(embedded, W_x, W_h):
     "Calls itself for all words but the last, and joins."
     p = embedded[:, -1] @ W_x.T
@@ -194,45 +108,9 @@ def _bi(e, M, X, H, BX, BH, **k):
     e = torch.where(M[..., None], e, 0.)
     s = torch.cat([_go(e, M, X, H, **k), _go(e.flip(1), M.flip(1), BX, BH, **k).flip(1)], -1)
     return torch.where(M[..., None], s, 0.)
-def annotate__wrong_over_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    "Begins the backward direction at the end of the padded row and reads the pads."
-    s = torch.cat([_go(embedded, source_mask, W_x, W_h), _go(embedded.flip(1), source_mask, W_x_back, W_h_back, keep=False).flip(1)], -1)
-    return torch.where(source_mask[..., None], s, 0.)
-def annotate__wrong_not_flipped_back(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    "Leaves the backward states in reading order."
-    e, M = torch.where(source_mask[..., None], embedded, 0.), source_mask
-    return torch.where(M[..., None], torch.cat([_go(e, M, W_x, W_h), _go(e.flip(1), M.flip(1), W_x_back, W_h_back)], -1), 0.)
-def annotate__wrong_pads_kept(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    "Leaves the last forward state standing at the pads."
-    e, M = torch.where(source_mask[..., None], embedded, 0.), source_mask
-    return torch.cat([_go(e, M, W_x, W_h), _go(e.flip(1), M.flip(1), W_x_back, W_h_back).flip(1)], -1)
-def annotate__wrong_shared(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    "Uses the forward direction's W_h for both directions."
-    return _bi(embedded, source_mask, W_x, W_h, W_x_back, W_h)
-def annotate__wrong_order(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    "Puts the backward state before the forward state."
-    return _bi(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).roll(len(W_x), -1)
-def annotate__wrong_copied(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    "Wraps the matrices as new tensors, so their gradients get lost."
-    return _bi(embedded, source_mask, *[w.detach().clone() for w in (W_x, W_h, W_x_back, W_h_back)])
-def annotate__wrong_interleaved(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    "Joins the states number by number, forward and backward in turn."
-    s = _bi(embedded, source_mask, W_x, W_h, W_x_back, W_h_back); m = len(W_x)
-    return torch.stack([s[..., :m], s[..., m:]], -1).flatten(2)
-def annotate__wrong_subtle_detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    "Detaches the state before each step: the annotations are right, the gradients through time are cut."
-    return _bi(embedded, source_mask, W_x, W_h, W_x_back, W_h_back, det=True)
-def annotate__wrong_subtle_zero_words(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    "Takes real words with a vector of zeros for pads, too."
-    return _bi(embedded, source_mask & (embedded != 0).any(-1), W_x, W_h, W_x_back, W_h_back)
 def annotate__wrong_subtle_exp(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     "Computes tanh as 1 - 2 / (exp(2x) + 1), whose gradient is nan once exp overflows."
     return _bi(embedded, source_mask, W_x, W_h, W_x_back, W_h_back, f=lambda x: 1 - 2 / (torch.exp(2 * x) + 1))
-def annotate__wrong_subtle_longest(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    "Cuts the batch to its longest sentence and begins the backward direction there for all, so pads of shorter sentences are read."
-    k = int(source_mask.sum(1).max()); e = embedded[:, :k]; M = source_mask[:, :k]
-    s = torch.cat([_go(e, M, W_x, W_h), _go(e.flip(1), M, W_x_back, W_h_back, keep=False).flip(1)], -1)
-    s = torch.where(M[..., None], s, 0.); return torch.cat([s, s.new_zeros(len(s), embedded.shape[1] - k, s.shape[2])], 1)
 def annotate__wrong_subtle_window(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     "Reads at most 32 positions, and leaves zeros beyond."
     s = _bi(embedded[:, :32], source_mask[:, :32], W_x, W_h, W_x_back, W_h_back)

@@ -54,9 +54,6 @@ def _sa(query, keys, values, mask, scale=None, e=None):
     return np.einsum("bj,bjv->bv", w, np.where(mask[..., None], values, 0.0))
 
 
-def scaled_attention__wrong_no_root(query, keys, values, source_mask):
-    """Divides the scores by the number of entries of a key instead of its root."""
-    return _sa(query, keys, values, source_mask, keys.shape[-1])
 
 
 
@@ -69,11 +66,6 @@ def scaled_attention__wrong_softmax_axis(query, keys, values, source_mask):
     return np.einsum("bj,bjv->bv", w / np.where(s > 0, s, 1.0), values)
 
 
-def scaled_attention__wrong_empty_mean(query, keys, values, source_mask):
-    """Gives an empty sentence the mean of its pads' values instead of zeros, since all pads have the same low score."""
-    e = np.where(source_mask, np.einsum("bk,bjk->bj", query, keys) / math.sqrt(keys.shape[-1]), -1e30)
-    w = np.exp(e - e.max(1, keepdims=True))
-    return np.einsum("bj,bjv->bv", w / w.sum(1, keepdims=True), values)
 
 
 def scaled_attention__wrong_subtle_low_fill(query, keys, values, source_mask):
@@ -84,12 +76,6 @@ def scaled_attention__wrong_subtle_low_fill(query, keys, values, source_mask):
     return np.einsum("bj,bjv->bv", w, values)
 
 
-def scaled_attention__wrong_subtle_shift_by_pad(query, keys, values, source_mask):
-    """Subtracts the largest score of all positions, pads too, so that real words underflow beside a pad of large score."""
-    e = np.einsum("bk,bjk->bj", query, keys) / math.sqrt(keys.shape[-1])
-    w = np.exp(e - e.max(1, keepdims=True)) * source_mask
-    s = w.sum(1, keepdims=True)
-    return np.einsum("bj,bjv->bv", w / np.where(s > 0, s, 1.0), values)
 
 
 def scaled_attention__wrong_subtle_clip(query, keys, values, source_mask):
@@ -104,12 +90,6 @@ def scaled_attention__wrong_subtle_zero_score_is_pad(query, keys, values, source
     return _sa(query, keys, values, source_mask & (e != 0), e=e)
 
 
-def scaled_attention__wrong_subtle_small_weights(query, keys, values, source_mask):
-    """Cuts weights below a millionth to 0, which large values would have shown."""
-    e = np.where(source_mask, np.einsum("bk,bjk->bj", query, np.where(source_mask[..., None], keys, 0)) / math.sqrt(keys.shape[-1]), -1e30)
-    w = np.exp(e - e.max(1, keepdims=True)) * source_mask
-    w = w / np.maximum(w.sum(1, keepdims=True), 1e-300)
-    return np.einsum("bj,bjv->bv", np.where(w < 1e-6, 0, w), values)
 
 
 def scaled_attention__right_loop(query, keys, values, source_mask):
@@ -149,28 +129,14 @@ def _cov(query, keys, g, Wq, Wk, w, v):
     return np.tanh((query @ Wq.T)[:, None] + keys @ Wk.T + g[..., None] * w) @ v
 
 
-def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Takes the mean of the earlier weights instead of their sum."""
-    return _cov(query, keys, earlier_weights.mean(1), W_query, W_key, w_cover, v)
 
 
 
-def coverage_scores__wrong_outside(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Adds the coverage term outside the tanh."""
-    return _cov(query, keys, 0 * earlier_weights[:, 0], W_query, W_key, w_cover, v) + earlier_weights.sum(1) * (w_cover @ v)
 
 
 
-def coverage_scores__wrong_subtle_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Computes tanh as (e^2x - 1) / (e^2x + 1), which overflows to nan for large sums."""
-    x = (query @ W_query.T)[:, None] + keys @ W_key.T + earlier_weights.sum(1)[..., None] * w_cover
-    t = np.exp(2 * x)
-    return ((t - 1) / (t + 1)) @ v
 
 
-def coverage_scores__wrong_subtle_rounded(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Rounds the coverage to six decimals, so that weights of 10^-7 are lost, which a large w_cover makes count."""
-    return _cov(query, keys, earlier_weights.sum(1).round(6), W_query, W_key, w_cover, v)
 
 
 def coverage_scores__wrong_subtle_window(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -178,9 +144,6 @@ def coverage_scores__wrong_subtle_window(query, keys, earlier_weights, W_query, 
     return _cov(query, keys, earlier_weights[:, -50:].sum(1), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_subtle_broadcast(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Adds the projected query without a new axis: right for a batch of one, wrong or an error for others."""
-    return np.tanh(query @ W_query.T + keys @ W_key.T + earlier_weights.sum(1)[..., None] * w_cover) @ v
 
 
 def coverage_scores__right_loop(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -219,19 +182,10 @@ def _hand(scale=2.0, over_all=False, rnd=15, swap=False, summed=False):
     return {"scores": e[0] + e[1], "weights": w[0] + w[1], "joined": joined}
 
 
-def two_heads_by_hand__wrong_unscaled():
-    """Leaves out the division by the root of 4."""
-    return _hand(1.0)
 
 
-def two_heads_by_hand__wrong_by_four():
-    """Divides by 4, the number of entries, instead of its root."""
-    return _hand(4.0)
 
 
-def two_heads_by_hand__wrong_one_softmax():
-    """Takes one softmax over all six scores instead of one for each head."""
-    return _hand(over_all=True)
 
 
 
@@ -253,31 +207,14 @@ def two_heads_by_hand__right_numpy():
     return {"scores": e.ravel(), "weights": w.ravel(), "joined": np.einsum("zj,zjv->zv", w, np.array(_U)).ravel()}
 
 
-# ---- 8.5
-def _sat(spread, s, by, gap=2):
-    f = lambda s: 1 / (1 + math.exp(-gap * s)) * (1 - 1 / (1 + math.exp(-gap * s)))
-    return {"spread": spread, "plain": f(s), "scaled": f(s / by)}
 
 
-def saturation__wrong_variance():
-    """Gives the variance 3.24 as spread, without the root."""
-    return _sat(3.24, 3.24, 4)
 
 
-def saturation__wrong_by_sixteen():
-    """Divides by 16 instead of its root for the scaled derivative."""
-    return _sat(1.8, 1.8, 16)
 
 
-def saturation__wrong_single_gap():
-    """Takes one standard deviation as the gap of the two scores instead of two."""
-    return _sat(1.8, 1.8, 4, 1)
 
 
-def saturation__wrong_chain():
-    """Divides the scaled derivative by 4 too: derives by the plain score instead of the divided one."""
-    d = _sat(1.8, 1.8, 4)
-    return {**d, "scaled": d["scaled"] / 4}
 
 
 
@@ -325,9 +262,6 @@ def multi_head__wrong_shared_weights(query, keys, source_mask, W_query, W_key, W
     return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, e_fn=lambda e: e.sum(0, keepdim=True).expand_as(e))
 
 
-def multi_head__wrong_softmax_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Takes the softmax over the heads instead of the positions."""
-    return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, soft=lambda e, m: torch.softmax(e, 0) * m)
 
 
 def multi_head__wrong_subtle_low_fill(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -353,9 +287,6 @@ def multi_head__wrong_subtle_float_root(query, keys, source_mask, W_query, W_key
     return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, torch.sqrt(torch.tensor(float(W_key.shape[1]))))
 
 
-def multi_head__wrong_subtle_detached(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Detaches the weights, so that no gradient reaches the query, W_query and W_key."""
-    return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, detach=True)
 
 
 def multi_head__right_loops(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -406,35 +337,16 @@ def _self(states, mask, Wq, Wk, Wv, scale=None, soft=None, tri=None, e_fn=None, 
     return w @ (x @ Wv.T)
 
 
-def self_attention__wrong_strictly_before(states, mask, W_query, W_key, W_value):
-    """Reads the positions before it only, not itself."""
-    return _self(states, mask, W_query, W_key, W_value, tri=lambda o: o.tril(-1))
-
-
-def self_attention__wrong_future(states, mask, W_query, W_key, W_value):
-    """Reads itself and the positions after it: the triangle the wrong way round."""
-    return _self(states, mask, W_query, W_key, W_value, tri=lambda o: o.triu())
-
-
-def self_attention__wrong_all(states, mask, W_query, W_key, W_value):
-    """Reads all positions, later ones too: no causal mask."""
-    return _self(states, mask, W_query, W_key, W_value, tri=lambda o: o)
-
-
-def self_attention__wrong_pads_zero(states, mask, W_query, W_key, W_value):
-    """Gives zeros at pads, though a pad reads the real tokens before it."""
-    return _self(states, mask, W_query, W_key, W_value) * mask[..., None]
 
 
 
 
-def self_attention__wrong_subtle_shift_by_row(states, mask, W_query, W_key, W_value):
-    """Subtracts the largest score of the row before it masks, so words underflow beside a larger score of a later one."""
-    def soft(e, m):
-        w = torch.exp(e - e.amax(-1, keepdim=True)) * m
-        s = w.sum(-1, keepdim=True)
-        return w / torch.where(s > 0, s, torch.ones_like(s))
-    return _self(states, mask, W_query, W_key, W_value, soft=soft)
+
+
+
+
+
+
 
 
 def self_attention__wrong_subtle_low_fill(states, mask, W_query, W_key, W_value):
@@ -447,9 +359,6 @@ def self_attention__wrong_subtle_nan_gradient(states, mask, W_query, W_key, W_va
     return torch.nan_to_num(_self(states, mask, W_query, W_key, W_value, soft=lambda e, m: torch.softmax(e.masked_fill(~m, -math.inf), -1)))
 
 
-def self_attention__wrong_subtle_window(states, mask, W_query, W_key, W_value):
-    """Reads the last 64 positions only."""
-    return _self(states, mask, W_query, W_key, W_value, tri=lambda o: o.tril() & o.triu(-63))
 
 
 def self_attention__right_loop(states, mask, W_query, W_key, W_value):
@@ -493,15 +402,9 @@ def self_attention__right_real_keys(states, mask, W_query, W_key, W_value):
 _H = np.array([[1., 1], [4, 0], [-1, 4], [-3, -2]])
 
 
-def same_context__wrong_shared_out():
-    """Shares the first weight out over the others in proportion, which changes the context."""
-    return [0, .5, 1 / 3, 1 / 6]
 
 
 
-def same_context__wrong_order():
-    """Gives the zero last instead of first."""
-    return [*np.linalg.solve(np.vstack([_H[1:].T, np.ones(3)]), [1.1, 1.0, 1.0]).tolist(), 0.0]
 
 
 def same_context__wrong_subtle_rounded_context():

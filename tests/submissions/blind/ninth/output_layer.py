@@ -13,15 +13,8 @@ def note_d_output__wrong_bias_state(n, V_y):
     return {"W_o": (V_y, n), "b_o": (n,)}
 
 
-def every_step_shapes__wrong_no_embedding(batch, T_y, n, d, m, V_y):
-    """Forgets the embedding in what is joined."""
-    return {"joined": (batch, T_y, n + m), "W_o": (V_y, n + m), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
-def every_step_shapes__wrong_flat(batch, T_y, n, d, m, V_y):
-    """Flattens steps and words together, one row a sentence."""
-    j = n + d + m
-    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch, T_y * V_y)}
 
 
 def every_step_shapes__right_arrays(batch, T_y, n, d, m, V_y):
@@ -64,9 +57,6 @@ def _soft(x):
 _W6 = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1.0]])
 
 
-def hindi_distribution__wrong_no_tanh():
-    """Leaves the tanh out and uses the sums as the state."""
-    return list(_soft(_W6 @ [0.42, 0.67, 0.70]))
 
 
 def hindi_distribution__wrong_no_exp():
@@ -82,21 +72,10 @@ def hindi_distribution__right_math():
     return tuple(x / sum(e) for x in e)
 
 
-def distribution_and_loss__wrong_bits():
-    """Gives the loss in bits instead of nats."""
-    p = _soft([0.5, -1, 2, 0, 1.2])
-    return {"distribution": list(p), "loss": -math.log2(p[4])}
 
 
-def distribution_and_loss__wrong_best_word():
-    """Takes the cost of the likeliest word instead of the right one."""
-    p = _soft([0.5, -1, 2, 0, 1.2])
-    return {"distribution": list(p), "loss": -math.log(p[2])}
 
 
-def what_is_left__wrong_loss_renormalised():
-    """Divides by the sum of the five printed probabilities before the logarithm."""
-    return {"left": 0.35, "loss": -math.log(0.64 / 0.65)}
 
 
 def what_is_left__wrong_subtle_others():
@@ -121,52 +100,24 @@ def _step(v=(1, -2, 1.5), u=1.0, bias=1.0, old=False):
     return {"scores": list(e), "weights": list(w), "context": list(c), "state": list(t), "distribution": list(p)}
 
 
-def word_by_hand__wrong_v_sign():
-    """Loses the minus sign of v's second entry."""
-    return _step(v=(1, 2, 1.5))
 
 
-def word_by_hand__wrong_no_u():
-    """Forgets the share u of the word before."""
-    return _step(u=0)
 
 
-def word_by_hand__wrong_subtle_bias():
-    """Everything is right but the distribution, which forgets b_o."""
-    return _step(bias=0)
 
 
-def word_by_hand__wrong_subtle_old_state():
-    """Reads the word out of the state before the step."""
-    return _step(old=True)
 
 
 # ---- output_distribution
 
-def _rows(x):
-    e = np.exp(x - x.max(1, keepdims=True))
-    return e / e.sum(1, keepdims=True)
 
 
-def output_distribution__wrong_overflow(state, context, W_state, W_context, b_o):
-    """Exponentiates the logits without subtracting the maximum."""
-    e = np.exp(state @ W_state.T + context @ W_context.T + b_o)
-    return e / e.sum(1, keepdims=True)
 
 
-def output_distribution__wrong_axis(state, context, W_state, W_context, b_o):
-    """Normalises over the batch."""
-    return _rows((state @ W_state.T + context @ W_context.T + b_o).T).T
 
 
-def output_distribution__wrong_no_bias(state, context, W_state, W_context, b_o):
-    """Forgets the bias."""
-    return _rows(state @ W_state.T + context @ W_context.T)
 
 
-def output_distribution__wrong_two_softmaxes(state, context, W_state, W_context, b_o):
-    """Averages two softmaxes, one of the state and one of the context, instead of adding logits."""
-    return (_rows(state @ W_state.T + b_o) + _rows(context @ W_context.T + b_o)) / 2
 
 
 def output_distribution__wrong_log(state, context, W_state, W_context, b_o):
@@ -175,16 +126,8 @@ def output_distribution__wrong_log(state, context, W_state, W_context, b_o):
     return x - np.logaddexp.reduce(x, axis=1, keepdims=True)
 
 
-def output_distribution__wrong_subtle_global_max(state, context, W_state, W_context, b_o):
-    """Subtracts one maximum for the whole batch: sentences of lower logits underflow to 0/0."""
-    x = state @ W_state.T + context @ W_context.T + b_o
-    e = np.exp(x - x.max())
-    return e / e.sum(1, keepdims=True)
 
 
-def output_distribution__wrong_subtle_clip(state, context, W_state, W_context, b_o):
-    """Clips logits to 700 in size against overflow, so that larger ones become ties."""
-    return _rows(np.clip(state @ W_state.T + context @ W_context.T + b_o, -700, 700))
 
 
 def output_distribution__wrong_subtle_axis_by_size(state, context, W_state, W_context, b_o):
@@ -195,11 +138,6 @@ def output_distribution__wrong_subtle_axis_by_size(state, context, W_state, W_co
     return e / e.sum(axis=a, keepdims=True)
 
 
-def output_distribution__wrong_subtle_abs_max(state, context, W_state, W_context, b_o):
-    """Subtracts the largest absolute value: all underflow where every logit is far below 0."""
-    x = state @ W_state.T + context @ W_context.T + b_o
-    e = np.exp(x - np.abs(x).max(1, keepdims=True))
-    return e / e.sum(1, keepdims=True)
 
 
 def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o):
@@ -222,20 +160,10 @@ def _nll(logits, targets):
     return l
 
 
-def cross_entropy__wrong_all_positions(logits, targets, target_mask):
-    """Divides by the number of all positions, pads included."""
-    return float(np.where(target_mask, _nll(logits, targets), 0).mean())
 
 
-def cross_entropy__wrong_mean_of_means(logits, targets, target_mask):
-    """Averages each sentence first, so that words of short sentences count more."""
-    l = np.where(target_mask, _nll(logits, targets), 0).sum(1)
-    return float(np.mean(l / np.maximum(target_mask.sum(1), 1)))
 
 
-def cross_entropy__wrong_sum(logits, targets, target_mask):
-    """Returns the sum instead of the mean."""
-    return float(_nll(logits, targets)[target_mask].sum())
 
 
 def cross_entropy__wrong_sign(logits, targets, target_mask):
@@ -249,34 +177,14 @@ def cross_entropy__wrong_overflow(logits, targets, target_mask):
     return float(l[target_mask].sum() / max(1, target_mask.sum()))
 
 
-def cross_entropy__wrong_empty_nan(logits, targets, target_mask):
-    """Takes the mean over nothing in a batch without a real word."""
-    return _nll(logits, targets)[target_mask].mean()
 
 
-def cross_entropy__wrong_subtle_log_zero(logits, targets, target_mask):
-    """Takes the logarithm of the probability plus 1e-12, so that no word costs more than 27.6 nats."""
-    p = np.exp(-_nll(logits, targets)[target_mask])
-    return float(np.mean(-np.log(p + 1e-12))) if len(p) else 0.0
 
 
-def cross_entropy__wrong_subtle_uint8(logits, targets, target_mask):
-    """Keeps the word numbers in 8 bits: beyond 255 they start again from 0."""
-    t = targets.astype(np.uint8).astype(np.int64)
-    return float(_nll(logits, t)[target_mask].sum() / max(1, target_mask.sum()))
 
 
-def cross_entropy__wrong_subtle_global_max(logits, targets, target_mask):
-    """Subtracts one maximum for all positions, pads among them: other positions underflow to infinite loss."""
-    x = logits - logits.max()
-    l = np.log(np.exp(x).sum(2)) - np.take_along_axis(x, targets[..., None], 2)[..., 0]
-    return float(l[target_mask].sum() / max(1, target_mask.sum()))
 
 
-def cross_entropy__wrong_subtle_prefix(logits, targets, target_mask):
-    """Takes the first positions of each sentence, as many as are real: wrong where pads stand before words."""
-    m = np.arange(targets.shape[1]) < target_mask.sum(1, keepdims=True)
-    return float(_nll(logits, targets)[m].sum() / max(1, m.sum()))
 
 
 def cross_entropy__right_loop(logits, targets, target_mask):
@@ -298,54 +206,18 @@ def cross_entropy__right_torch(logits, targets, target_mask):
 
 # ---- beam_step
 
-def beam_step__wrong_no_scores(scores, log_probabilities):
-    """Forgets the score of the hypothesis so far."""
-    b, k, V = log_probabilities.shape
-    i = log_probabilities.reshape(b, -1).topk(k).indices
-    return torch.stack([i // V, i % V], -1)
 
 
-def beam_step__wrong_best_each(scores, log_probabilities):
-    """Continues each hypothesis by its best word, instead of choosing among all."""
-    t = scores[..., None] + log_probabilities
-    w = t.argmax(2)
-    o = t.amax(2).argsort(1, descending=True)
-    return torch.stack([o, w.gather(1, o)], -1)
 
 
-def beam_step__wrong_pair_order(scores, log_probabilities):
-    """Returns the word before the hypothesis."""
-    b, k, V = log_probabilities.shape
-    i = (scores[..., None] + log_probabilities).reshape(b, -1).topk(k).indices
-    return torch.stack([i % V, i // V], -1)
 
 
-def beam_step__wrong_worst(scores, log_probabilities):
-    """Sorts upwards and so takes the worst continuations."""
-    b, k, V = log_probabilities.shape
-    i = (scores[..., None] + log_probabilities).reshape(b, -1).argsort(1)[:, :k]
-    return torch.stack([i // V, i % V], -1)
 
 
-def beam_step__wrong_divides_by_width(scores, log_probabilities):
-    """Splits the flat number by the width instead of by the vocabulary size."""
-    b, k, V = log_probabilities.shape
-    i = (scores[..., None] + log_probabilities).reshape(b, -1).topk(k).indices
-    return torch.stack([i // k, i % k], -1)
 
 
-def beam_step__wrong_unsorted(scores, log_probabilities):
-    """Returns the chosen continuations in the order of the hypotheses, not best first."""
-    b, k, V = log_probabilities.shape
-    i = (scores[..., None] + log_probabilities).reshape(b, -1).topk(k).indices.sort(1).values
-    return torch.stack([i // V, i % V], -1)
 
 
-def beam_step__wrong_subtle_probabilities(scores, log_probabilities):
-    """Compares probabilities, which underflow to equal zeros for scores below -745."""
-    b, k, V = log_probabilities.shape
-    i = (scores[..., None] + log_probabilities).exp().reshape(b, -1).topk(k).indices
-    return torch.stack([i // V, i % V], -1)
 
 
 def beam_step__wrong_subtle_uint8(scores, log_probabilities):

@@ -22,28 +22,11 @@ def alignment_parameters__right_numpy_shapes(m, n):
     Wq, Wk = np.empty((n, n)), np.empty((n, m))
     return dict(W_query=Wq.shape, W_key=Wk.shape, v=(Wk @ np.zeros(m)).shape)
 
-# ---- additive_shapes
-def additive_shapes__wrong_query_repeated(m, n, a, T_x):
-    "Thinks the projected query has a row for every position, though it is one vector."
-    return {'projected_query': (T_x, a), 'projected_keys': (T_x, a), 'hidden': (T_x, a), 'scores': (T_x,)}
-def additive_shapes__wrong_scores_a(m, n, a, T_x):
-    "Sums the hidden layer over the positions instead of over its a numbers, and so has a scores."
-    return {'projected_query': (a,), 'projected_keys': (T_x, a), 'hidden': (T_x, a), 'scores': (a,)}
-def additive_shapes__wrong_subtle_scalar(m, n, a, T_x):
-    "Drops the axis of the scores where there is a single word, and calls its score a number of shape ()."
-    return {'projected_query': (a,), 'projected_keys': (T_x, a), 'hidden': (T_x, a), 'scores': (T_x,) if T_x > 1 else ()}
 def additive_shapes__right_torch(m, n, a, T_x):
     "Runs the equation in torch and returns torch.Size, which is a tuple."
     q, k = torch.zeros(n) @ torch.zeros(n, a), torch.zeros(T_x, m) @ torch.zeros(m, a)
     return {'projected_query': q.shape, 'projected_keys': k.shape, 'hidden': (q + k).shape, 'scores': ((q + k) @ torch.zeros(a)).shape}
 
-# ---- batched_additive_shapes
-def batched_additive_shapes__wrong_no_axis(batch, m, n, a, T_x):
-    "Forgets the axis of length 1 in the projected query."
-    return {'projected_query': (batch, a), 'hidden': (batch, T_x, a), 'product': (batch, T_x, 1)}
-def batched_additive_shapes__wrong_squeezed(batch, m, n, a, T_x):
-    "Drops the last axis of the product, which a matrix of one column leaves there."
-    return {'projected_query': (batch, 1, a), 'hidden': (batch, T_x, a), 'product': (batch, T_x)}
 def batched_additive_shapes__wrong_subtle_one_sentence(batch, m, n, a, T_x):
     "Leaves out the batch axis where the batch holds one sentence."
     f = (batch,) if batch > 1 else ()
@@ -65,21 +48,10 @@ def multiplicative_shapes__right_numpy_ints(m, n, T_x):
     m, n, T_x = np.array([m, n, T_x], dtype=np.int32)
     return {'scores': (T_x,), 'projected_query': (m,), 'projected_keys': (T_x, n)}
 
-# ---- scores_by_hand
-def scores_by_hand__wrong_no_tanh():
-    "Leaves out the tanh."
-    return [1.4, 2.6]
-def scores_by_hand__wrong_one_component():
-    "Takes one component of the hidden layer and forgets that v adds two of them."
-    return [math.tanh(.7), math.tanh(1.3)]
 def scores_by_hand__right_cut():
     "Numbers cut off after four decimals, as an array."
     return np.floor(2 * np.tanh([.7, 1.3]) * 1e4) / 1e4
 
-# ---- scores_by_hand_twin
-def scores_by_hand_twin__wrong_v_sign():
-    "Loses the minus sign of the second entry of v."
-    return _add(_TS, _TH, _TQ, _TK, [2, 1])
 def scores_by_hand_twin__wrong_key_shift():
     "Multiplies the first row of W_key with the third number of the annotation instead of the fourth."
     return _add(_TS, _TH, _TQ, [[1, 0, 1, 0], _TK[1]], _TV)
@@ -90,41 +62,16 @@ def scores_by_hand_twin__right_computed():
     "Computes the numbers in plain Python and returns a tuple, unrounded."
     return tuple(_add(_TS, _TH, _TQ, _TK, _TV))
 
-# ---- hindi_scores
-def hindi_scores__wrong_fourth():
-    "Drops the first number of each annotation instead of the fourth, which U_a leaves out."
-    return _hin(H=[h[1:] for h in _HH])
-def hindi_scores__wrong_no_state():
-    "Forgets the decoder state inside the tanh."
-    return _hin(s=[0, 0, 0])
 def hindi_scores__right_sigmoid():
     "Writes tanh x as 2 sigmoid(2x) - 1."
     return [round(x, 4) for x in _hin(f=lambda x: 2 / (1 + math.exp(-2 * x)) - 1)]
 
-# ---- dot_product_score
-def dot_product_score__wrong_all_pairs(query, keys):
-    "Scores against the decoder state of the first sentence, in all sentences."
-    return keys @ query[0]
-def dot_product_score__wrong_scaled(query, keys):
-    "Divides by the root of the size, which is another score."
-    return np.einsum('bd,bjd->bj', query, keys) / np.sqrt(query.shape[1])
 def dot_product_score__wrong_float32(query, keys):
     "Computes in single precision."
     return np.einsum('bd,bjd->bj', query.astype(np.float32), keys.astype(np.float32))
-def dot_product_score__wrong_sum_positions(query, keys):
-    "Sums over the positions instead of over the components."
-    return (query[:, None] * keys).sum(axis=1)
 def dot_product_score__wrong_subtle_squeeze(query, keys):
     "Squeezes every axis of length 1 and adds one in front, so a batch of one-word sentences comes back as a row."
     return np.atleast_2d(np.squeeze(keys @ query[:, :, None]))
-def dot_product_score__wrong_subtle_broadcast(query, keys):
-    "Adds no axis to the query if the shapes broadcast without one, so with as many words as sentences state j meets word j."
-    q = query if query.shape[0] == keys.shape[1] else query[:, None, :]
-    return (q * keys).sum(axis=-1)
-def dot_product_score__wrong_subtle_pads(query, keys):
-    "Takes an annotation of zeros for a pad and gives it the score -1e9 instead of 0."
-    s = np.einsum('bd,bjd->bj', query, keys)
-    return np.where((keys == 0).all(axis=-1), -1e9, s)
 def dot_product_score__right_inplace(query, keys):
     "Multiplies into keys in place and sums."
     keys *= query[:, None, :]
@@ -133,13 +80,6 @@ def dot_product_score__right_lists(query, keys):
     "Nested lists of exactly rounded sums."
     return [[math.fsum(a * b for a, b in zip(q, k)) for k in ks] for q, ks in zip(query.tolist(), keys.tolist())]
 
-# ---- multiplicative_score
-def multiplicative_score__wrong_transposed(query, keys, W):
-    "Multiplies the keys by the transpose of W."
-    return np.einsum('bi,bji->bj', query, keys @ W)
-def multiplicative_score__wrong_batch_mixed(query, keys, W):
-    "Adds up the scores against the states of all sentences, since the batch is not kept apart for the query."
-    return np.einsum('ci,ik,bjk->bj', query, W, keys)
 def multiplicative_score__wrong_no_w_query(query, keys, W):
     "Sums the query and the projected keys separately instead of multiplying them entry by entry."
     return query.sum(axis=1)[:, None] * (keys @ W.T).sum(axis=-1)
@@ -147,10 +87,6 @@ def multiplicative_score__wrong_reshape(query, keys, W):
     "Reshapes the table (positions, sentences) to (sentences, positions), where it should be transposed."
     s = np.einsum('bi,ik,bjk->jb', query, W, keys)
     return s.reshape(s.shape[::-1])
-def multiplicative_score__wrong_subtle_square(query, keys, W):
-    "Guesses how W lies from its shape and transposes it if it fits either way, which is wrong for a square W."
-    if W.shape[0] == keys.shape[-1]: W = W.T
-    return np.einsum('bi,ik,bjk->bj', query, W, keys)
 def multiplicative_score__wrong_subtle_cached(query, keys, W, _memo={}):
     "Keeps W from the first call with its shape and uses it again in later calls."
     W = _memo.setdefault(W.shape, W.copy())
@@ -169,31 +105,9 @@ def multiplicative_score__right_fortran(query, keys, W):
     for j in range(keys.shape[1]): out[:, j] = (query * (W @ keys[:, j].T).T).sum(1)
     return out
 
-# ---- additive_score
-def additive_score__wrong_tanh_each(query, keys, W_query, W_key, v):
-    "Takes the tanh of both projections before their sum."
-    return (np.tanh(query @ W_query.T)[:, None] + np.tanh(keys @ W_key.T)) @ v
-def additive_score__wrong_outside(query, keys, W_query, W_key, v):
-    "Takes the product with v before the tanh."
-    return np.tanh(((query @ W_query.T)[:, None] + keys @ W_key.T) @ v)
 def additive_score__wrong_flipped_batch(query, keys, W_query, W_key, v):
     "Pairs each sentence with the decoder state of the sentence before it in the batch."
     return np.tanh((np.roll(query, 1, axis=0) @ W_query.T)[:, None] + keys @ W_key.T) @ v
-def additive_score__wrong_softmax(query, keys, W_query, W_key, v):
-    "Returns weights: takes the softmax of the scores as well."
-    s = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
-    e = np.exp(s - s.max(1, keepdims=True)); return e / e.sum(1, keepdims=True)
-def additive_score__wrong_subtle_exp(query, keys, W_query, W_key, v):
-    "Writes tanh with exp(2x) above and below, which overflows to nan for sums beyond 355."
-    x = np.exp(2 * ((query @ W_query.T)[:, None] + keys @ W_key.T))
-    return ((x - 1) / (x + 1)) @ v
-def additive_score__wrong_subtle_clip(query, keys, W_query, W_key, v):
-    "Clips the sums to 8 before the tanh, where it is still 2e-7 short of 1: seen where large entries of v cancel."
-    return np.tanh(np.clip((query @ W_query.T)[:, None] + keys @ W_key.T, -8, 8)) @ v
-def additive_score__wrong_subtle_equal(query, keys, W_query, W_key, v):
-    "Adds the projected query without an axis where source_len equals the batch, so position j gets the state of sentence j."
-    q, k = query @ W_query.T, keys @ W_key.T
-    return np.tanh((q if k.shape[1] == len(q) else q[:, None]) + k) @ v
 def additive_score__right_one_matrix(query, keys, W_query, W_key, v):
     "Joins state and annotation, and both matrices, into one product."
     q = np.repeat(query[:, None, :], keys.shape[1], axis=1)
@@ -205,31 +119,12 @@ def additive_score__right_one_exponential(query, keys, W_query, W_key, v):
 
 # ---- score_every_step
 def _sum(queries, projected_keys, W_query): return (queries @ W_query.T)[:, :, None] + projected_keys[:, None]
-def score_every_step__wrong_axes(queries, projected_keys, W_query, v):
-    "Returns the source positions before the steps."
-    return (torch.tanh(_sum(queries, projected_keys, W_query)) @ v).transpose(1, 2)
-def score_every_step__wrong_detach(queries, projected_keys, W_query, v):
-    "Detaches the projected keys, so no gradient reaches them."
-    return torch.tanh(_sum(queries, projected_keys.detach(), W_query)) @ v
-def score_every_step__wrong_numpy(queries, projected_keys, W_query, v):
-    "Leaves torch for numpy on the way, so that no gradient arrives anywhere."
-    return torch.from_numpy(np.tanh(_sum(queries, projected_keys, W_query).detach().numpy()) @ v.detach().numpy())
-def score_every_step__wrong_view(queries, projected_keys, W_query, v):
-    "Scores with positions before steps and then reshapes instead of transposing."
-    s = torch.tanh((queries @ W_query.T)[:, None] + projected_keys[:, :, None]) @ v
-    return s.reshape(len(s), queries.shape[1], -1)
 def score_every_step__wrong_sigmoid(queries, projected_keys, W_query, v):
     "Uses a sigmoid where the equation has a tanh."
     return torch.sigmoid(_sum(queries, projected_keys, W_query)) @ v
-def score_every_step__wrong_subtle_expgrad(queries, projected_keys, W_query, v):
-    "Writes tanh as 1 - 2 / (exp(2x) + 1): the scores are right, but beyond 355 the gradient is infinity over infinity."
-    return (1 - 2 / (torch.exp(2 * _sum(queries, projected_keys, W_query)) + 1)) @ v
 def score_every_step__wrong_subtle_clamp(queries, projected_keys, W_query, v):
     "Keeps the hidden layer within 0.999999 of 0 by a clamp, which changes saturated scores and stops their gradients."
     return torch.tanh(_sum(queries, projected_keys, W_query)).clamp(-.999999, .999999) @ v
-def score_every_step__wrong_subtle_vgrad(queries, projected_keys, W_query, v):
-    "Uses v as a constant (v.data), so that only its gradient is missing."
-    return torch.tanh(_sum(queries, projected_keys, W_query)) @ v.data
 def score_every_step__right_outer(queries, projected_keys, W_query, v):
     "Repeats both to the full size and sums with einsum."
     b, i, _ = queries.shape; j, a = projected_keys.shape[1:]

@@ -5,50 +5,19 @@ import torch
 def _sm(x): e = [math.exp(a) for a in x]; return [a / sum(e) for a in e]
 _E, _A, _J, _M = [.5, -.3, 1.2, .1], [.48, .3, .16, .06], [.1, .5, .15, .25], [.8, -.5, 1.3]
 
-# ---- weights_by_hand_twin
-def weights_by_hand_twin__wrong_plain_ratio():
-    "Divides the scores by their sum, without exponentials."
-    return [e / sum(_E) for e in _E]
-def weights_by_hand_twin__wrong_sign():
-    "Loses the minus sign of the second score."
-    return _sm([abs(e) for e in _E])
 def weights_by_hand_twin__right_cut():
     "Cut off after four decimals, as a tuple."
     return tuple(math.floor(w * 1e4) / 1e4 for w in _sm(_E))
 
-# ---- score_differences
-def score_differences__wrong_sign():
-    "Takes the other score minus the first."
-    return [math.log(a / _A[0]) for a in _A[1:]]
-def score_differences__wrong_neighbours():
-    "Takes differences of neighbours, e2 - e3 and e3 - e4, after the first."
-    return [math.log(a / b) for a, b in zip(_A, _A[1:])]
 def score_differences__right_one_by_one():
     "Subtracts logarithms, in an array."
     return np.log(_A[0]) - np.log(_A[1:])
 
-# ---- jacobian_row
-def jacobian_row__wrong_no_own_term():
-    "Forgets the extra alpha_3 at its own score, so all four derivatives are negative."
-    return [-.15 * a for a in _J]
-def jacobian_row__wrong_sign():
-    "Has all four signs turned round."
-    return [.15 * (a - (k == 2)) for k, a in enumerate(_J)]
 def jacobian_row__right_autograd():
     "Lets torch differentiate a softmax of the logarithms of the weights."
     e = torch.tensor(_J, dtype=torch.float64).log().requires_grad_()
     return torch.autograd.grad(torch.softmax(e, 0)[2], e)[0].tolist()
 
-# ---- masked_weights
-def masked_weights__wrong_pads_counted():
-    "Ignores the mask and lets the pads take weight."
-    return _sm(_M + [.2, .2])
-def masked_weights__wrong_not_renormalised():
-    "Sets the weights of the pads to 0 after the softmax without dividing again."
-    return _sm(_M + [.2, .2])[:3] + [0., 0.]
-def masked_weights__wrong_zero_scores():
-    "Takes the exponential of a masked score of 0 as 1 in the sum, and writes 0 for the pads."
-    return _sm(_M + [0, 0])[:3] + [0, 0]
 def masked_weights__right_ints_at_pads():
     "Softmax of the three words, with whole zeros at the pads."
     return _sm(_M) + [0, 0]
@@ -68,44 +37,15 @@ def batch_shapes__right_arrays(batch, T_x, T_y):
     w = np.zeros((batch, T_y, T_x))
     return dict(total=w[:, 0].sum(-1, keepdims=True).shape, all_weights=w.shape, mask=np.expand_dims(w[:, 0], 1).shape)
 
-# ---- jacobian_shapes
-def jacobian_shapes__wrong_context_transposed(batch, m, T_x):
-    "Puts what the context is differentiated by first."
-    return {'weights': (T_x, T_x), 'weights_of_batch': (batch, T_x, T_x), 'context': (T_x, m)}
-def jacobian_shapes__wrong_cross_batch(batch, m, T_x):
-    "Includes the derivatives by the scores of the other sentences."
-    return {'weights': (T_x, T_x), 'weights_of_batch': (batch, T_x, batch, T_x), 'context': (m, T_x)}
 def jacobian_shapes__right_autograd(batch, m, T_x):
     "Asks torch for the Jacobians and returns torch.Size."
     J = torch.autograd.functional.jacobian; e = torch.zeros(T_x)
     w = J(lambda x: torch.softmax(x, 0), e)
     return dict(weights=w.shape, weights_of_batch=w.expand(batch, T_x, T_x).shape, context=J(lambda x: torch.softmax(x, 0) @ torch.ones(T_x, m), e).shape)
 
-# ---- softmax
-def softmax__wrong_no_shift(scores):
-    "Takes exponentials of large scores as they are, and divides infinity by infinity."
-    e = np.exp(scores); return e / e.sum(-1, keepdims=True)
-def softmax__wrong_global_max(scores):
-    "Subtracts the maximum of the whole array, so low rows become 0 / 0."
-    e = np.exp(scores - scores.max()); return e / e.sum(-1, keepdims=True)
-def softmax__wrong_axis(scores):
-    "Runs along the first axis."
-    e = np.exp(scores - scores.max(0, keepdims=True)); return e / e.sum(0, keepdims=True)
-def softmax__wrong_axis_one(scores):
-    "Runs along axis 1 rather than the last, which fails with one axis or three."
-    e = np.exp(scores - scores.max(1, keepdims=True)); return e / e.sum(1, keepdims=True)
-def softmax__wrong_keepdims(scores):
-    "Keeps no axis for the sums, so square batches are divided by the sums of other rows."
-    e = np.exp(scores - scores.max(-1, keepdims=True)); return e / e.sum(-1)
-def softmax__wrong_subtle_clip(scores):
-    "Clips the scores to 700 either way, which makes all high scores equal."
-    e = np.exp(np.clip(scores, -700, 700) - np.clip(scores, -700, 700).max(-1, keepdims=True)); return e / e.sum(-1, keepdims=True)
 def softmax__wrong_subtle_epsilon(scores):
     "Adds 1e-7 to the denominator, for safety, and is off in the seventh digit."
     e = np.exp(scores - scores.max(-1, keepdims=True)); return e / (e.sum(-1, keepdims=True) + 1e-7)
-def softmax__wrong_subtle_mean(scores):
-    "Subtracts the mean of the row instead of its maximum, which overflows where scores lie far apart."
-    e = np.exp(scores - scores.mean(-1, keepdims=True)); return e / e.sum(-1, keepdims=True)
 def softmax__wrong_subtle_threshold(scores):
     "Drops what lies more than 14 below the maximum, which may still be 8e-7 of the weight."
     d = scores - scores.max(-1, keepdims=True); e = np.where(d < -14, 0, np.exp(d)); return e / e.sum(-1, keepdims=True)
@@ -121,46 +61,10 @@ def softmax__right_recursion(scores):
 def _ms(s, m):
     x = np.where(m, s, -np.inf); t = x.max(1, keepdims=True); e = np.exp(x - np.where(np.isfinite(t), t, 0))
     z = e.sum(1, keepdims=True); return e / np.where(z == 0, 1, z)
-def masked_softmax__wrong_nan_rows(scores, source_mask=None):
-    "Does nothing about rows without a real word, which become nan."
-    if source_mask is None: source_mask = np.ones(scores.shape, bool)
-    x = np.where(source_mask, scores, -np.inf); e = np.exp(x - x.max(1, keepdims=True)); return e / e.sum(1, keepdims=True)
-def masked_softmax__wrong_zero_scores(scores, source_mask=None):
-    "Sets the scores of pads to 0 before the softmax, instead of leaving them out."
-    return _ms(scores if source_mask is None else scores * source_mask, True)
-def masked_softmax__wrong_after(scores, source_mask=None):
-    "Sets the weights of pads to 0 after the softmax and does not divide again."
-    return _ms(scores, True) * (1 if source_mask is None else source_mask)
-def masked_softmax__wrong_mask_required(scores, source_mask=None):
-    "Does not handle a missing mask: np.where takes None for false, and all weights are 0."
-    return _ms(scores, source_mask)
-def masked_softmax__wrong_uniform(scores, source_mask=None):
-    "Gives even weights to a row of pads, by a large negative score for every position."
-    x = scores if source_mask is None else np.where(source_mask, scores, -1e9); return _ms(x, True)
-def masked_softmax__wrong_subtle_minus_1e4(scores, source_mask=None):
-    "Marks pads by the score -1e4, above some legal scores of real words."
-    if source_mask is None: return _ms(scores, True)
-    return _ms(np.where(source_mask, scores, -1e4), True) * source_mask.any(1, keepdims=True)
-def masked_softmax__wrong_subtle_max_pad(scores, source_mask=None):
-    "Subtracts the maximum over pads too, so a pad with a far higher score leaves real words without weight."
-    if source_mask is None: return _ms(scores, True)
-    e = np.exp(scores - scores.max(1, keepdims=True)) * source_mask; z = e.sum(1, keepdims=True); return e / np.where(z > 0, z, 1)
-def masked_softmax__wrong_subtle_renormalised(scores, source_mask=None):
-    "Renormalises with 1e-12 in the denominator, so that words far below a pad lose weight."
-    if source_mask is None: return _ms(scores, True)
-    w = _ms(scores, True) * source_mask; return w / (w.sum(1, keepdims=True) + 1e-12)
-def masked_softmax__wrong_subtle_prefix(scores, source_mask=None):
-    "Takes the mask for a length and keeps that many positions from the left, which fails where pads come first."
-    if source_mask is None: return _ms(scores, True)
-    return _ms(scores, np.arange(scores.shape[1]) < source_mask.sum(1, keepdims=True))
 def masked_softmax__wrong_subtle_multiplied(scores, source_mask=None):
     "Takes a masked score that is exactly 0 for a pad's, so that a real word with score 0 has no weight."
     if source_mask is None: return _ms(scores, True)
     x = np.where(source_mask, scores, 0); return _ms(x, x != 0)
-def masked_softmax__wrong_subtle_all_pads(scores, source_mask=None):
-    "Sees empty rows only where the whole batch is: one row of pads among others gets even weights."
-    if source_mask is None: return _ms(scores, True)
-    return np.zeros(scores.shape) if not source_mask.any() else _ms(np.where(source_mask, scores, -1e300), True)
 def masked_softmax__right_selection(scores, source_mask=None):
     "Selects the real words of each row with its mask and fills a new array, passing over empty rows."
     out = np.zeros_like(scores)
@@ -194,27 +98,12 @@ def entropy__wrong_multiplied(scores, temperature):
 def entropy__wrong_log2(scores, temperature):
     "Takes logarithms to base 2."
     p = _p(scores, temperature); return -(p * torch.where(p > 0, p, 1.).log2()).sum(-1)
-def entropy__wrong_nan(scores, temperature):
-    "Computes 0 times the logarithm of 0, which is nan."
-    p = _p(scores, temperature); return -(p * p.log()).sum(-1)
-def entropy__wrong_total(scores, temperature):
-    "Divides each position's score by the temperature of the sentence with that number, since no axis is added."
-    p = torch.softmax(scores / temperature, -1); return -(p * torch.where(p > 0, p, 1.).log()).sum(-1)
 def entropy__wrong_detached_temperature(scores, temperature):
     "Takes the temperature as a constant, so it gets no gradient."
     p = _p(scores, temperature.detach()); return -(p * torch.where(p > 0, p, 1.).log()).sum(-1)
-def entropy__wrong_subtle_nan_to_num(scores, temperature):
-    "Mends the nan of 0 ln 0 after it has arisen: the value is right, but the gradient stays nan."
-    p = _p(scores, temperature); return -(p * p.log()).nan_to_num(0.).sum(-1)
 def entropy__wrong_subtle_epsilon(scores, temperature):
     "Adds 1e-8 inside the logarithm, which shifts each term by as much."
     p = _p(scores, temperature); return -(p * (p + 1e-8).log()).sum(-1)
-def entropy__wrong_subtle_where(scores, temperature):
-    "Chooses 0 by torch.where behind the logarithm of 0, whose gradient is nan all the same."
-    p = _p(scores, temperature); return -torch.where(p > 0, p * p.log(), 0.).sum(-1)
-def entropy__wrong_subtle_clamp(scores, temperature):
-    "Leaves out weights below 1e-6 although they still add to the entropy."
-    p = _p(scores, temperature); return -torch.where(p > 1e-6, p * p.clamp_min(1e-6).log(), 0.).sum(-1)
 def entropy__wrong_subtle_cool(scores, temperature):
     "Keeps temperatures from falling below 0.1, for safety, although 0.02 is legal."
     p = _p(scores, temperature.clamp_min(.1)); return -(p * torch.where(p > 0, p, 1.).log()).sum(-1)
@@ -232,13 +121,6 @@ def entropy__right_logsumexp(scores, temperature):
     x = (scores - scores.amax(1, keepdim=True).detach()) / temperature.reshape(-1, 1)
     return torch.logsumexp(x, 1) - (torch.softmax(x, 1) * x).sum(1)
 
-# ---- broken_maps
-def broken_maps__wrong_masking_swapped():
-    "Exchanges the two faults of the pads, D and E."
-    return dict(A=4, B=1, C=6, D=2, E=3)
-def broken_maps__wrong_twice():
-    "Takes the rows of D, which add to less than 1, for a softmax taken twice."
-    return dict(A=4, B=1, C=6, D=5, E=2)
 def broken_maps__right_strings_joined():
     "Builds the dict from two sequences, with numpy integers."
     return dict(zip('ABCDE', np.array([4, 1, 6, 3, 2])))

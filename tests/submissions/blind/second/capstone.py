@@ -11,29 +11,14 @@ import torch
 
 # ---------------------------------------------------------------- training_shapes
 
-def training_shapes__wrong_last_word_not_read(batch, T_x, T_y, m, V_y):
-    """The student leaves the stop word out of what is read and forgets that the start token takes its place."""
-    return {"target_in": (batch, T_y - 1), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_source_first(batch, T_x, T_y, m, V_y):
-    """The student puts the source words on the rows of the heat maps."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_x, T_y), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_context_of_each_word(batch, T_x, T_y, m, V_y):
-    """The student gives one context for each source word."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_x, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_both_directions(batch, T_x, T_y, m, V_y):
-    """The student doubles m, though an annotation has m numbers here."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_y, 2 * m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_one_hot_in(batch, T_x, T_y, m, V_y):
-    """The student lets the decoder read one-hot vectors, where word numbers are asked for."""
-    return {"target_in": (batch, T_y, V_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
 def training_shapes__wrong_chosen_words(batch, T_x, T_y, m, V_y):
@@ -41,9 +26,6 @@ def training_shapes__wrong_chosen_words(batch, T_x, T_y, m, V_y):
     return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y)}
 
 
-def training_shapes__wrong_start_and_stop(batch, T_x, T_y, m, V_y):
-    """The student counts the start token on top of T_y in what is read."""
-    return {"target_in": (batch, T_y + 1), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
 def training_shapes__right_stacked(batch, T_x, T_y, m, V_y):
@@ -64,19 +46,10 @@ def training_shapes__right_size(batch, T_x, T_y, m, V_y):
 
 # ---------------------------------------------------------------- count_parameters
 
-def count_parameters__wrong_one_direction():
-    """The student counts the annotation with 36 numbers, of one direction."""
-    return {"W_query": 24 * 40, "W_key": 24 * 36, "v": 24, "all": 24 * (40 + 36 + 1)}
 
 
-def count_parameters__wrong_biases():
-    """The student counts biases of torch's layers, which the score does not have."""
-    return {"W_query": 24 * 40 + 24, "W_key": 24 * 72 + 24, "v": 24 + 1, "all": 24 * 112 + 48 + 25}
 
 
-def count_parameters__wrong_v_forgotten_in_sum():
-    """The student forgets v in the sum."""
-    return {"W_query": 960, "W_key": 1728, "v": 24, "all": 2688}
 
 
 def count_parameters__wrong_v_reads_keys():
@@ -101,21 +74,10 @@ def count_parameters__right_other_types():
 _cross = torch.nn.functional.cross_entropy
 
 
-def translation_loss__wrong_pads_count(logits, target):
-    """The student averages over pads too."""
-    return _cross(logits.flatten(0, 1), target.flatten())
 
 
-def translation_loss__wrong_mean_of_sentences(logits, target):
-    """The student averages each sentence first, and then the sentences that have words."""
-    costs = _cross(logits.transpose(1, 2), target, ignore_index=0, reduction="none")
-    counts = (target != 0).sum(dim=1)
-    return (costs.sum(dim=1)[counts > 0] / counts[counts > 0]).mean()
 
 
-def translation_loss__wrong_divided_by_all(logits, target):
-    """The student adds the costs of real words, and divides by all positions."""
-    return _cross(logits.transpose(1, 2), target, ignore_index=0, reduction="none").mean()
 
 
 def translation_loss__wrong_log_of_softmax(logits, target):
@@ -147,23 +109,10 @@ def translation_loss__wrong_until_first_pad(logits, target):
     return _cross(logits[real], target[real])
 
 
-def translation_loss__wrong_first_so_many(logits, target):
-    """The student counts the real words of a row and takes its first so many positions, as if pads stood last."""
-    front = torch.arange(target.shape[1]) < (target != 0).sum(dim=1, keepdim=True)
-    return _cross(logits[front], target[front])
 
 
-def translation_loss__wrong_pad_out_of_vocabulary(logits, target):
-    """The student takes word 0 out of the softmax too, so that the model pays nothing for probability on pads."""
-    logits = torch.cat([torch.full_like(logits[..., :1], torch.finfo(logits.dtype).min / 4), logits[..., 1:]], dim=-1)
-    return _cross(logits.transpose(1, 2), target, ignore_index=0)
 
 
-def translation_loss__wrong_batch_maximum(logits, target):
-    """The student subtracts the largest logit of the batch: positions thousands below it give log 0."""
-    shifted = logits - logits.max().detach()
-    costs = torch.log(torch.exp(shifted).sum(dim=-1)) - shifted.gather(2, target.unsqueeze(-1)).squeeze(-1)
-    return costs[target != 0].mean()
 
 
 def translation_loss__wrong_turned_targets(logits, target):
@@ -182,15 +131,8 @@ def translation_loss__wrong_distinct_words(logits, target):
     return _cross(logits.transpose(1, 2), target, ignore_index=0, reduction="sum") / len(target[target != 0].unique())
 
 
-def translation_loss__wrong_cut(logits, target):
-    """The student makes a new tensor of the mean, which cuts the gradient."""
-    return torch.tensor(_cross(logits.transpose(1, 2), target, ignore_index=0).item(), dtype=logits.dtype, requires_grad=True)
 
 
-def translation_loss__wrong_largest_detached_top(logits, target):
-    """The student detaches the logarithm of the sum: the value is right, but the gradient sees the right word alone."""
-    costs = logits.logsumexp(dim=-1).detach() - logits.gather(2, target.unsqueeze(-1)).squeeze(-1)
-    return costs[target != 0].mean()
 
 
 def translation_loss__wrong_smoothed(logits, target):
@@ -242,104 +184,28 @@ def translation_loss__right_module(logits, target):
 
 # ---------------------------------------------------------------- exact_match
 
-def exact_match__wrong_zip(words, target):
-    """The student compares with zip until the stop word: a model that wrote too few columns is never asked for it."""
-    def right(row, wanted):
-        for a, b in zip(row, wanted):
-            if a != b:
-                return False
-            if b == 2:
-                return True
-        return True
-    return sum(map(right, words, target)) / len(target)
 
 
-def exact_match__wrong_stop_not_asked(words, target):
-    """The student zeroes both from the stop word on and compares: right words with pads instead of the stop pass too."""
-    width = max(words.shape[1], target.shape[1])
-    def cut(array):
-        array = np.pad(array, ((0, 0), (0, width - array.shape[1])))
-        return np.where(np.cumsum(array == 2, axis=1) == 0, array, 0)
-    return float((cut(words) == cut(target)).all(axis=1).mean())
 
 
-def exact_match__wrong_stop_appended(words, target):
-    """The student ends a sentence that was cut off with a stop word of his own."""
-    good = 0
-    for row, wanted in zip(words.tolist(), target.tolist()):
-        row = row + [2]
-        good += row[:row.index(2) + 1] == wanted[:wanted.index(2) + 1]
-    return good / len(words)
 
 
-def exact_match__wrong_all_columns(words, target):
-    """The student wants all columns alike, so that what was written after the stop word counts."""
-    width = max(words.shape[1], target.shape[1])
-    def wide(array):
-        return np.pad(array, ((0, 0), (0, width - array.shape[1])))
-    return float((wide(words) == wide(target)).all(axis=1).mean())
 
 
-def exact_match__wrong_no_hit_if_narrow(words, target):
-    """The student returns 0 if the model took fewer steps than the longest target, although shorter ones may be right."""
-    if words.shape[1] < target.shape[1]:
-        return 0.0
-    return float(((words[:, :target.shape[1]] == target) | (target == 0)).all(axis=1).mean())
 
 
-def exact_match__wrong_common_columns(words, target):
-    """The student compares the common columns only: the start of a longer target passes."""
-    width = min(words.shape[1], target.shape[1])
-    same = (words[:, :width] == target[:, :width]) | (target[:, :width] == 0)
-    return float(same.all(axis=1).mean())
 
 
-def exact_match__wrong_glued_digits(words, target):
-    """The student compares strings of digits without spaces: words 1 and 12 look as 11 and 2 do."""
-    def text(row):
-        row = row.tolist()
-        return "".join(map(str, row[:row.index(2) + 1])) if 2 in row else "-"
-    return sum(text(a) == text(b) for a, b in zip(words, target)) / len(words)
 
 
-def exact_match__wrong_pads_dropped(words, target):
-    """The student drops pads from what the model wrote, also between its words."""
-    good = 0
-    for row, wanted in zip(words, target):
-        row, wanted = row[row != 0].tolist(), wanted[wanted != 0].tolist()
-        good += 2 in row and row[:row.index(2) + 1] == wanted
-    return good / len(words)
 
 
-def exact_match__wrong_last_stop(words, target):
-    """The student cuts at the last stop word of what was written."""
-    good = 0
-    for row, wanted in zip(words.tolist(), target.tolist()):
-        end = len(row) - row[::-1].index(2) if 2 in row else 0
-        good += row[:end] == wanted[:wanted.index(2) + 1]
-    return good / len(words)
 
 
-def exact_match__wrong_any_order(words, target):
-    """The student compares sorted words."""
-    good = 0
-    for row, wanted in zip(words.tolist(), target.tolist()):
-        good += 2 in row and sorted(row[:row.index(2)]) == sorted(wanted[:wanted.index(2)])
-    return good / len(words)
 
 
-def exact_match__wrong_words_right(words, target):
-    """The student averages the right words of the sentences, which agrees only if all or none are right."""
-    width = target.shape[1]
-    row = np.pad(words, ((0, 0), (0, max(0, width - words.shape[1]))))[:, :width]
-    return float((row == target)[target != 0].mean())
 
 
-def exact_match__wrong_stop_padded(words, target):
-    """The student fills missing columns with the stop word, which the model did not write."""
-    missing = max(0, target.shape[1] - words.shape[1])
-    row = np.pad(words, ((0, 0), (0, missing)), constant_values=2)[:, :target.shape[1]]
-    return float(((row == target) | (target == 0)).all(axis=1).mean())
 
 
 def exact_match__wrong_stopped_only(words, target):
@@ -412,20 +278,8 @@ def noun_alignment__wrong_zero_rows_hit(weights, positions):
     return float((best == positions)[nouns].mean())
 
 
-def noun_alignment__wrong_own_zero_rows_hit(weights, positions):
-    """The student counts missing columns as missed, but not the zero rows of a sentence that stopped before the others."""
-    best = np.full(positions.shape, -2)
-    width = min(weights.shape[1], positions.shape[1])
-    best[:, :width] = weights[:, :width].argmax(axis=2)
-    nouns = positions >= 0
-    return float((best == positions)[nouns].mean())
 
 
-def noun_alignment__wrong_missing_not_counted(weights, positions):
-    """The student drops nouns beyond the model's steps instead of counting them as missed."""
-    width = min(weights.shape[1], positions.shape[1])
-    nouns = positions[:, :width] >= 0
-    return float((_places(weights, positions)[:, :width] == positions[:, :width])[nouns].sum() / max(nouns.sum(), 1))
 
 
 def noun_alignment__wrong_stopped_not_counted(weights, positions):
@@ -435,17 +289,8 @@ def noun_alignment__wrong_stopped_not_counted(weights, positions):
     return float((best == positions)[nouns].sum() / max(nouns.sum(), 1))
 
 
-def noun_alignment__wrong_first_source_word(weights, positions):
-    """The student takes positions above 0 for nouns, and so loses those that come from the first source word."""
-    nouns = positions > 0
-    return float((_places(weights, positions) == positions)[nouns].sum() / max(nouns.sum(), 1))
 
 
-def noun_alignment__wrong_mean_of_sentences(weights, positions):
-    """The student averages within each sentence first."""
-    hits, nouns = _places(weights, positions) == positions, positions >= 0
-    counts = nouns.sum(axis=1)
-    return float(((hits & nouns).sum(axis=1)[counts > 0] / counts[counts > 0]).mean())
 
 
 def noun_alignment__wrong_more_than_half(weights, positions):
@@ -486,35 +331,12 @@ def noun_alignment__wrong_single_precision(weights, positions):
     return float((_places(weights.astype(np.float32), positions) == positions)[positions >= 0].mean())
 
 
-def noun_alignment__wrong_batch_stops_together(weights, positions):
-    """The student looks whether any sentence took a step: where one stopped alone, its zero rows point to word 0."""
-    width = min(weights.shape[1], positions.shape[1])
-    best = np.full(positions.shape, -2)
-    taken = weights[:, :width].any(axis=(0, 2))
-    best[:, :width] = np.where(taken, weights[:, :width].argmax(axis=2), -2)
-    return float((best == positions)[positions >= 0].mean())
 
 
-def noun_alignment__wrong_last_row_repeated(weights, positions):
-    """The student repeats the last row of weights for missing steps."""
-    missing = max(0, positions.shape[1] - weights.shape[1])
-    wide = np.pad(weights, ((0, 0), (0, missing), (0, 0)), mode="edge")
-    return float((_places(wide, positions) == positions)[positions >= 0].mean())
 
 
-def noun_alignment__wrong_all_positions(weights, positions):
-    """The student divides by all target words, not by the nouns."""
-    return float(((_places(weights, positions) == positions) & (positions >= 0)).mean())
 
 
-def noun_alignment__wrong_reaches_largest(weights, positions):
-    """The student asks whether the noun's weight reaches the largest, which 0 does in a row of zeros."""
-    hits, nouns = 0, 0
-    for b, i in np.argwhere(positions >= 0):
-        nouns += 1
-        if i < weights.shape[1]:
-            hits += weights[b, i, positions[b, i]] >= weights[b, i].max()
-    return float(hits / nouns)
 
 
 def noun_alignment__right_loop(weights, positions):
@@ -565,12 +387,6 @@ def noun_alignment__wrong_nearly_largest(weights, positions):
     return float(np.mean(hits))
 
 
-def noun_alignment__wrong_first_sentence_stops_all(weights, positions):
-    """The student reads off the first sentence how many steps were taken, and takes that for all."""
-    best = np.full(positions.shape, -2)
-    width = min(int(weights[0].any(axis=1).sum()), positions.shape[1])
-    best[:, :width] = np.where(weights[:, :width].any(axis=2), weights[:, :width].argmax(axis=2), -2)
-    return float((best == positions)[positions >= 0].mean())
 
 
 def exact_match__wrong_sum_of_differences(words, target):

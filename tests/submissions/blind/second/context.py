@@ -43,19 +43,10 @@ def sentence_shapes__right_autograd(k, n, T_x):
 
 # ---- batch_shapes
 
-def batch_shapes__wrong_contexts_by_position(batch, m, n, T_x, T_y):
-    """The student puts source positions where the contexts have decoder steps."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_x, m)}
 
 
-def batch_shapes__wrong_product_squeezed(batch, m, n, T_x, T_y):
-    """The student gives the product as if its axis of length 1 were removed already."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_row_and_column_swapped(batch, m, n, T_x, T_y):
-    """The student swaps the two layouts of the weights."""
-    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
 def batch_shapes__wrong_column_repeated(batch, m, n, T_x, T_y):
@@ -78,20 +69,10 @@ def batch_shapes__right_arrays(batch, m, n, T_x, T_y):
 
 # ---- context_of_note_d
 
-def context_of_note_d__wrong_sign_of_second():
-    """The student overlooks the minus signs of the second annotation."""
-    return [0.16, 0.65, 0.40, 0.37]
 
 
-def context_of_note_d__wrong_mean():
-    """The student takes the plain mean of the annotations."""
-    return [0.7 / 3, 0.2 / 3, 0.2, 1.3 / 3]
 
 
-def context_of_note_d__wrong_order_of_weights():
-    """The student sets the weights 0.2 and 0.1 the other way round."""
-    h = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
-    return (np.array([0.7, 0.1, 0.2]) @ h).tolist()
 
 
 def context_of_note_d__right_tenths():
@@ -115,25 +96,12 @@ def context_of_note_d__right_tenths():
 _H = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
 
 
-def context_twin__wrong_fourth_left_out():
-    """The student lets the lost weight be 0."""
-    return (np.array([0.15, 0.42, 0.05]) @ _H[:3]).tolist()
 
 
-def context_twin__wrong_three_normalised():
-    """The student makes the three weights add to 1 and leaves the fourth word out."""
-    w = np.array([0.15, 0.42, 0.05])
-    return (w / w.sum() @ _H[:3]).tolist()
 
 
-def context_twin__wrong_slip_in_subtraction():
-    """The student gets 0.48 for the lost weight."""
-    return (np.array([0.15, 0.42, 0.05, 0.48]) @ _H).tolist()
 
 
-def context_twin__wrong_quarter_rounded():
-    """The student rounds each product to one decimal."""
-    return np.round(np.array([0.15, 0.42, 0.05, 0.38])[:, None] * _H, 1).sum(0).tolist()
 
 
 def context_twin__right_relative_to_the_fourth():
@@ -145,25 +113,12 @@ def context_twin__right_relative_to_the_fourth():
 
 # ---- weights_from_context
 
-def weights_from_context__wrong_least_squares_without_the_sum():
-    """The student solves the two equations of the context for the smallest weights and forgets that they add to 1."""
-    return np.linalg.lstsq(np.array([[1.0, 5, 3], [2, 0, 6]]), np.array([2.36, 3.14]), rcond=None)[0].tolist()
 
 
-def weights_from_context__wrong_made_to_add_up():
-    """The student divides the smallest solution of two equations by its sum."""
-    w = np.linalg.lstsq(np.array([[1.0, 5, 3], [2, 0, 6]]), np.array([2.36, 3.14]), rcond=None)[0]
-    return (w / w.sum()).tolist()
 
 
-def weights_from_context__wrong_order():
-    """The student swaps the second and the third weight."""
-    return [0.478, 0.364, 0.158]
 
 
-def weights_from_context__wrong_two_decimals():
-    """The student rounds to two decimals."""
-    return [0.48, 0.16, 0.36]
 
 
 def weights_from_context__right_cramer():
@@ -178,24 +133,12 @@ def weights_from_context__right_cramer():
 
 # ---- gradient_by_hand
 
-def gradient_by_hand__wrong_context_forgotten():
-    """The student forgets that the total changes as well."""
-    return [0.3 * -0.5, 0.3 * 0.9]
 
 
-def gradient_by_hand__wrong_own_entry_only():
-    """The student uses the derivative of the third weight by the third score alone."""
-    return [0.21 * -0.5, 0.21 * 0.9]
 
 
-def gradient_by_hand__wrong_sign():
-    """The student subtracts the annotation from the context."""
-    return [0.216, -0.195]
 
 
-def gradient_by_hand__wrong_second_score():
-    """The student takes the derivative by the second score."""
-    return [0.15 * (1 - 0.22), 0.15 * (0.6 - 0.25)]
 
 
 def gradient_by_hand__right_autograd():
@@ -207,9 +150,6 @@ def gradient_by_hand__right_autograd():
 
 # ---- context_vector
 
-def context_vector__wrong_squeezed(weights, keys):
-    """The student squeezes the product, and with it the batch of one sentence or a size of 1."""
-    return np.squeeze(weights[:, None] @ keys)
 
 
 def context_vector__wrong_tiny_weights_as_pads(weights, keys):
@@ -218,11 +158,6 @@ def context_vector__wrong_tiny_weights_as_pads(weights, keys):
     return np.einsum("bj,bjk->bk", w / np.maximum(w.sum(axis=1, keepdims=True), 1e-30), keys)
 
 
-def context_vector__wrong_sum_over_last_axis(weights, keys):
-    """The student weighs the entries of each annotation where their number is that of the positions."""
-    if keys.shape[1] == keys.shape[2]:
-        return np.einsum("bj,bkj->bk", weights, keys)
-    return np.einsum("bj,bjk->bk", weights, keys)
 
 
 def context_vector__wrong_all_pairs_first(weights, keys):
@@ -243,9 +178,6 @@ def context_vector__wrong_hard_attention(weights, keys):
     return np.where(weights.max(1, keepdims=True) > 0.9, hard, np.einsum("bj,bjk->bk", weights, keys))
 
 
-def context_vector__wrong_mean(weights, keys):
-    """The student takes the mean of the weighted annotations over the positions."""
-    return (weights[..., None] * keys).mean(axis=1)
 
 
 def context_vector__wrong_accumulator_kept(weights, keys):
@@ -263,10 +195,6 @@ def context_vector__wrong_rounded_weights(weights, keys):
     return np.einsum("bj,bjk->bk", np.round(weights, 3), keys)
 
 
-def context_vector__wrong_reshaped_product(weights, keys):
-    """The student reshapes the annotations into columns where the axes need to be swapped."""
-    b, t, k = keys.shape
-    return (keys.reshape(b, k, t) @ weights[:, :, None])[..., 0]
 
 
 def context_vector__right_fsum(weights, keys):
@@ -298,34 +226,14 @@ def context_vector__right_position_by_position(weights, keys):
 
 # ---- scores_gradient
 
-def scores_gradient__wrong_diagonal_only(context_gradient, weights, keys):
-    """The student uses the derivative of each weight by its own score only."""
-    return weights * (1 - weights) * np.einsum("bk,bjk->bj", context_gradient, keys)
 
 
-def scores_gradient__wrong_mean_subtracted(context_gradient, weights, keys):
-    """The student subtracts the plain mean in place of the weighted one, right for even weights."""
-    g = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return weights * (g - g.mean(axis=1, keepdims=True))
 
 
-def scores_gradient__wrong_row_mean_after(context_gradient, weights, keys):
-    """The student makes each row add to 0 by subtracting its mean at the end, at positions of weight 0 as well."""
-    r = weights * np.einsum("bk,bjk->bj", context_gradient, keys)
-    return r - r.mean(axis=1, keepdims=True)
 
 
-def scores_gradient__wrong_stops_at_the_weights(context_gradient, weights, keys):
-    """The student stops at the derivatives by the weights."""
-    return np.einsum("bk,bjk->bj", context_gradient, keys) * (weights > 0)
 
 
-def scores_gradient__wrong_renormalised(context_gradient, weights, keys):
-    """The student divides by the sum of the weights, which is 0 for a sentence without words."""
-    with np.errstate(all="ignore"):
-        w = weights / weights.sum(axis=1, keepdims=True)
-    g = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return w * (g - (w * g).sum(axis=1, keepdims=True))
 
 
 def scores_gradient__wrong_scores_recovered(context_gradient, weights, keys):
@@ -337,10 +245,6 @@ def scores_gradient__wrong_scores_recovered(context_gradient, weights, keys):
     return w * (g - (w * g).sum(axis=1, keepdims=True))
 
 
-def scores_gradient__wrong_batch_total(context_gradient, weights, keys):
-    """The student sums the weighted gradients over the whole batch."""
-    g = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return weights * (g - (weights * g).sum())
 
 
 def scores_gradient__wrong_total_along_batch(context_gradient, weights, keys):
@@ -410,16 +314,8 @@ def attend__right_where_after_softmax(scores, keys, source_mask):
     return (w[:, None] @ keys)[:, 0]
 
 
-def attend__wrong_empty_row_even(scores, keys, source_mask):
-    """The student fills the pads with -1e9, so that an empty row gets the mean of its pads."""
-    w = torch.softmax(scores.masked_fill(~source_mask, -1e9), dim=1)
-    return torch.bmm(w.unsqueeze(1), keys).squeeze(1)
 
 
-def attend__wrong_fill_minus_thousand(scores, keys, source_mask):
-    """The student fills the pads with -1000, which wins over real scores of some thousands below zero."""
-    w = torch.softmax(scores.masked_fill(~source_mask, -1000.0), dim=1) * source_mask
-    return torch.bmm(w.unsqueeze(1), keys).squeeze(1)
 
 
 def attend__wrong_exponential_of_high_pads(scores, keys, source_mask):
@@ -447,10 +343,6 @@ def attend__right_division_inside_where(scores, keys, source_mask):
     return torch.einsum("bj,bjk->bk", w, keys)
 
 
-def attend__wrong_squeezed(scores, keys, source_mask):
-    """The student squeezes all axes of length 1, the batch of one sentence among them."""
-    w = torch.softmax(scores.masked_fill(~source_mask, -1e9), dim=1) * source_mask
-    return torch.bmm(w.unsqueeze(1), keys).squeeze()
 
 
 def attend__wrong_weights_detached(scores, keys, source_mask):
@@ -460,10 +352,6 @@ def attend__wrong_weights_detached(scores, keys, source_mask):
     return torch.bmm(w.unsqueeze(1), keys).squeeze(1) + 0 * scores.sum(1, keepdim=True)
 
 
-def attend__wrong_not_renormalised(scores, keys, source_mask):
-    """The student blanks the pads after a softmax of the whole row."""
-    w = torch.softmax(scores, dim=1) * source_mask
-    return torch.einsum("bj,bjk->bk", w, keys)
 
 
 def attend__wrong_renormalised_with_epsilon(scores, keys, source_mask):

@@ -44,14 +44,8 @@ def note_c_parameters__right_torch_size(d, m, n):
 
 # ---------------------------------------------------------------- fusion_shapes
 
-def fusion_shapes__wrong_one_direction(d, m, n, r):
-    """The student forgets that an annotation joins two directions."""
-    return {"joined": (d + m,), "L_1": (r, d + m), "W_input": (n, r), "W_context": (n, m)}
 
 
-def fusion_shapes__wrong_only_note_c_single(d, m, n, r):
-    """The student doubles m for the joined vector, but not for note C's matrix."""
-    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (n, m)}
 
 
 def fusion_shapes__wrong_reads_state_size(d, m, n, r):
@@ -59,14 +53,8 @@ def fusion_shapes__wrong_reads_state_size(d, m, n, r):
     return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, n), "W_context": (n, 2 * m)}
 
 
-def fusion_shapes__wrong_doubles_embedding(d, m, n, r):
-    """The student doubles the whole of embedding and annotation."""
-    return {"joined": (2 * (d + m),), "L_1": (r, 2 * (d + m)), "W_input": (n, r), "W_context": (n, 2 * m)}
 
 
-def fusion_shapes__wrong_context_into_r(d, m, n, r):
-    """The student lets note C's matrix make r numbers instead of a state of n."""
-    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (r, 2 * m)}
 
 
 def fusion_shapes__right_computed(d, m, n, r):
@@ -162,9 +150,6 @@ def _note_c(score=np.tanh, final=np.tanh, use_state=True, use_word=True, decimal
     return list(final(word * use_word + s * use_state + context)[::order])
 
 
-def note_c_state__wrong_score_without_tanh():
-    """The student leaves the tanh out of the score, which changes the weights."""
-    return _note_c(score=lambda x: x)
 
 
 def note_c_state__wrong_weights_one_decimal():
@@ -182,18 +167,8 @@ def note_c_state__wrong_logistic_score():
     return _note_c(score=lambda x: 1 / (1 + np.exp(-x)))
 
 
-def note_c_state__wrong_no_old_state():
-    """The student forgets the term of the old state in the recurrence."""
-    return _note_c(use_state=False)
 
 
-def note_c_state__wrong_dot_score():
-    """The student takes dot products for scores."""
-    keys = [0.2, 0.8]
-    scores = [2 * 0.5 * key for key in keys]
-    total = sum(map(math.exp, scores))
-    context = sum(math.exp(e) / total * key for e, key in zip(scores, keys))
-    return [math.tanh(1.1 + context), math.tanh(0.9 + context)]
 
 
 def note_c_state__right_logistic_of_the_difference():
@@ -234,19 +209,10 @@ def step_by_hand__wrong_two_decimals():
     return _hand(digits=2)
 
 
-def step_by_hand__wrong_sign_of_v():
-    """The student forgets the minus sign in v."""
-    return _hand(v=[1.5, 1])
 
 
-def step_by_hand__wrong_state_matrix_transposed():
-    """The student multiplies the old state by W_s transposed in the recurrence."""
-    return _hand(W_s=np.transpose(_HAND["W_s"]))
 
 
-def step_by_hand__wrong_old_state_scored_new():
-    """The student lets the context alone and the word make the state, without the old state."""
-    return _hand(W_s=np.zeros((3, 3)))
 
 
 def step_by_hand__wrong_scaled():
@@ -256,14 +222,8 @@ def step_by_hand__wrong_scaled():
     return result
 
 
-def step_by_hand__wrong_last_state_not_squashed():
-    """The student forgets the tanh of the last line."""
-    return _hand(final=lambda x: x)
 
 
-def step_by_hand__wrong_powers_of_two():
-    """The student makes the weights with powers of two."""
-    return _hand(base=2.0)
 
 
 def step_by_hand__wrong_one_entry():
@@ -303,19 +263,10 @@ def _note_d(column=2, bias=(0.15, -0.2), turn=False, final=np.tanh, sign=1):
     return final(z).tolist()
 
 
-def note_d_state_twin__wrong_counted_from_one():
-    """The student takes the column of U_D numbered 3 from 0, that is the fourth."""
-    return _note_d(column=3)
 
 
-def note_d_state_twin__wrong_no_bias():
-    """The student forgets the bias."""
-    return _note_d(bias=(0, 0))
 
 
-def note_d_state_twin__wrong_transposed():
-    """The student multiplies by W_D transposed."""
-    return _note_d(turn=True)
 
 
 def note_d_state_twin__wrong_bias_after_tanh():
@@ -338,9 +289,6 @@ def note_d_state_twin__right_exact_sums():
 
 # ---------------------------------------------------------------- decoder_step_state
 
-def decoder_step_state__wrong_squeezed(embedded, query, context, W_y, W_s, W_c):
-    """The student squeezes the result, so that a batch of one sentence loses its axis."""
-    return np.tanh(np.squeeze(embedded @ W_y.T + query @ W_s.T + context @ W_c.T))
 
 
 def decoder_step_state__wrong_turned_where_batch_is_n(embedded, query, context, W_y, W_s, W_c):
@@ -349,31 +297,12 @@ def decoder_step_state__wrong_turned_where_batch_is_n(embedded, query, context, 
     return result if result.shape == query.shape else result.T
 
 
-def decoder_step_state__wrong_state_transposed(embedded, query, context, W_y, W_s, W_c):
-    """The student forgets to transpose the square matrix W_s, which goes unseen where it is symmetric."""
-    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
 
 
-def decoder_step_state__wrong_blocks_out_of_order(embedded, query, context, W_y, W_s, W_c):
-    """The student joins matrices and vectors in different orders."""
-    joined = np.concatenate([embedded, query, context], axis=1)
-    return np.tanh(joined @ np.concatenate([W_y, W_c, W_s], axis=1).T)
 
 
-def decoder_step_state__wrong_in_place(embedded, query, context, W_y, W_s, W_c):
-    """The student overwrites the old state number by number, so that later numbers read the new ones."""
-    state = query.copy()
-    for row in range(len(state)):
-        for i in range(state.shape[1]):
-            state[row, i] = np.tanh(W_y[i] @ embedded[row] + W_s[i] @ state[row] + W_c[i] @ context[row])
-    return state
 
 
-def decoder_step_state__wrong_chosen_by_shape(embedded, query, context, W_y, W_s, W_c):
-    """The student transposes a matrix only where the product would not fit else: square ones are never transposed."""
-    def times(rows, matrix):
-        return rows @ (matrix if matrix.shape[0] == rows.shape[1] else matrix.T)
-    return np.tanh(times(embedded, W_y) + times(query, W_s) + times(context, W_c))
 
 
 def decoder_step_state__wrong_words_kept(embedded, query, context, W_y, W_s, W_c, _words={}):
@@ -383,9 +312,6 @@ def decoder_step_state__wrong_words_kept(embedded, query, context, W_y, W_s, W_c
     return np.tanh(_words[embedded.shape + W_y.shape] + query @ W_s.T + context @ W_c.T)
 
 
-def decoder_step_state__wrong_clipped(embedded, query, context, W_y, W_s, W_c):
-    """The student clips the sum to -3 ... 3 before the tanh, to be safe: tanh(3) is 0.995."""
-    return np.tanh(np.clip(embedded @ W_y.T + query @ W_s.T + context @ W_c.T, -3, 3))
 
 
 def decoder_step_state__wrong_two_tanh(embedded, query, context, W_y, W_s, W_c):
@@ -393,14 +319,8 @@ def decoder_step_state__wrong_two_tanh(embedded, query, context, W_y, W_s, W_c):
     return np.tanh(np.tanh(embedded @ W_y.T + query @ W_s.T) + context @ W_c.T)
 
 
-def decoder_step_state__wrong_first_context(embedded, query, context, W_y, W_s, W_c):
-    """The student takes the context of the first sentence for all."""
-    return np.tanh(embedded @ W_y.T + query @ W_s.T + W_c @ context[0])
 
 
-def decoder_step_state__wrong_reshaped(embedded, query, context, W_y, W_s, W_c):
-    """The student reshapes columns into rows where they should be transposed: right for one sentence or one number."""
-    return np.tanh(W_y @ embedded.T + W_s @ query.T + W_c @ context.T).reshape(len(query), -1)
 
 
 def decoder_step_state__right_fsum_loops(embedded, query, context, W_y, W_s, W_c):
@@ -448,15 +368,8 @@ def decoder_step_state__right_tanh_by_expm1(embedded, query, context, W_y, W_s, 
 
 # ---------------------------------------------------------------- fused_input
 
-def fused_input__wrong_context_first(embedded, context, L_1):
-    """The student joins the context in front of the embedding."""
-    return np.maximum(np.concatenate([context, embedded], axis=1) @ L_1.T, 0)
 
 
-def fused_input__wrong_each_half(embedded, context, L_1):
-    """The student takes the ReLU of the share of the word and of the context, each for itself."""
-    size = embedded.shape[1]
-    return np.maximum(embedded @ L_1[:, :size].T, 0) + np.maximum(context @ L_1[:, size:].T, 0)
 
 
 def fused_input__wrong_flattened(embedded, context, L_1):
@@ -465,26 +378,12 @@ def fused_input__wrong_flattened(embedded, context, L_1):
     return np.maximum(joined @ L_1.T, 0)
 
 
-def fused_input__wrong_relu_six(embedded, context, L_1):
-    """The student uses a ReLU that stops at 6."""
-    return np.clip(np.concatenate([embedded, context], axis=1) @ L_1.T, 0, 6)
 
 
-def fused_input__wrong_leaky(embedded, context, L_1):
-    """The student uses a leaky ReLU, whose numbers fall below 0."""
-    x = np.concatenate([embedded, context], axis=1) @ L_1.T
-    return np.where(x > 0, x, 0.01 * x)
 
 
-def fused_input__wrong_before_the_layer(embedded, context, L_1):
-    """The student takes the ReLU of what goes in as well as of what comes out."""
-    joined = np.maximum(np.concatenate([embedded, context], axis=1), 0)
-    return np.maximum(joined @ L_1.T, 0)
 
 
-def fused_input__wrong_squeezed(embedded, context, L_1):
-    """The student squeezes axes of length 1 away."""
-    return np.maximum((L_1 @ np.hstack([embedded, context])[..., None]).squeeze(), 0)
 
 
 def fused_input__wrong_turned_where_sizes_agree(embedded, context, L_1):
@@ -493,10 +392,6 @@ def fused_input__wrong_turned_where_sizes_agree(embedded, context, L_1):
     return result if len(result) == len(embedded) else result.T
 
 
-def fused_input__wrong_square_layer(embedded, context, L_1):
-    """The student transposes L_1 only where the product would not fit otherwise, not where it is square."""
-    joined = np.hstack([embedded, context])
-    return np.maximum(joined @ (L_1 if len(L_1) == joined.shape[1] else L_1.T), 0)
 
 
 def fused_input__wrong_rows_killed(embedded, context, L_1):
@@ -506,10 +401,6 @@ def fused_input__wrong_rows_killed(embedded, context, L_1):
     return np.maximum(x, 0)
 
 
-def fused_input__wrong_threshold(embedded, context, L_1):
-    """The student counts numbers below a hundredth as zeros."""
-    x = np.hstack([embedded, context]) @ L_1.T
-    return np.where(x > 0.01, x, 0.0)
 
 
 def fused_input__wrong_buffer_kept(embedded, context, L_1, _kept=[]):
@@ -584,11 +475,6 @@ def decoder_step__wrong_where_after_nan(query, embedded, keys, source_mask, W_qu
     return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_filled_with_minus_thousand(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student fills pads with -1000, above real scores of some thousands below 0."""
-    scores = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1000.0)
-    weights = torch.softmax(scores, dim=-1) * source_mask
-    return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
 
 
 def decoder_step__wrong_largest_of_all(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -608,43 +494,16 @@ def decoder_step__wrong_largest_of_batch(query, embedded, keys, source_mask, W_q
     return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_zero_scores_are_pads(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student writes 0 at pads and masks all zeros, so that a real word with the score 0 is dropped."""
-    scores = _scores(query, keys, W_query, W_key, v) * source_mask
-    weights = _soft(scores, scores != 0)
-    return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_pads_at_the_end(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student counts the real words and takes the first so many, though a pad may stand anywhere."""
-    positions = torch.arange(keys.shape[1])
-    front = positions < source_mask.sum(dim=1, keepdim=True)
-    weights = _soft(_scores(query, keys, W_query, W_key, v), front)
-    return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_state_zeroed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student zeroes the state of a sentence without a word, where only its context is zero."""
-    weights = _soft(_scores(query, keys, W_query, W_key, v), source_mask)
-    return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c) * source_mask.any(dim=1, keepdim=True)
 
 
-def decoder_step__wrong_uniform_without_words(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student fills with a large negative number alone, so that a sentence without a word gets the mean of its pads."""
-    scores = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, torch.finfo(keys.dtype).min)
-    return _next(embedded, query, _mix(torch.softmax(scores, dim=-1), keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_values_detached(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student detaches the annotations that are mixed: their gradient comes through the scores alone."""
-    weights = _soft(_scores(query, keys, W_query, W_key, v), source_mask)
-    return _next(embedded, query, _mix(weights, keys.detach()), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_scored_state_detached(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student detaches the state in the score: its gradient comes through the recurrence alone."""
-    weights = _soft(_scores(query.detach(), keys, W_query, W_key, v), source_mask)
-    return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
 
 
 def decoder_step__wrong_clamped_scores(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -688,10 +547,6 @@ def decoder_step__wrong_projected_keys_kept(query, embedded, keys, source_mask, 
     return _next(embedded, query, _mix(_soft(scores, source_mask), keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_unmasked_sum_after(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student masks the weights after a softmax over all positions and does not normalise again."""
-    weights = torch.softmax(_scores(query, keys, W_query, W_key, v), dim=-1) * source_mask
-    return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
 
 
 def decoder_step__right_sentence_by_sentence(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -768,10 +623,6 @@ def decoder_step__wrong_one_position_is_real(query, embedded, keys, source_mask,
     return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_zero_annotations_are_pads(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student takes a real word whose annotation is all zero for a pad."""
-    weights = _soft(_scores(query, keys, W_query, W_key, v), source_mask & keys.detach().ne(0).any(dim=-1))
-    return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
 
 
 def decoder_step__wrong_thousand_subtracted(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):

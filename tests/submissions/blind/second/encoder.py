@@ -92,24 +92,12 @@ def one_hot_shapes__right_torch_size(d, m, V_x, T_x):
 
 # ---- second_layer_shapes
 
-def second_layer_shapes__wrong_square_input(d, m):
-    """The student lets each direction of the second layer read only the same direction of the first."""
-    return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
 
 
-def second_layer_shapes__wrong_doubled_again(d, m):
-    """The student doubles the annotation once more in the second layer."""
-    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, m), "annotation": (4 * m,)}
 
 
-def second_layer_shapes__wrong_recurrent_reads_both(d, m):
-    """The student lets the recurrence read the joined states of both directions."""
-    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, 2 * m), "annotation": (2 * m,)}
 
 
-def second_layer_shapes__wrong_first_layer_matrix(d, m):
-    """The student gives the matrix A of the first layer, which reads word vectors."""
-    return {"input_matrix": (m, d), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
 
 
 def second_layer_shapes__right_from_a_torch_module(d, m):
@@ -130,14 +118,8 @@ def second_layer_shapes__right_numpy_integers(d, m):
 
 # ---- rnn_outputs
 
-def rnn_outputs__wrong_last_batch_first(batch, d, m, T_x):
-    """The student thinks that batch_first=True moves the batch of h_n to the front, too."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
 
 
-def rnn_outputs__wrong_last_joined(batch, d, m, T_x):
-    """The student joins both directions in h_n as in the outputs."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (1, batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
 
 
 def rnn_outputs__wrong_single_sentence_unbatched(batch, d, m, T_x):
@@ -165,16 +147,8 @@ _X1 = np.array([[1, 0.5, 0], [0, 1, 0.5]])
 _H1 = np.array([[0, 1], [0.5, 0]])
 
 
-def states_by_hand__wrong_transposed_recurrence():
-    """The student multiplies the state by W_h from the right."""
-    h1 = np.tanh(_X1 @ _E1[:, 2])
-    return {"h_1": h1.tolist(), "h_2": np.tanh(_X1 @ _E1[:, 0] + h1 @ _H1).tolist()}
 
 
-def states_by_hand__wrong_rounded_early():
-    """The student goes on with a first state rounded to two decimals."""
-    h1 = np.tanh(_X1 @ _E1[:, 2])
-    return {"h_1": h1.tolist(), "h_2": np.tanh(_X1 @ _E1[:, 0] + _H1 @ h1.round(2)).tolist()}
 
 
 def states_by_hand__wrong_raw_state_carried():
@@ -207,16 +181,8 @@ _X2 = np.array([[0.5, 0], [0, 1], [-0.5, 1]])
 _H2 = np.array([[0, 1, 0], [0.5, 0, 0], [0, 0.5, -1]])
 
 
-def states_by_hand_twin__wrong_counted_from_one():
-    """The student counts the words from 1."""
-    h1 = np.tanh(_X2 @ _E2[:, 2])
-    return {"h_1": h1.tolist(), "h_2": np.tanh(_X2 @ _E2[:, 0] + _H2 @ h1).tolist()}
 
 
-def states_by_hand_twin__wrong_transposed_recurrence():
-    """The student multiplies the state by the transpose of W_h."""
-    h1 = np.tanh(_X2 @ _E2[:, 3])
-    return {"h_1": h1.tolist(), "h_2": np.tanh(_X2 @ _E2[:, 1] + _H2.T @ h1).tolist()}
 
 
 def states_by_hand_twin__wrong_gauss_seidel():
@@ -253,14 +219,8 @@ def states_by_hand_twin__right_fractions_and_logs():
 
 # ---- annotation_by_hand
 
-def annotation_by_hand__wrong_backward_from_the_front():
-    """The student lets the backward direction read from the first word as well."""
-    return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.5 + 0.8 * math.tanh(-0.25))]
 
 
-def annotation_by_hand__wrong_backward_only_this_word():
-    """The student begins the backward direction at the second word."""
-    return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.5)]
 
 
 def annotation_by_hand__wrong_rounded_early():
@@ -273,9 +233,6 @@ def annotation_by_hand__wrong_own_and_state_weights_swapped():
     return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.8 * -1 - 0.5 * math.tanh(0.8 * 2))]
 
 
-def annotation_by_hand__wrong_word_order_in_both():
-    """The student takes the states with the backward one first."""
-    return [math.tanh(0.5 + 0.8 * math.tanh(-1)), math.tanh(-1 + 0.5 * math.tanh(0.5))]
 
 
 def annotation_by_hand__right_fold():
@@ -292,19 +249,10 @@ def look_up__wrong_rows_of_the_formula(tokens, E_x):
     return E_x[tokens] if E_x.shape[0] == E_x.shape[1] else E_x.T[tokens]
 
 
-def look_up__wrong_batch_and_positions_swapped(tokens, E_x):
-    """The student reverses all axes, which swaps sentences and positions as well."""
-    return E_x[:, tokens].T
 
 
-def look_up__wrong_reshaped(tokens, E_x):
-    """The student reshapes where the axes need to be moved."""
-    return E_x[:, tokens].reshape(tokens.shape + (E_x.shape[0],))
 
 
-def look_up__wrong_squeezed(tokens, E_x):
-    """The student squeezes away axes of length 1, also an embedding size of 1 or a single sentence."""
-    return np.squeeze(E_x.T[tokens])
 
 
 def look_up__wrong_zero_is_a_pad(tokens, E_x):
@@ -312,19 +260,8 @@ def look_up__wrong_zero_is_a_pad(tokens, E_x):
     return np.where((tokens == 0)[..., None], 0.0, E_x.T[tokens])
 
 
-def look_up__wrong_integer_buffer(tokens, E_x):
-    """The student collects the vectors in an array of the type of the tokens, which cuts their decimals off."""
-    out = np.zeros_like(tokens, shape=tokens.shape + (E_x.shape[0],))
-    for b, row in enumerate(tokens):
-        for j, word in enumerate(row):
-            out[b, j] = E_x[:, word]
-    return out
 
 
-def look_up__wrong_ranks_of_the_words(tokens, E_x):
-    """The student numbers the words anew by np.unique and forgets to go back to the old numbers."""
-    _, rank = np.unique(tokens, return_inverse=True)
-    return E_x.T[rank.reshape(tokens.shape)]
 
 
 _tables = {}
@@ -355,55 +292,14 @@ def look_up__right_fortran_nested_lists(tokens, E_x):
 
 # ---- rnn_states
 
-def rnn_states__wrong_state_times_w_h(embedded, W_x, W_h):
-    """The student forgets to transpose W_h where states stand in rows."""
-    h = np.zeros((embedded.shape[0], W_h.shape[0]))
-    out = []
-    for j in range(embedded.shape[1]):
-        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h)
-        out.append(h)
-    return np.stack(out, axis=1)
 
 
-def rnn_states__wrong_state_kept_over_sentences(embedded, W_x, W_h):
-    """The student makes the zeros once and lets each sentence begin with the last state of the sentence before."""
-    h = np.zeros(W_h.shape[0])
-    out = np.empty(embedded.shape[:2] + (len(h),))
-    for b in range(len(embedded)):
-        for j in range(embedded.shape[1]):
-            h = out[b, j] = np.tanh(W_x @ embedded[b, j] + W_h @ h)
-    return out
 
 
-def rnn_states__wrong_same_array_collected(embedded, W_x, W_h):
-    """The student works in place and collects the same array again and again, so that all states are the last."""
-    h = np.zeros((len(embedded), len(W_h)))
-    out = []
-    for x in embedded.swapaxes(0, 1):
-        np.tanh(x @ W_x.T + h @ W_h.T, out=h)
-        out.append(h)
-    return np.stack(out, 1)
 
 
-def rnn_states__wrong_batch_flattened(embedded, W_x, W_h):
-    """The student flattens batch and positions into one axis, so that each sentence goes on from the last state of the one before."""
-    out = np.zeros((len(embedded), embedded.shape[1], len(W_h)))
-    flat = out.reshape(-1, len(W_h))
-    x = embedded.reshape(-1, embedded.shape[2])
-    for i in range(len(flat)):
-        flat[i] = np.tanh(W_x @ x[i] + W_h @ flat[i - 1])
-    return out
 
 
-def rnn_states__wrong_zero_vector_resets(embedded, W_x, W_h):
-    """The student takes a word vector of zeros for a pad and keeps the state there."""
-    h = np.zeros((len(embedded), len(W_h)))
-    out = []
-    for j in range(embedded.shape[1]):
-        new = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
-        h = np.where(embedded[:, j].any(axis=1)[:, None], new, h)
-        out.append(h)
-    return np.stack(out, 1)
 
 
 def rnn_states__wrong_two_steps_back_only(embedded, W_x, W_h):
@@ -510,20 +406,8 @@ def _direction(x, mask, A, B, back):
     return torch.stack(out, dim=1)
 
 
-def annotate__wrong_backward_reads_the_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student begins the backward direction at the end of the row and blanks the pads only afterwards."""
-    every = torch.ones_like(source_mask)
-    f = _direction(embedded, every, W_x, W_h, False)
-    b = _direction(embedded, every, W_x_back, W_h_back, True)
-    return torch.cat([f, b], -1) * source_mask[..., None]
 
 
-def annotate__wrong_backward_from_the_longest(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student begins the backward direction of all sentences at the last word of the longest."""
-    some = source_mask.any(dim=0, keepdim=True).expand_as(source_mask)
-    f = _direction(embedded, source_mask, W_x, W_h, False)
-    b = _direction(embedded, some, W_x_back, W_h_back, True)
-    return torch.cat([f, b], -1).masked_fill(~source_mask[..., None], 0.0)
 
 
 def annotate__wrong_pads_from_zero_vectors(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -532,11 +416,6 @@ def annotate__wrong_pads_from_zero_vectors(embedded, source_mask, W_x, W_h, W_x_
     return torch.cat([_direction(embedded, mask, W_x, W_h, False), _direction(embedded, mask, W_x_back, W_h_back, True)], -1)
 
 
-def annotate__wrong_interleaved(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student stacks the two states along a new last axis and flattens, so that their numbers alternate."""
-    f = _direction(embedded, source_mask, W_x, W_h, False)
-    b = _direction(embedded, source_mask, W_x_back, W_h_back, True)
-    return torch.stack([f, b], dim=-1).flatten(2)
 
 
 def annotate__wrong_not_turned_back(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -572,13 +451,6 @@ def annotate__wrong_module_weights_copied(embedded, source_mask, W_x, W_h, W_x_b
     return torch.nn.utils.rnn.pad_packed_sequence(net(packed)[0], batch_first=True, total_length=embedded.shape[1])[0]
 
 
-def annotate__wrong_packed_without_total_length(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student unpacks without the length of the rows, so that columns are missing where every row ends in a pad."""
-    net = torch.nn.RNN(W_x.shape[1], W_x.shape[0], bias=False, bidirectional=True, batch_first=True).double()
-    packed = torch.nn.utils.rnn.pack_padded_sequence(embedded, source_mask.sum(1), batch_first=True, enforce_sorted=False)
-    names = [name for name, _ in net.named_parameters()]
-    out, _ = torch.func.functional_call(net, dict(zip(names, (W_x, W_h, W_x_back, W_h_back))), (packed,))
-    return torch.nn.utils.rnn.pad_packed_sequence(out, batch_first=True)[0]
 
 
 def annotate__wrong_forward_left_at_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

@@ -35,16 +35,8 @@ def note_d_output__right_linear_layer(n, V_y):
 
 # ---------------------------------------------------------------- every_step_shapes
 
-def every_step_shapes__wrong_steps_flattened_into_words(batch, T_y, n, d, m, V_y):
-    """The student flattens steps and words together, with one row for a sentence."""
-    j = n + d + m
-    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch, T_y * V_y)}
 
 
-def every_step_shapes__wrong_without_embedding(batch, T_y, n, d, m, V_y):
-    """The student joins state and context only."""
-    j = n + m
-    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
 def every_step_shapes__wrong_no_loss_for_stop(batch, T_y, n, d, m, V_y):
@@ -53,16 +45,8 @@ def every_step_shapes__wrong_no_loss_for_stop(batch, T_y, n, d, m, V_y):
     return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch * (T_y - 1), V_y)}
 
 
-def every_step_shapes__wrong_matrix_over_all_steps(batch, T_y, n, d, m, V_y):
-    """The student gives the matrix an axis for the steps."""
-    j = n + d + m
-    return {"joined": (batch, T_y, j), "W_o": (T_y, V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
-def every_step_shapes__wrong_flat_words_first(batch, T_y, n, d, m, V_y):
-    """The student puts the words on the rows of the flat matrix."""
-    j = n + d + m
-    return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (V_y, batch * T_y)}
 
 
 def every_step_shapes__right_meta(batch, T_y, n, d, m, V_y):
@@ -112,19 +96,10 @@ def _hindi(z, skip=0):
     return [power / sum(powers) for power in powers]
 
 
-def hindi_distribution__wrong_no_tanh():
-    """The student forgets the tanh of the state."""
-    return _hindi((0.42, 0.67, 0.70))
 
 
-def hindi_distribution__wrong_rounded_early():
-    """The student rounds the state to one decimal."""
-    return _hindi((0.4, 0.6, 0.6))
 
 
-def hindi_distribution__wrong_start_left_out():
-    """The student leaves START out of the softmax, since it is never written."""
-    return _hindi([math.tanh(x) for x in (0.42, 0.67, 0.70)], skip=1)
 
 
 def hindi_distribution__wrong_power_of_start_missing():
@@ -156,22 +131,10 @@ def _softmax(logits):
     return [power / math.fsum(powers) for power in powers]
 
 
-def distribution_and_loss__wrong_bits():
-    """The student gives the cost in bits."""
-    p = _softmax(_LOGITS)
-    return {"distribution": p, "loss": -math.log2(p[-1])}
 
 
-def distribution_and_loss__wrong_from_two_decimals():
-    """The student takes the logarithm of a probability of two decimals."""
-    p = _softmax(_LOGITS)
-    return {"distribution": p, "loss": -math.log(round(p[-1], 2))}
 
 
-def distribution_and_loss__wrong_most_probable():
-    """The student takes the cost of the most probable word."""
-    p = _softmax(_LOGITS)
-    return {"distribution": p, "loss": -math.log(max(p))}
 
 
 def distribution_and_loss__wrong_sum_over_all():
@@ -194,24 +157,12 @@ def distribution_and_loss__right_log1p():
 
 # ---------------------------------------------------------------- what_is_left
 
-def what_is_left__wrong_all_but_the_right_word():
-    """The student counts the four other printed words as left over."""
-    return {"left": 0.36, "loss": -math.log(0.64)}
 
 
-def what_is_left__wrong_one_word_of_the_rest():
-    """The student gives the mean probability of one word that is not shown."""
-    return {"left": 0.35 / 19995, "loss": -math.log(0.64)}
 
 
-def what_is_left__wrong_renormalised():
-    """The student divides by the sum of the printed words before taking the logarithm."""
-    return {"left": 0.35, "loss": -math.log(0.64 / 0.65)}
 
 
-def what_is_left__wrong_base_ten():
-    """The student takes the decimal logarithm."""
-    return {"left": 0.35, "loss": -math.log10(0.64)}
 
 
 def what_is_left__right_fractions():
@@ -243,9 +194,6 @@ def _word(digits=None, old_state_out=False, **changes):
                 distribution=distribution.tolist())
 
 
-def word_by_hand__wrong_no_output_bias():
-    """The student forgets the bias of the output layer."""
-    return _word(b_o=np.zeros(5))
 
 
 def word_by_hand__wrong_two_decimals():
@@ -253,9 +201,6 @@ def word_by_hand__wrong_two_decimals():
     return _word(digits=2)
 
 
-def word_by_hand__wrong_old_state_read_out():
-    """The student reads the word out of the old state."""
-    return _word(old_state_out=True)
 
 
 def word_by_hand__wrong_share_of_word_forgotten():
@@ -263,9 +208,6 @@ def word_by_hand__wrong_share_of_word_forgotten():
     return _word(u=[0, 0])
 
 
-def word_by_hand__wrong_state_matrix_transposed():
-    """The student multiplies the old state by the transposed W_s."""
-    return _word(W_s=np.transpose(_STEP["W_s"]))
 
 
 def word_by_hand__wrong_bias_after_softmax():
@@ -300,44 +242,16 @@ def _logits(state, context, W_state, W_context, b_o):
     return state @ W_state.T + context @ W_context.T + b_o
 
 
-def output_distribution__wrong_no_maximum(state, context, W_state, W_context, b_o):
-    """The student takes exponentials of the logits as they are, which overflow in the thousands."""
-    powers = np.exp(_logits(state, context, W_state, W_context, b_o))
-    return powers / powers.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_batch_maximum(state, context, W_state, W_context, b_o):
-    """The student subtracts the maximum of the whole batch, so that a row thousands below it becomes 0 / 0."""
-    logits = _logits(state, context, W_state, W_context, b_o)
-    powers = np.exp(logits - logits.max())
-    return powers / powers.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_absolute_maximum(state, context, W_state, W_context, b_o):
-    """The student subtracts the largest absolute value: where all logits are thousands below 0, all powers are 0."""
-    logits = _logits(state, context, W_state, W_context, b_o)
-    powers = np.exp(logits - np.abs(logits).max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_mean_subtracted(state, context, W_state, W_context, b_o):
-    """The student subtracts the mean, which does not help where the logits of a row are thousands apart."""
-    logits = _logits(state, context, W_state, W_context, b_o)
-    powers = np.exp(logits - logits.mean(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_clipped(state, context, W_state, W_context, b_o):
-    """The student clips the logits to -700 ... 700: larger ones become ties."""
-    powers = np.exp(np.clip(_logits(state, context, W_state, W_context, b_o), -700, 700))
-    return powers / powers.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_maximum_of_state_part(state, context, W_state, W_context, b_o):
-    """The student subtracts the maximum before context and bias are added."""
-    logits = state @ W_state.T
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True) + context @ W_context.T + b_o)
-    return powers / powers.sum(axis=1, keepdims=True)
 
 
 def output_distribution__wrong_maximum_by_word(state, context, W_state, W_context, b_o):
@@ -441,18 +355,8 @@ def _costs(logits, targets):
     return total - np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
 
 
-def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
-    """The student averages within each sentence first: a word in a short sentence counts more."""
-    counts = target_mask.sum(axis=1)
-    real = counts > 0
-    if not real.any():
-        return 0.0
-    return float(((_costs(logits, targets) * target_mask).sum(axis=1)[real] / counts[real]).mean())
 
 
-def cross_entropy__wrong_divided_by_all(logits, targets, target_mask):
-    """The student divides by all positions, pads too."""
-    return float((_costs(logits, targets) * target_mask).mean())
 
 
 def cross_entropy__wrong_small_number_in_log(logits, targets, target_mask):
@@ -479,22 +383,10 @@ def cross_entropy__wrong_batch_maximum(logits, targets, target_mask):
     return float(costs[target_mask].sum() / max(target_mask.sum(), 1))
 
 
-def cross_entropy__wrong_mean_of_nothing(logits, targets, target_mask):
-    """The student takes the mean of the real costs, which is nan for a batch without any."""
-    with np.errstate(all="ignore"):
-        return np.float64(_costs(logits, targets)[target_mask].sum()) / target_mask.sum()
 
 
-def cross_entropy__wrong_word_zero_is_pad(logits, targets, target_mask):
-    """The student takes word number 0 for padding as well, though the mask alone says what is real."""
-    real = target_mask & (targets != 0)
-    return float(_costs(logits, targets)[real].sum() / max(real.sum(), 1))
 
 
-def cross_entropy__wrong_pads_at_the_end(logits, targets, target_mask):
-    """The student counts the real words of a sentence and takes the first so many positions."""
-    real = np.arange(targets.shape[1]) < target_mask.sum(axis=1, keepdims=True)
-    return float(_costs(logits, targets)[real].sum() / max(real.sum(), 1))
 
 
 def cross_entropy__wrong_logits_zeroed(logits, targets, target_mask):
@@ -516,16 +408,8 @@ def cross_entropy__wrong_count_cut_off(logits, targets, target_mask):
     return float(_costs(logits, targets)[target_mask].sum() / max(count, 1))
 
 
-def cross_entropy__wrong_zero_if_one_is_empty(logits, targets, target_mask):
-    """The student returns 0 as soon as one sentence has no real word."""
-    if not target_mask.any(axis=1).all():
-        return 0.0
-    return float(_costs(logits, targets)[target_mask].mean())
 
 
-def cross_entropy__wrong_capped(logits, targets, target_mask):
-    """The student cuts each cost off at 100, so that one bad word cannot spoil the mean."""
-    return float(np.minimum(_costs(logits, targets), 100)[target_mask].sum() / max(target_mask.sum(), 1))
 
 
 def cross_entropy__wrong_bits(logits, targets, target_mask):
@@ -578,25 +462,10 @@ def _decode(flat, words):
     return torch.stack([torch.div(flat, words, rounding_mode="floor"), flat % words], dim=-1)
 
 
-def beam_step__wrong_decoded_by_width(scores, log_probabilities):
-    """The student divides the flat number by the width of the beam in place of the vocabulary's size."""
-    total = scores.unsqueeze(-1) + log_probabilities
-    return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, scores.shape[1])
 
 
-def beam_step__wrong_best_word_each(scores, log_probabilities):
-    """The student continues each hypothesis by its best word only, and sorts these."""
-    best, words = (scores.unsqueeze(-1) + log_probabilities).max(dim=-1)
-    order = best.argsort(dim=1, descending=True)
-    return torch.stack([order, words.gather(1, order)], dim=-1)
 
 
-def beam_step__wrong_two_words_each(scores, log_probabilities):
-    """The student keeps the two best words of each hypothesis, though three of the best may continue one hypothesis."""
-    total = scores.unsqueeze(-1) + log_probabilities
-    best, words = total.topk(min(2, total.shape[2]), dim=-1)
-    flat = best.flatten(1).topk(scores.shape[1], dim=1).indices
-    return torch.stack([flat // best.shape[2], words.flatten(1).gather(1, flat)], dim=-1)
 
 
 def beam_step__wrong_each_word_once(scores, log_probabilities):
@@ -612,15 +481,8 @@ def beam_step__wrong_each_word_once(scores, log_probabilities):
     return torch.tensor(rows)
 
 
-def beam_step__wrong_scores_forgotten(scores, log_probabilities):
-    """The student compares the log-probabilities of the next words without those of the hypotheses."""
-    return _decode(log_probabilities.flatten(1).topk(scores.shape[1], dim=1).indices, log_probabilities.shape[2])
 
 
-def beam_step__wrong_probabilities(scores, log_probabilities):
-    """The student compares probabilities: far below -745 they are all 0, and the order is lost."""
-    total = torch.exp(scores.unsqueeze(-1) + log_probabilities)
-    return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, total.shape[2])
 
 
 def beam_step__wrong_single_precision(scores, log_probabilities):
@@ -629,20 +491,8 @@ def beam_step__wrong_single_precision(scores, log_probabilities):
     return _decode(total.flatten(1).argsort(dim=1, descending=True, stable=True)[:, :scores.shape[1]], total.shape[2])
 
 
-def beam_step__wrong_by_hypothesis(scores, log_probabilities):
-    """The student sorts the chosen flat numbers, so that they stand by hypothesis and not by quality."""
-    total = scores.unsqueeze(-1) + log_probabilities
-    return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices.sort(dim=1).values, total.shape[2])
 
 
-def beam_step__wrong_taken_out_with_minus_thousand(scores, log_probabilities):
-    """The student takes out what is chosen by writing -1000, which is above long hypotheses: they are chosen again."""
-    total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
-    chosen = []
-    for _ in range(scores.shape[1]):
-        chosen.append(total.argmax(dim=1))
-        total = total.scatter(1, chosen[-1].unsqueeze(1), -1000.0)
-    return _decode(torch.stack(chosen, dim=1), log_probabilities.shape[2])
 
 
 def beam_step__wrong_as_many_as_words(scores, log_probabilities):
@@ -662,24 +512,10 @@ def beam_step__wrong_added_by_broadcasting(scores, log_probabilities):
     return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, total.shape[2])
 
 
-def beam_step__wrong_rounded_division(scores, log_probabilities):
-    """The student rounds the quotient to the next whole number: words of the upper half get the next hypothesis."""
-    total = scores.unsqueeze(-1) + log_probabilities
-    flat = total.flatten(1).topk(scores.shape[1], dim=1).indices
-    return torch.stack([torch.round(flat / total.shape[2]).long(), flat % total.shape[2]], dim=-1)
 
 
-def beam_step__wrong_best_word_shared(scores, log_probabilities):
-    """The student gives the order of the first sentence to all sentences of the batch."""
-    total = scores.unsqueeze(-1) + log_probabilities
-    flat = total[0].flatten().topk(scores.shape[1]).indices
-    return _decode(flat.expand(len(scores), -1), total.shape[2])
 
 
-def beam_step__wrong_squeezed(scores, log_probabilities):
-    """The student squeezes axes of length 1 away."""
-    total = scores.unsqueeze(-1) + log_probabilities
-    return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, total.shape[2]).squeeze()
 
 
 def beam_step__right_heap(scores, log_probabilities):
@@ -741,10 +577,6 @@ def beam_step__wrong_normalised_by_best(scores, log_probabilities):
     return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, total.shape[2])
 
 
-def cross_entropy__wrong_empty_sentences_counted(logits, targets, target_mask):
-    """The student counts at least one word for each sentence, so that an empty one enlarges the divisor."""
-    counts = np.maximum(target_mask.sum(axis=1), 1)
-    return float((_costs(logits, targets) * target_mask).sum() / counts.sum())
 
 
 def cross_entropy__wrong_clipped_logits(logits, targets, target_mask):

@@ -49,9 +49,6 @@ def additive_shapes__wrong_query_row(m, n, a, T_x):
     return {"projected_query": (1, a), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
 
 
-def additive_shapes__wrong_hidden_joined(m, n, a, T_x):
-    """The student takes the sum of the two products for their concatenation."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, 2 * a), "scores": (T_x,)}
 
 
 def additive_shapes__wrong_score_scalar_for_one_word(m, n, a, T_x):
@@ -59,9 +56,6 @@ def additive_shapes__wrong_score_scalar_for_one_word(m, n, a, T_x):
     return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,) if T_x > 1 else ()}
 
 
-def additive_shapes__wrong_columns(m, n, a, T_x):
-    """The student computes W_key times the annotations in columns and keeps that layout."""
-    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
 
 
 def additive_shapes__right_computed(m, n, a, T_x):
@@ -73,19 +67,10 @@ def additive_shapes__right_computed(m, n, a, T_x):
 
 # ---- batched_additive_shapes
 
-def batched_additive_shapes__wrong_query_axis_first(batch, m, n, a, T_x):
-    """The student puts the extra axis in front of the batch."""
-    return {"projected_query": (1, batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-def batched_additive_shapes__wrong_query_axis_last(batch, m, n, a, T_x):
-    """The student puts the extra axis at the end, as a column."""
-    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
-    """The student takes v for a vector in the last product."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
 
 
 def batched_additive_shapes__wrong_query_repeated(batch, m, n, a, T_x):
@@ -137,24 +122,12 @@ def multiplicative_shapes__right_products(m, n, T_x):
 
 # ---- scores_by_hand
 
-def scores_by_hand__wrong_tanh_of_each():
-    """The student takes the tanh of query and key apart and adds them."""
-    return [2 * (math.tanh(0.5) + math.tanh(0.2)), 2 * (math.tanh(0.5) + math.tanh(0.8))]
 
 
-def scores_by_hand__wrong_three_decimals_in_tanh():
-    """The student rounds each tanh to three decimals before the product with v."""
-    return [2 * round(math.tanh(0.7), 3), 2 * round(math.tanh(1.3), 3)]
 
 
-def scores_by_hand__wrong_one_entry():
-    """The student forgets to add up the two entries of the hidden layer."""
-    return [math.tanh(0.7), math.tanh(1.3)]
 
 
-def scores_by_hand__wrong_v_inside():
-    """The student multiplies by v inside the tanh."""
-    return [math.tanh(1.4), math.tanh(2.6)]
 
 
 def scores_by_hand__right_rounded_tanhs():
@@ -177,19 +150,10 @@ _Wk = np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
 _v = np.array([2, -1])
 
 
-def scores_by_hand_twin__wrong_sign_of_v():
-    """The student loses the minus sign in v."""
-    return list(np.tanh(_Wq @ _s + _h @ _Wk.T) @ np.abs(_v))
 
 
-def scores_by_hand_twin__wrong_sign_in_query():
-    """The student loses the minus sign of W_query times a negative number and gets -0.1 for 0.3."""
-    return list(np.tanh(np.array([0.7, -0.1]) + _h @ _Wk.T) @ _v)
 
 
-def scores_by_hand_twin__wrong_rounded_early():
-    """The student rounds each tanh to two decimals."""
-    return list(np.round(np.tanh(_Wq @ _s + _h @ _Wk.T), 2) @ _v)
 
 
 def scores_by_hand_twin__wrong_weights_instead():
@@ -212,9 +176,6 @@ _hh = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0
 _va = np.array([-1.25, 1.25, 1.55])
 
 
-def hindi_scores__wrong_last_three():
-    """The student drops the first number of each annotation instead of the last."""
-    return (np.tanh(_p + _hh[:, 1:]) @ _va).tolist()
 
 
 def hindi_scores__wrong_signs_dropped():
@@ -223,9 +184,6 @@ def hindi_scores__wrong_signs_dropped():
     return (np.tanh(_p + np.vstack([h, _hh[2]])[:, :3]) @ _va).tolist()
 
 
-def hindi_scores__wrong_two_decimals_in_tanh():
-    """The student rounds each tanh to two decimals."""
-    return (np.tanh(_p + _hh[:, :3]).round(2) @ _va).tolist()
 
 
 def hindi_scores__wrong_order_of_importance():
@@ -233,9 +191,6 @@ def hindi_scores__wrong_order_of_importance():
     return sorted((np.tanh(_p + _hh[:, :3]) @ _va).tolist())
 
 
-def hindi_scores__wrong_no_state():
-    """The student leaves the decoder state out because it stands before the first step."""
-    return (np.tanh(_hh[:, :3]) @ _va).tolist()
 
 
 def hindi_scores__right_torch_numbers():
@@ -246,19 +201,10 @@ def hindi_scores__right_torch_numbers():
 
 # ---- dot_product_score
 
-def dot_product_score__wrong_squeezed(query, keys):
-    """The student squeezes all axes of length 1, also those of one sentence or one position."""
-    return np.squeeze(keys @ query[:, :, None])
 
 
-def dot_product_score__wrong_scaled(query, keys):
-    """The student divides by the square root of the size, as in a later kind of attention."""
-    return np.einsum("bd,bjd->bj", query, keys) / math.sqrt(query.shape[1])
 
 
-def dot_product_score__wrong_first_query_for_all(query, keys):
-    """The student multiplies by all queries and keeps those of the first sentence only."""
-    return (keys @ query.T)[:, :, 0]
 
 
 def dot_product_score__wrong_layout_by_sizes(query, keys):
@@ -323,29 +269,12 @@ def dot_product_score__right_long_doubles(query, keys):
 
 # ---- multiplicative_score
 
-def multiplicative_score__wrong_square_transposed(query, keys, W):
-    """The student turns W where its first size fits the keys, which a square matrix always does."""
-    if W.shape[0] == keys.shape[-1]:
-        W = W.T
-    return np.einsum("bq,qk,bjk->bj", query, W, keys)
 
 
-def multiplicative_score__wrong_symmetric_part(query, keys, W):
-    """The student takes the symmetric half of a square W, as if only that could be felt in a bilinear form."""
-    if W.shape[0] == W.shape[1]:
-        W = (W + W.T) / 2
-    return np.einsum("bq,qk,bjk->bj", query, W, keys)
 
 
-_projected = {}
 
 
-def multiplicative_score__wrong_cached_projection(query, keys, W):
-    """The student keeps W times the keys between calls, under the shape of the keys alone."""
-    name = keys.shape + W.shape
-    if name not in _projected:
-        _projected[name] = keys @ W.T
-    return np.einsum("bq,bjq->bj", query, _projected[name])
 
 
 def multiplicative_score__wrong_reshaped_keys(query, keys, W):
@@ -359,14 +288,8 @@ def multiplicative_score__wrong_all_sentences_summed(query, keys, W):
     return np.einsum("cq,qk,bjk->bj", query, W, keys)
 
 
-def multiplicative_score__wrong_squeezed_batch(query, keys, W):
-    """The student squeezes the product and with it the batch of one sentence."""
-    return ((query @ W)[:, None] @ keys.transpose(0, 2, 1)).squeeze()
 
 
-def multiplicative_score__wrong_last_query_for_all(query, keys, W):
-    """The student multiplies all queries with all sentences and takes the last decoder state for each."""
-    return ((query @ W) @ keys.swapaxes(1, 2))[:, -1]
 
 
 def multiplicative_score__wrong_relu(query, keys, W):
@@ -399,26 +322,12 @@ def additive_score__wrong_no_new_axis(query, keys, W_query, W_key, v):
     return np.tanh((q if k.shape[0] == k.shape[1] else q[:, None]) + k) @ v
 
 
-def additive_score__wrong_two_tanhs(query, keys, W_query, W_key, v):
-    """The student takes the tanh of both products apart."""
-    return (np.tanh(query @ W_query.T)[:, None] + np.tanh(keys @ W_key.T)) @ v
 
 
-def additive_score__wrong_square_query_matrix(query, keys, W_query, W_key, v):
-    """The student leaves W_query untransposed where its sizes agree."""
-    W = W_query if W_query.shape[0] == W_query.shape[1] else W_query.T
-    return np.tanh((query @ W)[:, None] + keys @ W_key.T) @ v
 
 
-def additive_score__wrong_square_key_matrix(query, keys, W_query, W_key, v):
-    """The student tests which side of W_key fits the annotations and begins with the wrong one."""
-    W = W_key if W_key.shape[0] == keys.shape[2] else W_key.T
-    return np.tanh((query @ W_query.T)[:, None] + keys @ W) @ v
 
 
-def additive_score__wrong_v_in_front(query, keys, W_query, W_key, v):
-    """The student multiplies by v before the tanh and sums then."""
-    return np.tanh(v * ((query @ W_query.T)[:, None] + keys @ W_key.T)).sum(-1)
 
 
 def additive_score__wrong_in_place_growing(query, keys, W_query, W_key, v):
@@ -432,19 +341,10 @@ def additive_score__wrong_in_place_growing(query, keys, W_query, W_key, v):
     return out
 
 
-def additive_score__wrong_squeezed(query, keys, W_query, W_key, v):
-    """The student writes v as a column and squeezes the product."""
-    return np.squeeze(np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v[:, None])
 
 
-def additive_score__wrong_first_query_for_all(query, keys, W_query, W_key, v):
-    """The student uses the first sentence's decoder state in the whole batch."""
-    return np.tanh(W_query @ query[0] + keys @ W_key.T) @ v
 
 
-def additive_score__wrong_mean_over_units(query, keys, W_query, W_key, v):
-    """The student takes the mean over the hidden units in place of their sum."""
-    return (np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) * v).mean(-1)
 
 
 def additive_score__right_fsum_loops(query, keys, W_query, W_key, v):
@@ -474,32 +374,14 @@ def additive_score__right_einsum_columns(query, keys, W_query, W_key, v):
 
 # ---- score_every_step
 
-def score_every_step__wrong_axes_by_size(queries, projected_keys, W_query, v):
-    """The student returns positions before steps, where both have the same length."""
-    e = torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v
-    return e.transpose(1, 2) if e.shape[1] == e.shape[2] else e
 
 
-def score_every_step__wrong_query_cut(queries, projected_keys, W_query, v):
-    """The student computes the projected queries without gradients, to save memory."""
-    with torch.no_grad():
-        q = queries @ W_query.T
-    return torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v
 
 
-def score_every_step__wrong_keys_detached(queries, projected_keys, W_query, v):
-    """The student detaches the projected keys because they were computed once and for all."""
-    return torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys.detach()[:, None]) @ v
 
 
-def score_every_step__wrong_new_v(queries, projected_keys, W_query, v):
-    """The student wraps v in torch.tensor, a copy that gradients do not pass."""
-    return torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ torch.tensor(v.tolist(), dtype=v.dtype)
 
 
-def score_every_step__wrong_squeezed(queries, projected_keys, W_query, v):
-    """The student squeezes after the product with v as a column, and loses every axis of length 1."""
-    return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v.unsqueeze(1)).squeeze()
 
 
 def score_every_step__wrong_step_meets_its_own_position(queries, projected_keys, W_query, v):
@@ -511,10 +393,6 @@ def score_every_step__wrong_step_meets_its_own_position(queries, projected_keys,
     return torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v
 
 
-def score_every_step__wrong_square_matrix(queries, projected_keys, W_query, v):
-    """The student does not transpose a square W_query."""
-    W = W_query if W_query.shape[0] == queries.shape[-1] else W_query.T
-    return torch.tanh((queries @ W)[:, :, None] + projected_keys[:, None]) @ v
 
 
 def score_every_step__wrong_batches_mixed(queries, projected_keys, W_query, v):

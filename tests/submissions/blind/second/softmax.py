@@ -6,9 +6,6 @@ import numpy as np
 import torch
 
 
-def _plain(x):
-    e = [math.exp(v) for v in x]
-    return [v / math.fsum(e) for v in e]
 
 
 # ---- weights_by_hand
@@ -25,15 +22,8 @@ def _plain(x):
 
 # ---- weights_by_hand_twin
 
-def weights_by_hand_twin__wrong_sign_dropped():
-    """The student loses the minus sign of the second score."""
-    return _plain([0.5, 0.3, 1.2, 0.1])
 
 
-def weights_by_hand_twin__wrong_rounded_early():
-    """The student rounds the exponentials to one decimal."""
-    e = [round(math.exp(v), 1) for v in (0.5, -0.3, 1.2, 0.1)]
-    return [v / sum(e) for v in e]
 
 
 def weights_by_hand_twin__wrong_only_the_first_total():
@@ -50,26 +40,12 @@ def weights_by_hand_twin__right_pairwise():
 
 # ---- score_differences
 
-def score_differences__wrong_decimal_logarithm():
-    """The student takes logarithms to base 10."""
-    return [math.log10(0.48 / w) for w in (0.3, 0.16, 0.06)]
 
 
-def score_differences__wrong_neighbours():
-    """The student takes the difference of each score from the next."""
-    a = [0.48, 0.3, 0.16, 0.06]
-    return [math.log(x / y) for x, y in zip(a, a[1:])]
 
 
-def score_differences__wrong_rounded_logarithms():
-    """The student rounds the logarithms of the weights to two decimals before he subtracts."""
-    a = [round(math.log(w), 2) for w in (0.48, 0.3, 0.16, 0.06)]
-    return [a[0] - v for v in a[1:]]
 
 
-def score_differences__wrong_sign():
-    """The student subtracts the first score from the others."""
-    return [math.log(w / 0.48) for w in (0.3, 0.16, 0.06)]
 
 
 def score_differences__right_whole_number_ratios():
@@ -85,14 +61,8 @@ def jacobian_row__wrong_second_weight():
     return [a[1] * ((k == 1) - w) for k, w in enumerate(a)]
 
 
-def jacobian_row__wrong_diagonal_of_all():
-    """The student returns the derivative of each weight by its own score."""
-    return [w * (1 - w) for w in (0.1, 0.5, 0.15, 0.25)]
 
 
-def jacobian_row__wrong_signs():
-    """The student has the signs the other way round."""
-    return [0.015, 0.075, -0.1275, 0.0375]
 
 
 def jacobian_row__wrong_square_forgotten():
@@ -109,20 +79,10 @@ def jacobian_row__right_matrix():
 
 # ---- masked_weights
 
-def masked_weights__wrong_pads_in_the_total():
-    """The student leaves the pads in the total and blanks their weights afterwards."""
-    return _plain([0.8, -0.5, 1.3, 0.2, 0.2])[:3] + [0.0, 0.0]
 
 
-def masked_weights__wrong_score_zero():
-    """The student multiplies the scores by the mask, so that a pad has the score 0."""
-    return _plain([0.8, -0.5, 1.3, 0.0, 0.0])
 
 
-def masked_weights__wrong_total_with_a_one():
-    """The student blanks one pad only in the total and both in the weights."""
-    w = _plain([0.8, -0.5, 1.3, 0.2])
-    return w[:3] + [0.0, 0.0]
 
 
 def masked_weights__right_minus_infinity():
@@ -161,19 +121,10 @@ def batch_shapes__right_keepdims(batch, T_x, T_y):
 
 # ---- jacobian_shapes
 
-def jacobian_shapes__wrong_context_transposed(batch, m, T_x):
-    """The student puts the scores first in the derivatives of the context."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
 
 
-def jacobian_shapes__wrong_diagonal_only(batch, m, T_x):
-    """The student keeps the derivative of each weight by its own score only."""
-    return {"weights": (T_x,), "weights_of_batch": (batch, T_x), "context": (m, T_x)}
 
 
-def jacobian_shapes__wrong_across_sentences(batch, m, T_x):
-    """The student gives the batch the derivatives across sentences as well, as a generic jacobian would."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, batch, T_x), "context": (m, T_x)}
 
 
 def jacobian_shapes__wrong_context_per_position(batch, m, T_x):
@@ -191,10 +142,6 @@ def jacobian_shapes__right_autograd(batch, m, T_x):
 
 # ---- softmax
 
-def softmax__wrong_one_maximum_for_all(scores):
-    """The student subtracts the maximum of the whole array, which underflows in rows far below it."""
-    e = np.exp(scores - scores.max())
-    return e / e.sum(axis=-1, keepdims=True)  # rows thousands below: 0 / 0
 
 
 def softmax__wrong_second_axis(scores):
@@ -204,41 +151,16 @@ def softmax__wrong_second_axis(scores):
     return e / e.sum(axis=axis, keepdims=True)
 
 
-def softmax__wrong_maximum_from_zero(scores):
-    """The student looks for the maximum from 0 upwards, so that rows far below zero underflow."""
-    e = np.exp(scores - np.max(scores, axis=-1, keepdims=True, initial=0.0))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_epsilon(scores):
-    """The student adds a hard-coded epsilon to the total."""
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return e / (e.sum(axis=-1, keepdims=True) + 1e-5)
 
 
-def softmax__wrong_clipped(scores):
-    """The student clips the scores to what exp can bear, so that scores of some thousands become equal."""
-    e = np.exp(np.clip(scores, -700, 700))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_mean_subtracted(scores):
-    """The student subtracts the mean instead of the maximum, which overflows where one score lies thousands above."""
-    e = np.exp(scores - scores.mean(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_largest_magnitude(scores):
-    """The student subtracts the largest magnitude, which underflows in rows that are all far below zero."""
-    e = np.exp(scores - np.abs(scores).max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_total_without_axis(scores):
-    """The student forgets to keep the axis of the total, which goes unnoticed in square arrays only, and keeps it elsewhere."""
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    total = e.sum(axis=-1)
-    return e / total if total.shape[-1:] == e.shape[-1:] else e / total[..., None]
 
 
 def softmax__wrong_two_dimensions_back(scores):
@@ -249,14 +171,6 @@ def softmax__wrong_two_dimensions_back(scores):
     return w if scores.ndim > 1 else w[0]
 
 
-def softmax__wrong_ties_share_nothing(scores):
-    """The student gives all weight to the first maximum where the scores lie thousands apart, also where others tie with it."""
-    top = scores.max(axis=-1, keepdims=True)
-    e = np.exp(scores - top)
-    w = e / e.sum(axis=-1, keepdims=True)
-    hard = np.arange(scores.shape[-1]) == scores.argmax(axis=-1)[..., None]
-    far = (top - scores.min(axis=-1, keepdims=True)) > 1000
-    return np.where(far, hard.astype(float), w)
 
 
 def softmax__wrong_maximum_of_two_axes(scores):
@@ -267,10 +181,6 @@ def softmax__wrong_maximum_of_two_axes(scores):
     return e / np.where(total == 0, 1, total)
 
 
-def softmax__wrong_lowest_first(scores):
-    """The student subtracts the minimum, which overflows where scores of one row lie thousands apart."""
-    e = np.exp(scores - scores.min(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
 def softmax__wrong_overflow_patched(scores):
@@ -328,59 +238,16 @@ def softmax__right_apply_along_axis(scores):
 
 # ---- masked_softmax
 
-def masked_softmax__wrong_maximum_over_pads(scores, source_mask=None):
-    """The student takes the maximum before the mask, so that a pad thousands above makes all real weights 0."""
-    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
-    e = np.exp(scores - scores.max(axis=1, keepdims=True)) * mask
-    total = e.sum(axis=1, keepdims=True)
-    return e / np.where(total > 0, total, 1)
 
 
-def masked_softmax__wrong_fill_not_low_enough(scores, source_mask=None):
-    """The student writes -1000 at pads, which is above real scores of some thousands below zero."""
-    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
-    s = np.where(mask, scores, -1000.0)
-    e = np.exp(s - s.max(axis=1, keepdims=True)) * mask
-    total = e.sum(axis=1, keepdims=True)
-    return np.divide(e, total, out=np.zeros_like(e), where=total > 0)
 
 
-def masked_softmax__wrong_prefix(scores, source_mask=None):
-    """The student counts the real words and takes as many from the front, as if pads stood at the end."""
-    n = scores.shape[1] if source_mask is None else source_mask.sum(axis=1, keepdims=True)
-    mask = np.arange(scores.shape[1]) < np.broadcast_to(n, (len(scores), 1))
-    s = np.where(mask, scores, -np.inf)
-    top = np.where(mask.any(1, keepdims=True), s.max(1, keepdims=True), 0)
-    e = np.exp(s - top)
-    return e / np.maximum(e.sum(1, keepdims=True), 1e-300)
 
 
-def masked_softmax__wrong_uniform_empty_row(scores, source_mask=None):
-    """The student fills the pads with -1e9, so that a row without a word becomes even."""
-    s = scores if source_mask is None else np.where(source_mask, scores, -1e9)
-    e = np.exp(s - s.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
 
 
-def masked_softmax__wrong_empty_only_if_all_are(scores, source_mask=None):
-    """The student catches the case without words for the whole batch only, and a single empty row gets no number."""
-    if source_mask is None:
-        source_mask = np.ones(scores.shape, bool)
-    if not source_mask.any():
-        return np.zeros(scores.shape)
-    s = np.where(source_mask, scores, -np.inf)
-    with np.errstate(all="ignore"):
-        e = np.exp(s - s.max(axis=1, keepdims=True))
-        return e / e.sum(axis=1, keepdims=True)
 
 
-def masked_softmax__wrong_zero_scores_are_pads(scores, source_mask=None):
-    """The student takes scores of exactly 0 for pads where no mask is given."""
-    mask = (scores != 0) if source_mask is None else source_mask
-    s = np.where(mask, scores, -np.inf)
-    top = np.where(mask.any(1, keepdims=True), s.max(1, keepdims=True), 0)
-    e = np.exp(s - top)
-    return e / np.maximum(e.sum(1, keepdims=True), 1e-300)
 
 
 _default_mask = []
@@ -410,30 +277,10 @@ def masked_softmax__wrong_no_mask_unstable(scores, source_mask=None):
     return e / np.maximum(e.sum(1, keepdims=True), 1e-300)
 
 
-def masked_softmax__wrong_blanked_afterwards(scores, source_mask=None):
-    """The student takes the softmax of the whole row, blanks the pads and does not make the rest add to 1."""
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
-    w = e / e.sum(axis=1, keepdims=True)
-    return w if source_mask is None else w * source_mask
 
 
-def masked_softmax__wrong_renormalised_with_epsilon(scores, source_mask=None):
-    """The student renormalises the softmax of the whole row over the real words with an epsilon, which fails beside a high pad."""
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
-    w = e / e.sum(axis=1, keepdims=True)
-    if source_mask is None:
-        return w
-    w = w * source_mask
-    return w / (w.sum(axis=1, keepdims=True) + 1e-9)
 
 
-def masked_softmax__wrong_masked_scores_multiplied(scores, source_mask=None):
-    """The student multiplies the scores by the mask before the maximum, so that a row of real scores far below zero underflows beside a pad."""
-    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
-    s = scores * mask
-    e = np.exp(s - s.max(axis=1, keepdims=True)) * mask
-    total = e.sum(axis=1, keepdims=True)
-    return e / np.where(total == 0, 1, total)
 
 
 def masked_softmax__right_row_by_row(scores, source_mask=None):
@@ -474,15 +321,8 @@ def masked_softmax__right_groupby_bincount(scores, source_mask=None):
 
 # ---- entropy
 
-def entropy__wrong_where_after_log(scores, temperature):
-    """The student replaces the products after the logarithm has been taken of 0, so that gradients are not numbers."""
-    w = torch.softmax(scores / temperature[:, None], dim=1)
-    return -torch.where(w > 0, w * w.log(), torch.zeros_like(w)).sum(1)
 
 
-def entropy__wrong_entr(scores, temperature):
-    """The student uses torch.special.entr, whose derivative at a weight of 0 is infinite."""
-    return torch.special.entr(torch.softmax(scores / temperature[:, None], dim=1)).sum(1)
 
 
 def entropy__wrong_epsilon_in_log(scores, temperature):
@@ -515,11 +355,6 @@ def entropy__wrong_log_clamped(scores, temperature):
     return -(z.softmax(1) * z.log_softmax(1).clamp(min=-10)).sum(1)
 
 
-def entropy__wrong_normalised(scores, temperature):
-    """The student divides by the logarithm of the length, so that even weights have entropy 1."""
-    z = scores / temperature[:, None]
-    h = -(z.softmax(1) * z.log_softmax(1)).sum(1)
-    return h / math.log(scores.shape[1]) if scores.shape[1] > 1 else h
 
 
 def entropy__wrong_bits(scores, temperature):
@@ -546,10 +381,6 @@ def entropy__wrong_squeezed_batch(scores, temperature):
     return -(z.softmax(1).unsqueeze(1) @ z.log_softmax(1).unsqueeze(2)).squeeze()
 
 
-def entropy__wrong_nan_to_num(scores, temperature):
-    """The student replaces the products of 0 and minus infinity by 0 afterwards, and their gradients stay no numbers."""
-    w = torch.softmax(scores / temperature[:, None], dim=1)
-    return -(w * w.log()).nan_to_num(0.0).sum(1)
 
 
 def entropy__wrong_high_weights_only(scores, temperature):

@@ -27,18 +27,8 @@ def sentence_shapes__right_numpy_shapes(k, n, T_x):
     a = w[:, None] * h
     return {"weighted": a.shape, "context": a.sum(0).shape, "jacobian": np.outer(a.sum(0), w).shape}
 
-# ---- shapes, batch
-def batch_shapes__wrong_column_row_swapped(batch, m, n, T_x, T_y):
-    """Exchanges the column and the row."""
-    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
-def batch_shapes__wrong_product_squeezed(batch, m, n, T_x, T_y):
-    """Removes the axis of length 1 from the product already."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
 
-def batch_shapes__wrong_contexts_state_size(batch, m, n, T_x, T_y):
-    """Gives a context the size n of the decoder state instead of m."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, n)}
 
 def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
     """Shapes as torch sizes of real tensors."""
@@ -50,13 +40,7 @@ def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
 # ---- note D
 _H = [[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]]
 
-def context_of_note_d__wrong_plain_mean():
-    """Averages the annotations with equal weights."""
-    return np.mean(_H, axis=0).tolist()
 
-def context_of_note_d__wrong_weights_reversed():
-    """Uses the weights in reverse order."""
-    return (np.array([.1, .2, .7]) @ np.array(_H)).tolist()
 
 def context_of_note_d__right_loops():
     """Exact fractions, in loops."""
@@ -66,14 +50,7 @@ def context_of_note_d__right_loops():
 # ---- twin
 _T = np.array([[2, -1, .5], [-.5, 3, 1], [4, 0, -2], [1, -2, .25]])
 
-def context_twin__wrong_fourth_left_out():
-    """Leaves the fourth annotation out."""
-    return (np.array([.15, .42, .05]) @ _T[:3]).tolist()
 
-def context_twin__wrong_renormalised():
-    """Rescales the three known weights to add to 1 instead of finding the fourth."""
-    w = np.array([.15, .42, .05])
-    return (w / w.sum() @ _T[:3]).tolist()
 
 def context_twin__right_torch():
     """The result as a torch tensor."""
@@ -81,10 +58,6 @@ def context_twin__right_torch():
     w[3] = 1 - w.sum()
     return w @ torch.from_numpy(_T)
 
-# ---- weights from context
-def weights_from_context__wrong_min_norm():
-    """Takes the least-norm solution of the two equations and forgets that weights add to 1."""
-    return np.linalg.lstsq(np.array([[1., 5, 3], [2, 0, 6]]), np.array([2.36, 3.14]), rcond=None)[0].tolist()
 
 def weights_from_context__wrong_swapped_order():
     """Exchanges the first and the second weight."""
@@ -101,9 +74,6 @@ def gradient_by_hand__wrong_no_softmax():
     """Takes the derivative by the weight, h_3, instead of by the score."""
     return [-.5, .9]
 
-def gradient_by_hand__wrong_own_term_only():
-    """Keeps only w(1-w) h_3 and forgets that the other weights fall."""
-    return (.3 * .7 * _H3[2]).tolist()
 
 def gradient_by_hand__right_difference():
     """A central difference of high enough accuracy on the logarithms of the weights."""
@@ -121,9 +91,6 @@ def pull_of_two__wrong_one_weight_only():
     p = 1 / (1 + math.exp(-3))
     return _pull(a=[4 * p, -3 * p])
 
-def pull_of_two__wrong_gap_approximation():
-    """Approximates w1 w2 by exp(-gap) when it solves for the gap, which gives ln 40."""
-    return _pull(g=math.log(40))
 
 def pull_of_two__wrong_subtle_gap_negative():
     """Takes the other root of the quadratic: the first score is smaller there."""
@@ -134,31 +101,11 @@ def pull_of_two__right_quadratic():
     p = (1 + math.sqrt(.9)) / 2
     return _pull(g=math.log(p) - math.log1p(-p), a=np.array([4., -3]) / (2 + 2 * math.cosh(3)))
 
-# ---- context_vector
-def context_vector__wrong_sum_axis(weights, keys):
-    """Sums over the key entries instead of the positions."""
-    return (weights[:, :, None] * keys).sum(axis=2)
 
-def context_vector__wrong_batch_mixed(weights, keys):
-    """Sums over the batch as well: every sentence gets the same context."""
-    return np.tile(np.einsum("bj,bjk->k", weights, keys), (len(keys), 1))
 
-def context_vector__wrong_softmax_again(weights, keys):
-    """Applies the softmax to the weights a second time."""
-    return np.einsum("bj,bjk->bk", _sm(weights), keys)
 
-def context_vector__wrong_subtle_squeeze(weights, keys):
-    """Squeezes every axis of length 1, so a batch of one or a key of one number loses its axis."""
-    return (weights[:, None, :] @ keys).squeeze()
 
-def context_vector__wrong_subtle_small_dropped(weights, keys):
-    """Drops weights below a millionth as if they were 0."""
-    return np.einsum("bj,bjk->bk", np.where(weights < 1e-6, 0, weights), keys)
 
-def context_vector__wrong_subtle_equal_axes(weights, keys):
-    """Where source_len equals key_size, multiplies each entry instead of each annotation by the weights."""
-    w = weights[:, None, :] if weights.shape[1] == keys.shape[2] else weights[:, :, None]
-    return (w * keys).sum(axis=1)
 
 def context_vector__wrong_subtle_float32(weights, keys):
     """Computes in single precision."""
@@ -179,34 +126,15 @@ def context_vector__right_skip_zeros_fortran(weights, keys):
 def _dw(g, keys):
     return np.einsum("bk,bjk->bj", g, keys)
 
-def scores_gradient__wrong_stops_at_weights(context_gradient, weights, keys):
-    """Stops at the gradient of the weights, without the softmax."""
-    return _dw(context_gradient, keys)
 
-def scores_gradient__wrong_diagonal_only(context_gradient, weights, keys):
-    """Uses only the diagonal w(1-w) of the softmax's jacobian."""
-    return weights * (1 - weights) * _dw(context_gradient, keys)
 
-def scores_gradient__wrong_plain_mean(context_gradient, weights, keys):
-    """Subtracts the plain instead of the weighted mean of the weights' gradients."""
-    d = _dw(context_gradient, keys)
-    return weights * (d - d.mean(axis=1, keepdims=True))
 
 def scores_gradient__wrong_no_outer_weight(context_gradient, weights, keys):
     """Centres the weights' gradients and forgets the factor w."""
     d = _dw(context_gradient, keys)
     return (d - (weights * d).sum(1, keepdims=True)) * (weights > 0)
 
-def scores_gradient__wrong_keepdims(context_gradient, weights, keys):
-    """Subtracts the means without keeping the axis, so they broadcast along the wrong one or not at all."""
-    d = _dw(context_gradient, keys)
-    return weights * (d - (weights * d).sum(1))
 
-def scores_gradient__wrong_subtle_empty_rows(context_gradient, weights, keys):
-    """Normalises the weights again, which divides 0 by 0 in a sentence without real tokens."""
-    w = weights / weights.sum(1, keepdims=True)
-    d = _dw(context_gradient, keys)
-    return w * (d - (w * d).sum(1, keepdims=True))
 
 def scores_gradient__wrong_subtle_threshold(context_gradient, weights, keys):
     """Treats weights below 1e-6 as pads with derivative 0."""
@@ -242,9 +170,6 @@ def _w(scores, mask, fill=-1e9):
 def _mix(w, keys):
     return torch.einsum("bj,bjk->bk", w, keys)
 
-def attend__wrong_mask_after(scores, keys, source_mask):
-    """Masks the weights after the softmax and does not normalise again."""
-    return _mix(torch.softmax(scores, -1) * source_mask, keys)
 
 def attend__wrong_scores_to_zero(scores, keys, source_mask):
     """Sets pad scores to 0 instead of minus infinity."""
@@ -255,34 +180,15 @@ def attend__wrong_overflow(scores, keys, source_mask):
     e = torch.exp(scores) * source_mask
     return _mix(e / e.sum(1, keepdim=True).clamp(min=1e-300), keys)
 
-def attend__wrong_empty_uniform(scores, keys, source_mask):
-    """Gives an all-pad sentence the plain mean of its pads, since all have the same finite fill."""
-    return _mix(_w(scores, source_mask), keys)
 
-def attend__wrong_detached_weights(scores, keys, source_mask):
-    """Detaches the weights, so no gradient reaches the scores."""
-    return _mix((_w(scores, source_mask) * source_mask).detach(), keys)
 
-def attend__wrong_subtle_detached_sum(scores, keys, source_mask):
-    """Detaches the normaliser, so values are right but the gradient of the scores lacks its second term."""
-    s = scores.masked_fill(~source_mask, -1e9)
-    e = torch.exp(s - s.max(1, keepdim=True)[0].detach()) * source_mask
-    return _mix(e / e.sum(1, keepdim=True).clamp(min=1e-9).detach(), keys)
 
-def attend__wrong_subtle_add_inf(scores, keys, source_mask):
-    """Adds minus infinity and repairs NaN afterwards: in an all-pad sentence the gradient of the scores is NaN."""
-    m = torch.zeros_like(scores).masked_fill(~source_mask, float("-inf"))
-    return _mix(torch.nan_to_num(torch.softmax(scores + m, -1)), keys)
 
 def attend__wrong_subtle_fill_1e5(scores, keys, source_mask):
     """Fills pads with -100000, which real scores may reach too."""
     w = _w(scores, source_mask, -1e5)
     return _mix(w, keys) * source_mask.any(1, keepdim=True)
 
-def attend__wrong_subtle_max_with_pads(scores, keys, source_mask):
-    """Subtracts the maximum over pads too, so a large pad score makes all real powers 0."""
-    e = torch.exp(scores - scores.max(1, keepdim=True)[0].detach()) * source_mask
-    return _mix(e / e.sum(1, keepdim=True).clamp(min=1e-300), keys)
 
 def attend__wrong_subtle_eps(scores, keys, source_mask):
     """Adds 1e-7 to the normaliser, more than the precision allows."""
@@ -318,21 +224,12 @@ def _attend(s, mask, keys):
     w = _sm(s) * mask
     return (w[:, :, None] * keys).sum(1)
 
-def mended_attention__wrong_unmended_query(query, keys, source_mask, W_query, W_key, v):
-    """Leaves the query without a position axis, so it pairs queries with positions."""
-    p = query @ W_query.T + np.where(source_mask[:, :, None], keys, 0) @ W_key.T
-    return _attend(np.tanh(p) @ v, source_mask, keys)
 
 def mended_attention__wrong_mask_not_renormalised(query, keys, source_mask, W_query, W_key, v):
     """Masks after the softmax without normalising again."""
     w = _sm(_scores(query, keys, source_mask, W_query, W_key, v)) * source_mask
     return (w[:, :, None] * keys).sum(1)
 
-def mended_attention__wrong_sum_over_batch(query, keys, source_mask, W_query, W_key, v):
-    """Normalises over the whole batch instead of each sentence."""
-    s = np.where(source_mask, _scores(query, keys, source_mask, W_query, W_key, v), -np.inf)
-    e = np.exp(s - (s.max() if source_mask.any() else 0))
-    return ((e / max(e.sum(), 1e-300))[:, :, None] * keys).sum(1)
 
 def mended_attention__wrong_no_max(query, keys, source_mask, W_query, W_key, v):
     """Mends all but the overflow of exp."""
@@ -340,28 +237,9 @@ def mended_attention__wrong_no_max(query, keys, source_mask, W_query, W_key, v):
     t = e.sum(1, keepdims=True)
     return ((e / np.where(t == 0, 1, t))[:, :, None] * keys).sum(1)
 
-def mended_attention__wrong_empty_nan(query, keys, source_mask, W_query, W_key, v):
-    """Divides 0 by 0 in a sentence without real tokens."""
-    s = np.where(source_mask, _scores(query, keys, source_mask, W_query, W_key, v), -np.inf)
-    return (_sm(s)[:, :, None] * keys).sum(1)
 
-def mended_attention__wrong_clipped_scores(query, keys, source_mask, W_query, W_key, v):
-    """Clips scores to 700 against overflow, so large scores become equal."""
-    return _attend(np.clip(_scores(query, keys, source_mask, W_query, W_key, v), -700, 700), source_mask, keys)
 
-def mended_attention__wrong_subtle_batch_max(query, keys, source_mask, W_query, W_key, v):
-    """Subtracts the maximum of the whole batch, so sentences with much smaller scores underflow to 0."""
-    s = np.where(source_mask, _scores(query, keys, source_mask, W_query, W_key, v), -np.inf)
-    e = np.exp(s - (s.max() if source_mask.any() else 0))
-    t = e.sum(1, keepdims=True)
-    return ((e / np.where(t == 0, 1, t))[:, :, None] * keys).sum(1)
 
-def mended_attention__wrong_subtle_max_with_zero(query, keys, source_mask, W_query, W_key, v):
-    """Multiplies scores by the mask before the maximum: pads count as 0, so very negative real scores underflow."""
-    s = _scores(query, keys, source_mask, W_query, W_key, v) * source_mask
-    e = np.exp(s - s.max(1, keepdims=True)) * source_mask
-    t = e.sum(1, keepdims=True)
-    return ((e / np.where(t == 0, 1, t))[:, :, None] * keys).sum(1)
 
 def mended_attention__wrong_subtle_square(query, keys, source_mask, W_query, W_key, v):
     """Forgets to transpose W_query where it is square."""

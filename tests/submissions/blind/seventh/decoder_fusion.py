@@ -10,8 +10,6 @@ def _soft(e, mask):
     return w / np.where(t == 0, 1, t)
 
 
-def _sig(x):
-    return 1 / (1 + np.exp(-x))
 
 
 def _hand(s, y, h, Wq, Wk, v, Wy, Ws, Wc, soft=lambda e: np.exp(e) / np.exp(e).sum(), old=None, r=lambda x: x):
@@ -34,8 +32,6 @@ def _tscore(query, keys, W_query, W_key, v):
     return torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
 
 
-def _tsoft(e, mask):
-    return torch.softmax(torch.where(mask, e, torch.full_like(e, -1e9)), 1) * mask
 
 
 def _tstate(w, query, embedded, keys, W_y, W_s, W_c):
@@ -65,10 +61,6 @@ def note_c_parameters__right_sizes(d, m, n):
     return {k: torch.Size([n, p]) for k, p in zip(("W_y", "W_s", "W_c"), (d, n, m))}
 
 
-# ---- fusion_shapes
-def fusion_shapes__wrong_one_direction(d, m, n, r):
-    """Takes an annotation for the state of one direction."""
-    return {"joined": (d + m,), "L_1": (r, d + m), "W_input": (n, r), "W_context": (n, m)}
 
 
 def fusion_shapes__wrong_L_transposed(d, m, n, r):
@@ -115,15 +107,8 @@ def training_shapes__right_stacked(batch, d, m, n, T_y):
     return {"states": s, "projected_words": s, "joined": torch.cat([torch.zeros(batch, d), torch.zeros(batch, m)], 1).shape}
 
 
-# ---- paper_shapes
-def paper_shapes__wrong_annotation_n(m, n, a, pairs, V_y):
-    """Forgets that an annotation has 2n numbers."""
-    return {"W_r": (n, m), "C_r": (n, n), "U_a": (a, n), "C_o": (2 * pairs, n), "W_o": (V_y, pairs)}
 
 
-def paper_shapes__wrong_pairs_halved(m, n, a, pairs, V_y):
-    """Gives C_o only one number for each pair, though a pair has two."""
-    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (pairs, 2 * n), "W_o": (V_y, pairs)}
 
 
 def paper_shapes__right_named(m, n, a, pairs, V_y):
@@ -149,10 +134,6 @@ def stacked_gates__right_vstack(batch, d, m, n):
     return dict(W_input=W.shape, W_gates=np.vstack([np.zeros((n, n))] * 2).shape, from_input=(np.zeros((batch, d + m)) @ W.T).shape, update=(batch, n))
 
 
-# ---- note_c_state
-def note_c_state__wrong_equal_weights():
-    """Averages the annotations with equal weights instead of the softmax of the scores."""
-    return _hand(*_NC, soft=lambda e: np.ones(2) / 2)["state"]
 
 
 def note_c_state__wrong_no_word():
@@ -160,9 +141,6 @@ def note_c_state__wrong_no_word():
     return _hand(*_NC[:6], np.zeros((2, 2)), *_NC[7:])["state"]
 
 
-def note_c_state__wrong_subtle_no_tanh_in_score():
-    """Takes the softmax of scores without their tanh, which moves the context a little."""
-    return _hand(*_NC, soft=lambda e: np.exp([1.4, 2.6]) / np.exp([1.4, 2.6]).sum())["state"]
 
 
 def note_c_state__right_scalar():
@@ -171,15 +149,8 @@ def note_c_state__right_scalar():
     return tuple(math.tanh(x + .5 + .2 + .6 * a) for x in (.6, .4))
 
 
-# ---- step_by_hand
-def step_by_hand__wrong_no_exp():
-    """Divides the scores by their sum instead of taking the softmax."""
-    return _hand(*_SH, soft=lambda e: e / e.sum())
 
 
-def step_by_hand__wrong_W_s_transposed():
-    """Multiplies the old state by the transpose of W_s."""
-    return _hand(*_SH[:7], _SH[7].T, _SH[8])
 
 
 def step_by_hand__wrong_subtle_two_decimals():
@@ -198,10 +169,6 @@ def step_by_hand__right_arrays():
     return {"state": np.tanh(np.hstack([Wy, Ws, Wc]) @ np.concatenate([y, s, c])), "context": c, "weights": w, "scores": e}
 
 
-# ---- note_d_state_twin
-def note_d_state_twin__wrong_second_word():
-    """Takes the second column of U_D instead of the third."""
-    return list(np.tanh(_WD @ _Z + _UD[:, 1] + _WA @ _C + _BD))
 
 
 def note_d_state_twin__right_one_hot():
@@ -216,20 +183,10 @@ def decoder_step_state__wrong_no_old_state(embedded, query, context, W_y, W_s, W
     return np.tanh(embedded @ W_y.T + context @ W_c.T)
 
 
-def decoder_step_state__wrong_W_s_transposed(embedded, query, context, W_y, W_s, W_c):
-    """Multiplies rows of states by W_s instead of its transpose."""
-    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
 
 
-def decoder_step_state__wrong_first_context(embedded, query, context, W_y, W_s, W_c):
-    """Uses the first sentence's context for the whole batch."""
-    return np.tanh(embedded @ W_y.T + query @ W_s.T + context[0] @ W_c.T)
 
 
-def decoder_step_state__wrong_subtle_square_word(embedded, query, context, W_y, W_s, W_c):
-    """Leaves W_y untransposed wherever it fits, wrong where embedding and state have equal sizes."""
-    y = embedded @ W_y if W_y.shape[0] == embedded.shape[1] else embedded @ W_y.T
-    return np.tanh(y + query @ W_s.T + context @ W_c.T)
 
 
 def decoder_step_state__wrong_subtle_exp(embedded, query, context, W_y, W_s, W_c):
@@ -244,26 +201,12 @@ def decoder_step_state__right_joined_lists(embedded, query, context, W_y, W_s, W
     return [[math.tanh(x) for x in W @ np.concatenate(p)] for p in zip(embedded, query, context)]
 
 
-# ---- fused_input
-def fused_input__wrong_context_first(embedded, context, L_1):
-    """Joins the context first."""
-    return np.maximum(np.concatenate([context, embedded], 1) @ L_1.T, 0)
 
 
-def fused_input__wrong_relu_before(embedded, context, L_1):
-    """Takes the ReLU of the joined vector instead of the product."""
-    return np.maximum(np.concatenate([embedded, context], 1), 0) @ L_1.T
 
 
-def fused_input__wrong_subtle_capped(embedded, context, L_1):
-    """Caps the result at 100000, though legal inputs lead beyond."""
-    return np.clip(np.concatenate([embedded, context], 1) @ L_1.T, 0, 1e5)
 
 
-def fused_input__wrong_subtle_square(embedded, context, L_1):
-    """Forgets the transpose wherever the product fits without it: for a square L_1."""
-    x = np.concatenate([embedded, context], 1)
-    return np.maximum(x @ (L_1 if L_1.shape[0] == x.shape[1] else L_1.T), 0)
 
 
 def fused_input__right_half_abs(embedded, context, L_1):
@@ -276,16 +219,8 @@ def fused_input__right_half_abs(embedded, context, L_1):
 # ---- decoder_step
 
 
-def decoder_step__wrong_empty_nan(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Puts minus infinity at pads and gets nan for a sentence without a real token."""
-    w = torch.softmax(_tscore(query, keys, W_query, W_key, v).masked_fill(~source_mask, -math.inf), 1)
-    return _tstate(w, query, embedded, keys, W_y, W_s, W_c)
 
 
-def decoder_step__wrong_no_renormalise(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Multiplies the weights by the mask after the softmax and does not normalise again."""
-    w = torch.softmax(_tscore(query, keys, W_query, W_key, v), 1) * source_mask
-    return _tstate(w, query, embedded, keys, W_y, W_s, W_c)
 
 
 def decoder_step__wrong_batch_softmax(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -294,37 +229,14 @@ def decoder_step__wrong_batch_softmax(query, embedded, keys, source_mask, W_quer
     return _tstate(torch.softmax(e, 0) * source_mask, query, embedded, keys, W_y, W_s, W_c)
 
 
-def decoder_step__wrong_subtle_minus_1e4(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Puts -10000 at pads, though scores of real tokens may lie below."""
-    e = _tscore(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e4)
-    return _tstate(torch.softmax(e, 1) * source_mask, query, embedded, keys, W_y, W_s, W_c)
 
 
-def decoder_step__wrong_subtle_nan_gradient(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Adds minus infinity at pads and replaces the nan of empty sentences by 0: right forwards, but their gradients are nan."""
-    e = _tscore(query, keys, W_query, W_key, v)
-    w = torch.softmax(e + torch.zeros_like(e).masked_fill(~source_mask, -math.inf), 1)
-    w = torch.where(torch.isnan(w), torch.zeros_like(w), w)
-    return _tstate(w, query, embedded, keys, W_y, W_s, W_c)
 
 
-def decoder_step__wrong_subtle_uniform_empty(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Gives a sentence without a real token the mean of its pads as context."""
-    e = _tscore(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e9)
-    return _tstate(torch.softmax(e, 1), query, embedded, keys, W_y, W_s, W_c)
 
 
-def decoder_step__wrong_subtle_detached_weights(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Detaches the weights, so no gradient reaches the parameters of the score."""
-    w = _tsoft(_tscore(query, keys, W_query, W_key, v), source_mask).detach()
-    return _tstate(w, query, embedded, keys, W_y, W_s, W_c)
 
 
-def decoder_step__wrong_subtle_unshifted(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Exponentiates the scores without subtracting the largest, after clamping them to 700 in size."""
-    w = torch.exp(_tscore(query, keys, W_query, W_key, v).clamp(-700, 700)) * source_mask
-    t = w.sum(1, keepdim=True)
-    return _tstate(w / torch.where(t == 0, torch.ones_like(t), t), query, embedded, keys, W_y, W_s, W_c)
 
 
 def decoder_step__right_real_only(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -357,25 +269,10 @@ def decoder_step__right_nan_replaced(query, embedded, keys, source_mask, W_query
     return _tstate(w, query, embedded, keys, W_y, W_s, W_c)
 
 
-# ---- gated_step
-def gated_step__wrong_gate_swapped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
-    """Keeps a share u of the old state instead of 1 - u."""
-    u = _sig(embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T)
-    r = _sig(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T)
-    return u * query + (1 - u) * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
 
 
-def gated_step__wrong_reset_after(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
-    """Applies the reset gate after the product with W_s instead of before, as torch's GRU does."""
-    u = _sig(embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T)
-    r = _sig(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T)
-    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + r * (query @ W_s.T) + context @ W_c.T)
 
 
-def gated_step__wrong_no_context_in_gates(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
-    """Leaves the context out of both gates."""
-    u, r = _sig(embedded @ W_y_update.T + query @ W_s_update.T), _sig(embedded @ W_y_reset.T + query @ W_s_reset.T)
-    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
 
 
 def gated_step__wrong_subtle_old_state_clipped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
@@ -383,11 +280,6 @@ def gated_step__wrong_subtle_old_state_clipped(embedded, query, context, W_y, W_
     return gated_step__right_tanh_gates(embedded, np.clip(query, -1, 1), context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset)
 
 
-def gated_step__wrong_subtle_sigmoid_clipped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
-    """Clips what the sigmoid reads to 10 in size, so that saturated gates stay a little open."""
-    u = _sig(np.clip(embedded @ W_y_update.T + query @ W_s_update.T + context @ W_c_update.T, -10, 10))
-    r = _sig(np.clip(embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T, -10, 10))
-    return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
 
 
 def gated_step__right_tanh_gates(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
@@ -397,25 +289,12 @@ def gated_step__right_tanh_gates(embedded, query, context, W_y, W_s, W_c, W_y_up
     return query + u * (np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T) - query)
 
 
-# ---- luong_step
-def luong_step__wrong_old_state_asks(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Scores with the old state, as Bahdanau does, instead of the new one."""
-    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, old=True)
 
 
-def luong_step__wrong_state_first(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Joins the state first and the context second."""
-    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, swap=True)
 
 
-def luong_step__wrong_not_fed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Leaves out what was fed from the step before."""
-    return _luong(fed * 0, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix)
 
 
-def luong_step__wrong_subtle_square_W(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Uses the transposed W if it fits, wrong where annotation and state have equal sizes."""
-    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, mult=lambda s, A: s @ (A.T if A.shape[1] == s.shape[1] else A))
 
 
 def luong_step__wrong_subtle_minus_1e5(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
@@ -427,12 +306,6 @@ def luong_step__wrong_subtle_minus_1e5(fed, embedded, query, keys, source_mask, 
     return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, soft=soft)
 
 
-def luong_step__wrong_subtle_max_with_pads(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Subtracts the maximum over pads as well, so that real tokens underflow beside a high pad."""
-    def soft(e, m):
-        w = np.exp(e - e.max(1, keepdims=True)) * m
-        return w / np.maximum(w.sum(1, keepdims=True), 1e-300)
-    return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, soft=soft)
 
 
 def luong_step__wrong_subtle_kept_keys(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):

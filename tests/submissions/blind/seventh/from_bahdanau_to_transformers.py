@@ -5,25 +5,12 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- shapes
-def multi_head_shapes__wrong_transposed_key(heads, m, r, T_x, T_y):
-    """W_key is transposed: its columns must fit the annotation."""
-    return {"W_key": (m, heads * r), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_stack_of_matrices(heads, m, r, T_x, T_y):
-    """Gives W_key as a stack of one matrix per head instead of a single matrix."""
-    return {"W_key": (heads, r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_weights_swapped(heads, m, r, T_x, T_y):
-    """Puts the source positions before the steps in the weights."""
-    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_y), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_subtle_joined_m(heads, m, r, T_x, T_y):
-    """Takes heads times r to be m, so the joined contexts have m columns."""
-    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
 
 
 def multi_head_shapes__right_arrays(heads, m, r, T_x, T_y):
@@ -41,60 +28,24 @@ def multi_head_shapes__right_lists(heads, m, r, T_x, T_y):
     return dict(joined=[T_y, n], weights=[heads, T_y, T_x], keys=[heads, T_x, r], W_key=[n, m])
 
 
-# ---------------------------------------------------------------- scaled attention
-def _mix(e, values, mask):
-    e = np.where(mask, e, -np.inf)
-    top = e.max(axis=1, keepdims=True)
-    p = np.where(mask, np.exp(e - np.where(np.isfinite(top), top, 0.0)), 0.0)
-    z = p.sum(axis=1, keepdims=True)
-    return np.einsum("bj,bjd->bd", p / np.where(z > 0, z, 1.0), values)
 
 
 def _dots(query, keys):
     return np.einsum("br,bjr->bj", query, keys)
 
 
-def scaled_attention__wrong_no_scale(query, keys, values, source_mask):
-    """Forgets to divide the scores by the root of the key size."""
-    return _mix(_dots(query, keys), values, source_mask)
 
 
-def scaled_attention__wrong_by_r(query, keys, values, source_mask):
-    """Divides by the key size instead of its root."""
-    return _mix(_dots(query, keys) / keys.shape[2], values, source_mask)
 
 
-def scaled_attention__wrong_root_of_length(query, keys, values, source_mask):
-    """Divides by the root of the number of positions instead of the key size."""
-    return _mix(_dots(query, keys) / math.sqrt(keys.shape[1]), values, source_mask)
 
 
-def scaled_attention__wrong_no_renormalising(query, keys, values, source_mask):
-    """Sets the pads' weights to 0 after the softmax and does not normalise again."""
-    e = _dots(query, keys) / math.sqrt(keys.shape[2])
-    p = np.exp(e - e.max(1, keepdims=True))
-    p = p / p.sum(1, keepdims=True) * source_mask
-    return np.einsum("bj,bjd->bd", p, values)
 
 
-def scaled_attention__wrong_pad_score_zero(query, keys, values, source_mask):
-    """Sets the scores of pads to 0, which is a score like any other, so they get weight."""
-    e = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), 0.0)
-    p = np.exp(e - e.max(1, keepdims=True))
-    p = p / p.sum(1, keepdims=True)
-    return np.einsum("bj,bjd->bd", p, values) * source_mask.any(1)[:, None]
 
 
-def scaled_attention__wrong_squeeze(query, keys, values, source_mask):
-    """Squeezes the result, so that a batch of one loses its batch axis."""
-    return _mix(_dots(query, keys) / math.sqrt(keys.shape[2]), values, source_mask).squeeze()
 
 
-def scaled_attention__wrong_no_max(query, keys, values, source_mask):
-    """Takes exp of large scores without subtracting their maximum, so it overflows or underflows."""
-    e = np.exp(_dots(query, keys) / math.sqrt(keys.shape[2])) * source_mask
-    z = e.sum(1, keepdims=True)
-    return np.einsum("bj,bjd->bd", e / np.where(z > 0, z, 1.0), values)
 
 
 def scaled_attention__wrong_subtle_fill(query, keys, values, source_mask):
@@ -105,21 +56,8 @@ def scaled_attention__wrong_subtle_fill(query, keys, values, source_mask):
     return np.einsum("bj,bjd->bd", p, values) * source_mask.any(1)[:, None]
 
 
-def scaled_attention__wrong_subtle_max_with_pads(query, keys, values, source_mask):
-    """Subtracts the maximum over pads too, so a pad with a huge score drives all real exponentials to 0."""
-    e = _dots(query, keys) / math.sqrt(keys.shape[2])
-    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
-    z = p.sum(1, keepdims=True)
-    return np.einsum("bj,bjd->bd", p / np.where(z > 0, z, 1.0), values)
 
 
-def scaled_attention__wrong_subtle_batch_max(query, keys, values, source_mask):
-    """Subtracts one maximum of the whole batch, so sentences with far lower scores underflow to 0."""
-    e = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -np.inf)
-    top = e.max()
-    p = np.exp(e - (top if np.isfinite(top) else 0.0))
-    z = p.sum(1, keepdims=True)
-    return np.einsum("bj,bjd->bd", p / np.where(z > 0, z, 1.0), values)
 
 
 def scaled_attention__right_selected_tokens(query, keys, values, source_mask):
@@ -150,25 +88,12 @@ def _cov(query, keys, g, W_query, W_key, w_cover, v):
     return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T + g[:, :, None] * w_cover) @ v
 
 
-def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Takes the mean of the earlier weights over the steps instead of their sum."""
-    return _cov(query, keys, earlier_weights.mean(1), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_last_step(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Uses only the weights of the last step as coverage."""
-    return _cov(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_outside_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Adds the coverage term after the tanh instead of inside it."""
-    g = earlier_weights.sum(1)
-    return (np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) + g[:, :, None] * w_cover) @ v
 
 
-def coverage_scores__wrong_subtle_clipped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Clips the coverage at 1, though it may grow beyond it over several steps."""
-    return _cov(query, keys, np.minimum(earlier_weights.sum(1), 1.0), W_query, W_key, w_cover, v)
 
 
 def coverage_scores__wrong_subtle_small_dropped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -176,11 +101,6 @@ def coverage_scores__wrong_subtle_small_dropped(query, keys, earlier_weights, W_
     return _cov(query, keys, np.where(earlier_weights < 1e-6, 0.0, earlier_weights).sum(1), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_subtle_tanh_overflow(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Writes tanh as a quotient of exponentials, which is NaN for large arguments."""
-    x = (query @ W_query.T)[:, None, :] + keys @ W_key.T + earlier_weights.sum(1)[:, :, None] * w_cover
-    p = np.exp(2 * x)
-    return ((p - 1) / (p + 1)) @ v
 
 
 def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -218,17 +138,8 @@ def _hand(root=2.0, q=_Q, k=_K, u=_U, decimals=None, order=(0, 1)):
     return {"scores": [f(x) for x in s], "weights": [f(x) for x in w], "joined": [f(x) for x in c]}
 
 
-def two_heads_by_hand__wrong_plain_dots():
-    """Does not divide the dot products by the root of the key size."""
-    return _hand(1.0)
 
 
-def two_heads_by_hand__wrong_one_softmax():
-    """Takes one softmax over the scores of both heads together."""
-    d = _hand()
-    p = np.exp(d["scores"])
-    p /= p.sum()
-    return dict(scores=d["scores"], weights=p.tolist(), joined=np.concatenate([p[:3] @ np.array(_U[0]), p[3:] @ np.array(_U[1])]).tolist())
 
 
 def two_heads_by_hand__wrong_first_weights_twice():
@@ -247,12 +158,6 @@ def two_heads_by_hand__wrong_subtle_sign_slip():
     return dict(scores=e, weights=d["weights"][:3] + p.tolist(), joined=d["joined"][:2] + (p @ np.array(_U[1])).tolist())
 
 
-def two_heads_by_hand__wrong_subtle_context_of_rounded_weights():
-    """Mixes with weights that were rounded to two decimals before, so the contexts are off in the third."""
-    d = _hand()
-    w = [round(x, 2) for x in d["weights"]]
-    d["joined"] = np.concatenate([np.array(w[:3]) @ np.array(_U[0]), np.array(w[3:]) @ np.array(_U[1])]).tolist()
-    return d
 
 
 def two_heads_by_hand__right_cut_off():
@@ -268,30 +173,14 @@ def two_heads_by_hand__right_torch_lists():
     return {"scores": e.flatten().tolist(), "weights": a.flatten().tolist(), "joined": (a[:, None] @ u).flatten().tolist()}
 
 
-# ---------------------------------------------------------------- saturation
-def _slope(difference):
-    a = 1 / (1 + math.exp(-difference))
-    return a * (1 - a)
 
 
-def saturation__wrong_variance():
-    """Gives the variance of the dot product as its spread."""
-    return {"spread": 16 * 0.25 * 0.81, "plain": _slope(6.48), "scaled": _slope(1.62)}
 
 
-def saturation__wrong_one_deviation_apart():
-    """Puts the two scores one standard deviation apart instead of two."""
-    return {"spread": 1.8, "plain": _slope(1.8), "scaled": _slope(0.45)}
 
 
-def saturation__wrong_weight_itself():
-    """Gives the weight instead of its derivative."""
-    return {"spread": 1.8, "plain": 1 / (1 + math.exp(-3.6)), "scaled": 1 / (1 + math.exp(-0.9))}
 
 
-def saturation__wrong_subtle_chain_rule():
-    """Divides the scaled derivative by 4 again, so it is one by the plain dot product and not by its own score."""
-    return {"spread": 1.8, "plain": _slope(3.6), "scaled": _slope(0.9) / 4}
 
 
 def saturation__right_autograd():
@@ -438,43 +327,18 @@ def _causal(mask, diagonal=0):
     return mask[:, None, :] & torch.ones(n, n, dtype=torch.bool).tril(diagonal)
 
 
-def self_attention__wrong_no_causal(states, mask, W_query, W_key, W_value):
-    """Lets every position read the positions after it too."""
-    return _self(states, mask[:, None, :].expand(-1, mask.shape[1], -1), W_query, W_key, W_value)
 
 
-def self_attention__wrong_strictly_before(states, mask, W_query, W_key, W_value):
-    """Does not let a position read itself, only those before it."""
-    return _self(states, _causal(mask, -1), W_query, W_key, W_value)
 
 
-def self_attention__wrong_pad_rows_zero(states, mask, W_query, W_key, W_value):
-    """Gives pads zeros, though a pad too reads the real tokens before it."""
-    return _self(states, _causal(mask), W_query, W_key, W_value) * mask[:, :, None]
 
 
-def self_attention__wrong_mask_queries(states, mask, W_query, W_key, W_value):
-    """Masks the rows (who reads) instead of the columns (who is read)."""
-    return _self(states, _causal(mask | True) & mask[:, :, None], W_query, W_key, W_value)
 
 
-def self_attention__wrong_softmax_over_queries(states, mask, W_query, W_key, W_value):
-    """Normalises over the reading positions instead of those that are read."""
-    ok = _causal(mask)
-    e = (states @ W_query.T) @ (states @ W_key.T).transpose(1, 2) / math.sqrt(len(W_key))
-    a = torch.where(ok, torch.softmax(torch.where(ok, e, -1e30), 1), 0.0)
-    return a @ (states @ W_value.T)
 
 
-def self_attention__wrong_subtle_pads_cleaned(states, mask, W_query, W_key, W_value):
-    """Sets the states of pads to 0 first, so a pad's query is lost and it weighs all earlier words alike."""
-    return _self(torch.where(mask[..., None], states, 0.0), _causal(mask), W_query, W_key, W_value)
 
 
-def self_attention__wrong_subtle_pad_reads_itself(states, mask, W_query, W_key, W_value):
-    """Lets a pad read itself so that no row is empty, which the text forbids."""
-    n = mask.shape[1]
-    return _self(states, _causal(mask) | (torch.eye(n, dtype=torch.bool) & ~mask[:, :, None]), W_query, W_key, W_value)
 
 
 def self_attention__wrong_subtle_key_gradient(states, mask, W_query, W_key, W_value):
@@ -506,16 +370,8 @@ def self_attention__right_transposed_layout(states, mask, W_query, W_key, W_valu
     return ((W_value @ x) @ a).transpose(1, 2)
 
 
-# ---------------------------------------------------------------- same context
-def same_context__wrong_renormalised():
-    """Only renormalises the other three weights, which changes the context."""
-    return [0.0, 0.5, 1 / 3, 1 / 6]
 
 
-def same_context__wrong_sum_forgotten():
-    """Solves only for the context by least squares and forgets that the weights add to 1."""
-    H = np.array([[4, -1, -3], [0, 4, -2.0]])
-    return [0.0] + (np.linalg.pinv(H) @ np.array([1.1, 1.0])).tolist()
 
 
 def same_context__wrong_swapped():

@@ -27,21 +27,9 @@ def note_d_output__right_array_shapes(n, V_y):
     W = np.zeros((V_y, n))
     return dict(W_o=W.shape, b_o=(W @ np.zeros(n)).shape)
 
-# ---- every step
-def _every(B, T, j, V, **k):
-    return {**{"joined": (B, T, j), "W_o": (V, j), "logits": (B, T, V), "flat_logits": (B * T, V)}, **k}
 
-def every_step_shapes__wrong_embedding_forgotten(batch, T_y, n, d, m, V_y):
-    """Joins state and context only and forgets the embedding."""
-    return _every(batch, T_y, n + m, V_y)
 
-def every_step_shapes__wrong_steps_first(batch, T_y, n, d, m, V_y):
-    """Puts the steps before the batch in joined and logits."""
-    return _every(T_y, batch, n + d + m, V_y)
 
-def every_step_shapes__wrong_flat_row_per_sentence(batch, T_y, n, d, m, V_y):
-    """Flattens steps and words together: one row per sentence."""
-    return _every(batch, T_y, n + d + m, V_y, flat_logits=(batch, T_y * V_y))
 
 def every_step_shapes__right_torch_sizes(batch, T_y, n, d, m, V_y):
     """Torch sizes turned to tuples."""
@@ -82,17 +70,8 @@ def tied_shapes__right_arrays(n, d, V_y):
     p = W.T @ np.zeros(n)
     return {"E": E.shape, "W": W.shape, "projected_state": p.shape, "logits": (p @ E).shape}
 
-# ---- hindi
-_WO = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]], float)
-_Z = np.array([.42, .67, .70])
 
-def hindi_distribution__wrong_no_tanh():
-    """Forgets the tanh of the state."""
-    return _sm(_WO @ _Z).tolist()
 
-def hindi_distribution__wrong_start_stop_left_out():
-    """Gives START and STOP the probability 0 and normalises over the Hindi words."""
-    return [0.0] + _sm((_WO @ np.tanh(_Z))[1:5]).tolist() + [0.0]
 
 def hindi_distribution__right_exponentials():
     """Plain exponentials in a list."""
@@ -103,15 +82,7 @@ def hindi_distribution__right_exponentials():
 # ---- distribution and loss
 _L = [.5, -1., 2., 0., 1.2]
 
-def distribution_and_loss__wrong_entropy():
-    """Returns the entropy of the distribution as the loss."""
-    p = _sm(_L)
-    return {"distribution": p.tolist(), "loss": float(-(p * np.log(p)).sum())}
 
-def distribution_and_loss__wrong_largest_word():
-    """Takes the cost of the most probable instead of the right word."""
-    p = _sm(_L)
-    return {"distribution": p.tolist(), "loss": -math.log(p.max())}
 
 def distribution_and_loss__right_logsumexp():
     """Loss as logsumexp minus logit, in torch."""
@@ -123,9 +94,6 @@ def what_is_left__wrong_without_right_word():
     """Subtracts only the four wrong words' probabilities."""
     return {"left": .99, "loss": -math.log(.64)}
 
-def what_is_left__wrong_bits():
-    """Gives the loss in bits."""
-    return {"left": .35, "loss": -math.log2(.64)}
 
 def what_is_left__right_rounded():
     """Rounded to four decimals."""
@@ -145,17 +113,8 @@ def _word(f=np.tanh, old=False, bias=True, ctx=True, hidden=True, uniform=False,
     p = _sm(Wo @ (s if old else n) + np.array([0, -.5, .5, 0, .2]) * bias)
     return dict(scores=e.tolist(), weights=a.tolist(), context=c.tolist(), state=n.tolist(), distribution=p.tolist())
 
-def word_by_hand__wrong_score_without_tanh():
-    """Forgets the tanh in the additive score."""
-    return _word(f=lambda x: x)
 
-def word_by_hand__wrong_reads_old_state():
-    """Reads the word out of the old state."""
-    return _word(old=True)
 
-def word_by_hand__wrong_no_output_bias():
-    """Forgets the bias b_o, so only the distribution is wrong."""
-    return _word(bias=False)
 
 def word_by_hand__right_computed():
     """All lines computed with numpy."""
@@ -165,18 +124,8 @@ def word_by_hand__right_computed():
 def _lg(s, c, Ws, Wc, b):
     return s @ Ws.T + c @ Wc.T + b
 
-def output_distribution__wrong_overflow(state, context, W_state, W_context, b_o):
-    """Exponentiates without subtracting the maximum."""
-    e = np.exp(_lg(state, context, W_state, W_context, b_o))
-    return e / e.sum(1, keepdims=True)
 
-def output_distribution__wrong_batch_axis(state, context, W_state, W_context, b_o):
-    """Takes the softmax over the batch."""
-    return _sm(_lg(state, context, W_state, W_context, b_o), 0)
 
-def output_distribution__wrong_product_of_softmaxes(state, context, W_state, W_context, b_o):
-    """Averages two separate softmaxes of state and context."""
-    return (_sm(state @ W_state.T + b_o) + _sm(context @ W_context.T + b_o)) / 2
 
 def output_distribution__wrong_row_sum_unkept(state, context, W_state, W_context, b_o):
     """Divides by the row sums without keeping their axis."""
@@ -184,26 +133,12 @@ def output_distribution__wrong_row_sum_unkept(state, context, W_state, W_context
     e = np.exp(x - x.max(1, keepdims=True))
     return e / e.sum(1)
 
-def output_distribution__wrong_subtle_batch_max(state, context, W_state, W_context, b_o):
-    """Subtracts the maximum of the whole batch, so rows with far smaller logits underflow to 0/0."""
-    x = _lg(state, context, W_state, W_context, b_o)
-    e = np.exp(x - x.max())
-    return e / e.sum(1, keepdims=True)
 
 def output_distribution__wrong_subtle_clip_1e5(state, context, W_state, W_context, b_o):
     """Clips logits at 100000 in size, though they may reach 250000."""
     return _sm(np.clip(_lg(state, context, W_state, W_context, b_o), -1e5, 1e5))
 
-def output_distribution__wrong_subtle_square(state, context, W_state, W_context, b_o):
-    """Does not transpose W_context where it is square."""
-    W = W_context if W_context.shape[0] == W_context.shape[1] else W_context.T
-    return _sm(state @ W_state.T + context @ W + b_o)
 
-def output_distribution__wrong_subtle_shift_only_positive(state, context, W_state, W_context, b_o):
-    """Subtracts the maximum only where it is positive, so rows of very negative logits underflow."""
-    x = _lg(state, context, W_state, W_context, b_o)
-    e = np.exp(x - np.maximum(x.max(1, keepdims=True), 0))
-    return e / e.sum(1, keepdims=True)
 
 def output_distribution__wrong_subtle_float32(state, context, W_state, W_context, b_o):
     """Stores the logits in single precision before the softmax."""
@@ -230,10 +165,6 @@ def output_distribution__right_pure_lists(state, context, W_state, W_context, b_
         out.append(tuple(x / math.fsum(e) for x in e))
     return tuple(out)
 
-# ---- cross_entropy
-def _nll(x):
-    x = x - x.max(-1, keepdims=True)
-    return np.log(np.exp(x).sum(-1, keepdims=True)) - x
 
 def _pick(a, t):
     return np.take_along_axis(a, t[..., None], -1)[..., 0]
@@ -241,49 +172,26 @@ def _pick(a, t):
 def _mean(c, m):
     return float(c[m].sum() / max(m.sum(), 1))
 
-def cross_entropy__wrong_divides_by_all(logits, targets, target_mask):
-    """Sums over real words but divides by all positions."""
-    return float(_pick(_nll(logits), targets)[target_mask].sum() / targets.size)
 
-def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
-    """Averages the sentences' means, so words of short sentences count more."""
-    c, r = _pick(_nll(logits), targets), target_mask.any(1)
-    return float(np.mean([x[m].mean() for x, m in zip(c[r], target_mask[r])])) if r.any() else 0.0
 
-def cross_entropy__wrong_no_real_word_nan(logits, targets, target_mask):
-    """Takes the mean of nothing, NaN, where no word is real."""
-    return float(_pick(_nll(logits), targets)[target_mask].mean())
 
 def cross_entropy__wrong_overflow(logits, targets, target_mask):
     """Takes exp of raw logits, which overflows."""
     e = np.exp(logits)
     return _mean(-np.log(_pick(e / e.sum(-1, keepdims=True), targets)), target_mask)
 
-def cross_entropy__wrong_log_of_zero(logits, targets, target_mask):
-    """Takes the logarithm of a stable softmax, which is infinite where the probability underflows."""
-    return _mean(-np.log(_pick(_sm(logits), targets)), target_mask)
 
 def cross_entropy__wrong_subtle_clipped_probability(logits, targets, target_mask):
     """Clips probabilities at 1e-300, so the cost cannot exceed 691 nats."""
     return _mean(-np.log(np.maximum(_pick(_sm(logits), targets), 1e-300)), target_mask)
 
-def cross_entropy__wrong_subtle_uint8_targets(logits, targets, target_mask):
-    """Stores the targets in a byte, so words from 256 on wrap around."""
-    return _mean(_pick(_nll(logits), targets.astype(np.uint8).astype(int)), target_mask)
 
 def cross_entropy__wrong_subtle_shift_of_sentence(logits, targets, target_mask):
     """Subtracts the maximum of the whole sentence, so positions with far smaller logits give infinity."""
     x = logits - logits.max((1, 2), keepdims=True)
     return _mean(_pick(np.log(np.exp(x).sum(-1, keepdims=True)) - x, targets), target_mask)
 
-def cross_entropy__wrong_subtle_word_zero_is_pad(logits, targets, target_mask):
-    """Takes word 0 for padding as well and leaves it out."""
-    return _mean(_pick(_nll(logits), targets), target_mask & (targets != 0))
 
-def cross_entropy__wrong_subtle_prefix_lengths(logits, targets, target_mask):
-    """Counts the real words and takes that many from the front, though pads may stand anywhere."""
-    m = np.arange(targets.shape[1]) < target_mask.sum(1, keepdims=True)
-    return _mean(_pick(_nll(logits), targets), m)
 
 def cross_entropy__right_loop_fsum(logits, targets, target_mask):
     """Loops over real positions only, with math.fsum; returns an int 0 where there are none."""
@@ -314,48 +222,13 @@ def _top(total, V=None, div=None):
 def _tot(s, l):
     return s[:, :, None] + l
 
-def beam_step__wrong_scores_forgotten(scores, log_probabilities):
-    """Ranks by the next word's log-probability alone."""
-    return _top(log_probabilities)
 
-def beam_step__wrong_greedy_each(scores, log_probabilities):
-    """Continues every hypothesis by its own best word and then sorts them."""
-    v, w = _tot(scores, log_probabilities).max(2)
-    o = v.argsort(1, descending=True)
-    return torch.stack([o, w.gather(1, o)], -1)
 
-def beam_step__wrong_word_first(scores, log_probabilities):
-    """Puts the word before the hypothesis."""
-    return _top(_tot(scores, log_probabilities)).flip(-1)
 
-def beam_step__wrong_divides_by_width(scores, log_probabilities):
-    """Splits the flat number by the width instead of the vocabulary size."""
-    return _top(_tot(scores, log_probabilities), div=scores.shape[1])
 
-def beam_step__wrong_subtle_probabilities(scores, log_probabilities):
-    """Ranks by probabilities, all 0 where scores are below -745."""
-    return _top(torch.exp(_tot(scores, log_probabilities)))
 
-def beam_step__wrong_subtle_two_per_hypothesis(scores, log_probabilities):
-    """Considers only the two best words of each hypothesis."""
-    t = _tot(scores, log_probabilities)
-    v, w = t.topk(2, dim=2)
-    p = _top(v)
-    return torch.stack([p[..., 0], w.flatten(1).gather(1, p[..., 0] * 2 + p[..., 1])], -1)
 
-def beam_step__wrong_subtle_topk_width(scores, log_probabilities):
-    """Asks each hypothesis for its width best words, which fails where the vocabulary is smaller than the beam."""
-    W = scores.shape[1]
-    v, w = _tot(scores, log_probabilities).topk(W, dim=2)
-    p = _top(v)
-    return torch.stack([p[..., 0], w.flatten(1).gather(1, p[..., 0] * W + p[..., 1])], -1)
 
-def beam_step__wrong_subtle_reciprocal(scores, log_probabilities):
-    """Multiplies by 1/V and cuts off, which rounds down for some sizes, such as 49."""
-    V = log_probabilities.shape[2]
-    i = _tot(scores, log_probabilities).flatten(1).topk(scores.shape[1], dim=1).indices
-    k = (i.double() * (1.0 / V)).long()
-    return torch.stack([k, i - k * V], -1)
 
 def beam_step__wrong_subtle_int16(scores, log_probabilities):
     """Keeps the flat numbers in 16 bits, which wrap above 32767."""

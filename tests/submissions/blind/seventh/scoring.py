@@ -3,14 +3,11 @@ import numpy as np
 import torch
 
 
-def _add(s, h, Wq, Wk, v):
-    return [float(np.dot(v, np.tanh(np.dot(Wq, s) + np.dot(Wk, x)))) for x in h]
 
 
 _S, _H = np.array([0.5, -0.2, 0.1]), np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
 _WQ, _WK, _V = np.array([[1., 0, 2], [0, -1, 1]]), np.array([[1., 0, 0, 1], [0, 2, -1, 0]]), np.array([2., -1.])
 _HH, _P, _VA = np.array([[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]]), np.array([.3, .4, .1]), np.array([-1.25, 1.25, 1.55])
-_cache = {}
 
 
 # ---- alignment_parameters
@@ -34,20 +31,10 @@ def alignment_parameters__right_torch_size(m, n):
     return {"W_query": np.zeros((n, n)).shape, "W_key": torch.zeros(n, m).shape, "v": tuple([n])}
 
 
-# ---- additive_shapes
-def additive_shapes__wrong_query_repeated(m, n, a, T_x):
-    """Believes that the projected query has a row for each position, though W_query s is one vector."""
-    return {"projected_query": (T_x, a), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
 
 
-def additive_shapes__wrong_keys_columns(m, n, a, T_x):
-    """Puts one annotation per column in projected_keys and hidden instead of one per row."""
-    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
 
 
-def additive_shapes__wrong_scores_scalar(m, n, a, T_x):
-    """Takes the product with v to leave a number, though there is one score for each position."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": ()}
 
 
 def additive_shapes__wrong_subtle_one_word(m, n, a, T_x):
@@ -64,15 +51,8 @@ def additive_shapes__right_numpy_ints(m, n, a, T_x):
     return {"projected_query": t(p), "projected_keys": t(k), "hidden": t(p + k), "scores": t((p + k) @ np.ones(a))}
 
 
-# ---- batched_additive_shapes
-def batched_additive_shapes__wrong_axis_at_end(batch, m, n, a, T_x):
-    """Puts the extra axis of the projected query at the end, where it does not fit the positions."""
-    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
-    """Forgets that a product with a matrix of one column keeps an axis of length 1."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
 
 
 def batched_additive_shapes__right_computed(batch, m, n, a, T_x):
@@ -101,10 +81,6 @@ def multiplicative_shapes__right_lists_to_tuples(m, n, T_x):
     return d
 
 
-# ---- scores_by_hand
-def scores_by_hand__wrong_no_tanh():
-    """Forgets the tanh and adds up the sums."""
-    return [1.4, 2.6]
 
 
 def scores_by_hand__wrong_softmaxed():
@@ -118,10 +94,6 @@ def scores_by_hand__right_exp():
     return [2 * t(0.5 + h) for h in (0.2, 0.8)]
 
 
-# ---- scores_by_hand_twin
-def scores_by_hand_twin__wrong_no_query():
-    """Leaves out the term of the decoder state."""
-    return [float(_V @ np.tanh(_WK @ h)) for h in _H]
 
 
 def scores_by_hand_twin__wrong_tanh_each():
@@ -129,14 +101,8 @@ def scores_by_hand_twin__wrong_tanh_each():
     return [float(_V @ (np.tanh(_WQ @ _S) + np.tanh(_WK @ h))) for h in _H]
 
 
-def scores_by_hand_twin__wrong_sign_v():
-    """Adds the two components with v = (2, 1): loses the minus sign of v."""
-    return _add(_S, _H, _WQ, _WK, [2, 1])
 
 
-def scores_by_hand_twin__wrong_subtle_two_decimals():
-    """Rounds each tanh to two decimals before the product with v."""
-    return [float(_V @ np.round(np.tanh(_WQ @ _S + _WK @ h), 2)) for h in _H]
 
 
 def scores_by_hand_twin__right_array():
@@ -144,15 +110,8 @@ def scores_by_hand_twin__right_array():
     return np.tanh(_WQ @ _S + _H @ _WK.T) @ _V
 
 
-# ---- hindi_scores
-def hindi_scores__wrong_last_three():
-    """Takes the last three numbers of each annotation, though U_a keeps the first three."""
-    return _add(_P, _HH[:, 1:], np.eye(3), np.eye(3), _VA)
 
 
-def hindi_scores__wrong_tanh_outside():
-    """Takes the tanh after the product with v_a."""
-    return [math.tanh(float(_VA @ (_P + h[:3]))) for h in _HH]
 
 
 def hindi_scores__right_tuple():
@@ -160,10 +119,6 @@ def hindi_scores__right_tuple():
     return tuple(sum(w * math.tanh(p + x) for w, p, x in zip(_VA, _P, h)) for h in _HH)
 
 
-# ---- dot_product_score
-def dot_product_score__wrong_cross_batch(query, keys):
-    """Scores every sentence's annotations against the first sentence's state."""
-    return keys @ query[0]
 
 
 def dot_product_score__wrong_sum_over_positions(query, keys):
@@ -171,14 +126,8 @@ def dot_product_score__wrong_sum_over_positions(query, keys):
     return (keys * query[:, None, :]).sum(axis=1)
 
 
-def dot_product_score__wrong_scaled(query, keys):
-    """Divides by the root of the size, as scaled attention does."""
-    return np.einsum("bs,bjs->bj", query, keys) / math.sqrt(query.shape[1])
 
 
-def dot_product_score__wrong_keepdims(query, keys):
-    """Leaves the axis of length 1 of the product at the end."""
-    return keys @ query[:, :, None]
 
 
 def dot_product_score__wrong_cosine(query, keys):
@@ -187,17 +136,8 @@ def dot_product_score__wrong_cosine(query, keys):
     return e / (np.linalg.norm(query, axis=1)[:, None] * np.linalg.norm(keys, axis=2) + 1e-12)
 
 
-def dot_product_score__wrong_subtle_squeeze(query, keys):
-    """Squeezes all axes of length 1 away, so a batch of one or a sentence of one word loses an axis."""
-    return (keys @ query[:, :, None]).squeeze()
 
 
-def dot_product_score__wrong_subtle_try_broadcast(query, keys):
-    """Tries keys * query without a new axis first, which pairs states with positions where batch and length are equal."""
-    try:
-        return (keys * query).sum(-1)
-    except ValueError:
-        return (keys * query[:, None]).sum(-1)
 
 
 def dot_product_score__wrong_subtle_float32(query, keys):
@@ -233,21 +173,10 @@ def dot_product_score__right_fortran(query, keys):
 # ---- multiplicative_score
 
 
-def multiplicative_score__wrong_tanh(query, keys, W):
-    """Puts a tanh around the projected annotation, which belongs to the additive score."""
-    return np.einsum("bq,bjq->bj", query, np.tanh(keys @ W.T))
 
 
-def multiplicative_score__wrong_all_pairs(query, keys, W):
-    """Scores every sentence's annotations with the sum of all sentences' states."""
-    return np.einsum("cq,qk,bjk->bj", query, W, keys)
 
 
-def multiplicative_score__wrong_subtle_square_transposed(query, keys, W):
-    """Uses W the wrong way round wherever the sizes permit, that is for a square W."""
-    if W.shape[0] == keys.shape[-1]:
-        W = W.T
-    return np.einsum("bq,qk,bjk->bj", query, W, keys)
 
 
 def multiplicative_score__wrong_subtle_blocks(query, keys, W):
@@ -274,15 +203,8 @@ def multiplicative_score__right_torch(query, keys, W):
     return torch.bmm(k @ w.T, q.unsqueeze(-1)).squeeze(-1)
 
 
-# ---- additive_score
-def additive_score__wrong_no_tanh(query, keys, W_query, W_key, v):
-    """Leaves out the tanh."""
-    return ((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
 
 
-def additive_score__wrong_tanh_each(query, keys, W_query, W_key, v):
-    """Takes the tanh of each projection alone and adds afterwards."""
-    return (np.tanh(query @ W_query.T)[:, None] + np.tanh(keys @ W_key.T)) @ v
 
 
 def additive_score__wrong_sigmoid(query, keys, W_query, W_key, v):
@@ -290,35 +212,14 @@ def additive_score__wrong_sigmoid(query, keys, W_query, W_key, v):
     return (0.5 + 0.5 * np.tanh(0.5 * ((query @ W_query.T)[:, None] + keys @ W_key.T))) @ v
 
 
-def additive_score__wrong_mean_v(query, keys, W_query, W_key, v):
-    """Averages over the hidden numbers instead of adding them up."""
-    return (np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) * v).mean(-1)
 
 
-def additive_score__wrong_subtle_exp_overflow(query, keys, W_query, W_key, v):
-    """Writes the tanh as (e^2x - 1) / (e^2x + 1), which is nan where the exponential overflows."""
-    t = np.exp(2 * ((query @ W_query.T)[:, None] + keys @ W_key.T))
-    return ((t - 1) / (t + 1)) @ v
 
 
-def additive_score__wrong_subtle_square_query(query, keys, W_query, W_key, v):
-    """Multiplies by W_query untransposed whenever that fits, wrong where attention and query size are equal."""
-    q = query @ W_query if W_query.shape[0] == query.shape[1] else query @ W_query.T
-    return np.tanh(q[:, None] + keys @ W_key.T) @ v
 
 
-def additive_score__wrong_subtle_cached_keys(query, keys, W_query, W_key, v):
-    """Keeps the projected keys from an earlier call with the same shapes, whatever their numbers."""
-    k = (keys.shape, W_key.shape)
-    if k not in _cache:
-        _cache[k] = keys @ W_key.T
-    return np.tanh((query @ W_query.T)[:, None] + _cache[k]) @ v
 
 
-def additive_score__wrong_subtle_batch_is_len(query, keys, W_query, W_key, v):
-    """Adds the projected states without the new axis where numpy allows it: they go to positions if batch and length are equal."""
-    q, k = query @ W_query.T, keys @ W_key.T
-    return np.tanh((q if q.shape[0] == k.shape[1] else q[:, None]) + k) @ v
 
 
 def additive_score__right_stable_expm1(query, keys, W_query, W_key, v):
@@ -334,27 +235,12 @@ def additive_score__right_joined(query, keys, W_query, W_key, v):
     return [[float(v @ np.tanh(W @ np.concatenate([s, h]))) for h in rows] for s, rows in zip(query, keys)]
 
 
-# ---- score_every_step
-def score_every_step__wrong_axes(queries, projected_keys, W_query, v):
-    """Puts the source positions before the decoder steps."""
-    return torch.tanh((queries @ W_query.T)[:, None] + projected_keys[:, :, None]) @ v
 
 
-def score_every_step__wrong_detached(queries, projected_keys, W_query, v):
-    """Goes through numpy, so that no gradient arrives anywhere."""
-    q = np.einsum("aq,biq->bia", W_query.detach().numpy(), queries.detach().numpy())
-    return torch.from_numpy(np.tanh(q[:, :, None] + projected_keys.detach().numpy()[:, None]) @ v.detach().numpy())
 
 
-def score_every_step__wrong_first_step(queries, projected_keys, W_query, v):
-    """Uses the first decoder state at every step."""
-    q = (queries[:, :1] @ W_query.T).expand(-1, queries.shape[1], -1)
-    return torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v
 
 
-def score_every_step__wrong_subtle_keys_detached(queries, projected_keys, W_query, v):
-    """Detaches the projected keys because they are computed once, so their gradient does not arrive."""
-    return torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys.detach()[:, None]) @ v
 
 
 def score_every_step__wrong_subtle_sign_abs(queries, projected_keys, W_query, v):
@@ -363,15 +249,8 @@ def score_every_step__wrong_subtle_sign_abs(queries, projected_keys, W_query, v)
     return (torch.sign(x) * torch.tanh(x.abs())) @ v
 
 
-def score_every_step__wrong_subtle_inf_gradient(queries, projected_keys, W_query, v):
-    """Writes the tanh as 1 - 2 / (e^2x + 1): right forwards, but the gradient is nan where the exponential overflows."""
-    x = (queries @ W_query.T)[:, :, None] + projected_keys[:, None]
-    return (1 - 2 / (torch.exp(2 * x) + 1)) @ v
 
 
-def score_every_step__wrong_subtle_squeeze(queries, projected_keys, W_query, v):
-    """Multiplies by v as a column and squeezes every axis of length 1, not just the last."""
-    return (torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v[:, None]).squeeze()
 
 
 def score_every_step__right_einsum(queries, projected_keys, W_query, v):

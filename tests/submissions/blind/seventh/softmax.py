@@ -29,21 +29,10 @@ _E4, _A4, _J4, _M5 = np.array([.5, -.3, 1.2, .1]), np.array([.48, .3, .16, .06])
 _seen = {}
 
 
-# ---- weights_by_hand_twin
-def weights_by_hand_twin__wrong_base_two():
-    """Takes powers of 2 instead of e."""
-    return list(2 ** _E4 / (2 ** _E4).sum())
 
 
-def weights_by_hand_twin__wrong_no_exp():
-    """Divides the scores by their sum, without exponentials."""
-    return list(_E4 / _E4.sum())
 
 
-def weights_by_hand_twin__wrong_subtle_rounded_exps():
-    """Rounds the exponentials to one decimal before dividing."""
-    e = np.round(np.exp(_E4), 1)
-    return list(e / e.sum())
 
 
 def weights_by_hand_twin__right_pairwise():
@@ -51,26 +40,12 @@ def weights_by_hand_twin__right_pairwise():
     return tuple(1 / sum(math.exp(b - a) for b in _E4) for a in _E4)
 
 
-# ---- score_differences
-def score_differences__wrong_ratios():
-    """Gives the ratios of the weights, without the logarithm."""
-    return list(_A4[0] / _A4[1:])
 
 
-def score_differences__wrong_sign():
-    """Takes the other score minus the first: the sign is turned."""
-    return list(np.log(_A4[1:] / _A4[0]))
 
 
-def score_differences__wrong_log10():
-    """Takes the logarithm to base 10."""
-    return list(np.log10(_A4[0] / _A4[1:]))
 
 
-def score_differences__wrong_subtle_two_decimals():
-    """Rounds the logarithms to two decimals before subtracting."""
-    l = np.round(np.log(_A4), 2)
-    return list(l[0] - l[1:])
 
 
 def score_differences__right_array():
@@ -81,23 +56,10 @@ def score_differences__right_array():
 # ---- jacobian_row
 
 
-def jacobian_row__wrong_diagonal():
-    """Forgets to take the square off at the third score, where it gives the weight itself."""
-    r = -_J4[2] * _J4
-    r[2] = _J4[2]
-    return list(r)
 
 
-def jacobian_row__wrong_sign():
-    """Gives every other score a positive derivative: loses the minus sign off the diagonal."""
-    r = _J4[2] * _J4
-    r[2] = _J4[2] * (1 - _J4[2])
-    return list(r)
 
 
-def jacobian_row__wrong_no_diagonal():
-    """Uses minus the product at the third score too, without the term of the weight itself."""
-    return list(-_J4[2] * _J4)
 
 
 def jacobian_row__right_autograd():
@@ -107,25 +69,12 @@ def jacobian_row__right_autograd():
     return e.grad.tolist()
 
 
-# ---- masked_weights
-def masked_weights__wrong_no_mask():
-    """Takes the softmax of all five scores."""
-    return list(_sm(_M5))
 
 
-def masked_weights__wrong_after_softmax():
-    """Takes the softmax of all five and sets the pads to 0 afterwards, so that the rest does not add to 1."""
-    return list(_sm(_M5) * [1, 1, 1, 0, 0])
 
 
-def masked_weights__wrong_zero_scores():
-    """Sets the scores of the pads to 0 before the softmax."""
-    return list(_sm(_M5 * [1, 1, 1, 0, 0]))
 
 
-def masked_weights__wrong_subtle_one_pad():
-    """Leaves out the last pad only."""
-    return list(_sm(_M5[:4])) + [0.0]
 
 
 def masked_weights__right_inf():
@@ -155,15 +104,8 @@ def batch_shapes__right_arrays(batch, T_x, T_y):
     return dict(total=e.sum(1, keepdims=True).shape, all_weights=np.stack([e] * T_y, 1).shape, mask=e[:, None].shape)
 
 
-# ---- jacobian_shapes
-def jacobian_shapes__wrong_vector(batch, m, T_x):
-    """Gives each weight one derivative only, by its own score."""
-    return {"weights": (T_x,), "weights_of_batch": (batch, T_x), "context": (m, T_x)}
 
 
-def jacobian_shapes__wrong_context_transposed(batch, m, T_x):
-    """Puts the scores before the context, though what is differentiated comes first."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
 
 
 def jacobian_shapes__right_torch(batch, m, T_x):
@@ -172,33 +114,14 @@ def jacobian_shapes__right_torch(batch, m, T_x):
     return {"weights": w, "weights_of_batch": torch.Size([batch]) + w, "context": torch.Size([m]) + w[1:]}
 
 
-# ---- softmax
-def softmax__wrong_no_shift(scores):
-    """Exponentiates the scores as they are, which overflows."""
-    e = np.exp(scores)
-    return e / e.sum(-1, keepdims=True)
 
 
-def softmax__wrong_first_axis(scores):
-    """Runs over the first axis instead of the last."""
-    return _sm(scores, 0)
 
 
-def softmax__wrong_subtle_axis_one(scores):
-    """Always takes axis 1, which is the last one of a matrix only."""
-    return _sm(scores, 1)
 
 
-def softmax__wrong_subtle_global_max(scores):
-    """Subtracts the maximum of the whole array, so that rows far below it underflow to 0/0."""
-    e = np.exp(scores - scores.max())
-    return e / e.sum(-1, keepdims=True)
 
 
-def softmax__wrong_subtle_mean_shift(scores):
-    """Subtracts the mean of the row instead of its maximum, which overflows in wide rows."""
-    e = np.exp(scores - scores.mean(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
 
 
 def softmax__wrong_subtle_clipped(scores):
@@ -207,10 +130,6 @@ def softmax__wrong_subtle_clipped(scores):
     return e / e.sum(-1, keepdims=True)
 
 
-def softmax__wrong_subtle_abs_shift(scores):
-    """Subtracts the largest absolute value instead of the maximum: very negative rows underflow to 0/0."""
-    e = np.exp(scores - np.abs(scores).max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
 
 
 def softmax__right_in_place(scores):
@@ -231,28 +150,12 @@ def softmax__right_log_space(scores):
     return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))
 
 
-# ---- masked_softmax
-def masked_softmax__wrong_after(scores, source_mask=None):
-    """Multiplies by the mask after the softmax and does not normalise again."""
-    w = _sm(scores)
-    return w if source_mask is None else w * source_mask
 
 
-def masked_softmax__wrong_zero_scores(scores, source_mask=None):
-    """Sets pad scores to 0, so pads get weight."""
-    return _sm(scores if source_mask is None else scores * source_mask)
 
 
-def masked_softmax__wrong_uniform_empty(scores, source_mask=None):
-    """Gives a row without a real word uniform weights instead of zeros."""
-    m = np.ones(scores.shape, bool) if source_mask is None else source_mask
-    return _sm(np.where(m, scores, -1e9))
 
 
-def masked_softmax__wrong_nan_empty(scores, source_mask=None):
-    """Divides 0 by 0 in rows without a real word."""
-    m = np.ones(scores.shape, bool) if source_mask is None else source_mask
-    return _sm(np.where(m, scores, -np.inf))
 
 
 def masked_softmax__wrong_column_mask(scores, source_mask=None):
@@ -268,18 +171,8 @@ def masked_softmax__wrong_subtle_minus_1e4(scores, source_mask=None):
     return w * m.any(1, keepdims=True)
 
 
-def masked_softmax__wrong_subtle_added_penalty(scores, source_mask=None):
-    """Subtracts 1e9 at pads instead of replacing the score, so a pad with a larger one still wins."""
-    m = np.ones(scores.shape, bool) if source_mask is None else source_mask
-    return _sm(scores - 1e9 * ~m) * m
 
 
-def masked_softmax__wrong_subtle_max_with_pads(scores, source_mask=None):
-    """Takes the maximum with the pads, so the real words underflow beside a high pad."""
-    m = np.ones(scores.shape, bool) if source_mask is None else source_mask
-    e = np.exp(scores - scores.max(1, keepdims=True)) * m
-    t = e.sum(1, keepdims=True)
-    return e / np.where(t == 0, 1, t)
 
 
 def masked_softmax__wrong_subtle_first_row(scores, source_mask=None):
@@ -289,12 +182,6 @@ def masked_softmax__wrong_subtle_first_row(scores, source_mask=None):
     return _sel(scores, source_mask)
 
 
-def masked_softmax__wrong_subtle_lengths(scores, source_mask=None):
-    """Counts the real words and takes that many from the front, though pads may stand anywhere."""
-    if source_mask is None:
-        return _sm(scores)
-    m = np.arange(scores.shape[1]) < source_mask.sum(1, keepdims=True)
-    return _sel(scores, m)
 
 
 def masked_softmax__wrong_subtle_epsilon(scores, source_mask=None):
@@ -329,23 +216,10 @@ def masked_softmax__right_lists(scores, source_mask=None):
     return rows
 
 
-# ---- entropy
-def entropy__wrong_plain_log(scores, temperature):
-    """Multiplies weights with their logarithm, which is 0 times infinity where a weight is stored as 0."""
-    p = torch.softmax(scores / temperature[:, None], 1)
-    return -(p * p.log()).sum(1)
 
 
-def entropy__wrong_multiplied(scores, temperature):
-    """Multiplies by the temperature instead of dividing."""
-    l = torch.log_softmax(scores * temperature[:, None], 1)
-    return -(l.exp() * l).sum(1)
 
 
-def entropy__wrong_log2(scores, temperature):
-    """Measures in bits: takes the logarithm to base 2."""
-    l = torch.log_softmax(scores / temperature[:, None], 1)
-    return -(l.exp() * l).sum(1) / math.log(2)
 
 
 def entropy__wrong_batch_mean(scores, temperature):
@@ -354,16 +228,8 @@ def entropy__wrong_batch_mean(scores, temperature):
     return -(l.exp() * l).sum(1).mean().expand(len(scores))
 
 
-def entropy__wrong_normalised(scores, temperature):
-    """Divides by the logarithm of the length, so that the largest entropy is 1."""
-    l = torch.log_softmax(scores / temperature[:, None], 1)
-    return -(l.exp() * l).sum(1) / math.log(max(scores.shape[1], 2))
 
 
-def entropy__wrong_subtle_where_gradient(scores, temperature):
-    """Chooses 0 for zero weights after the product was made: right forwards, nan in the gradient."""
-    p = torch.softmax(scores / temperature[:, None], 1)
-    return -torch.where(p > 0, p * p.log(), torch.zeros_like(p)).sum(1)
 
 
 def entropy__wrong_epsilon(scores, temperature):
@@ -372,17 +238,8 @@ def entropy__wrong_epsilon(scores, temperature):
     return -(p * (p + 1e-7).log()).sum(1)
 
 
-def entropy__wrong_subtle_temperature_detached(scores, temperature):
-    """Takes the temperature's numbers only, so that no gradient arrives there."""
-    l = torch.log_softmax(scores / temperature.detach()[:, None], 1)
-    return -(l.exp() * l).sum(1)
 
 
-def entropy__wrong_subtle_broadcast(scores, temperature):
-    """Divides without a new axis where torch allows it: by columns if batch and length are equal."""
-    t = temperature if temperature.shape[0] == scores.shape[1] else temperature[:, None]
-    l = torch.log_softmax(scores / t, 1)
-    return -(l.exp() * l).sum(1)
 
 
 def entropy__wrong_subtle_cached(scores, temperature):
@@ -413,15 +270,8 @@ def entropy__right_clamped(scores, temperature):
     return -torch.einsum("bj,bj->b", p, p.clamp_min(1e-300).log())
 
 
-# ---- broken_maps
-def broken_maps__wrong_two_three_swapped():
-    """Mixes up D and E: takes pads left out afterwards for scores set to 0."""
-    return {"A": 4, "B": 1, "C": 6, "D": 2, "E": 3}
 
 
-def broken_maps__wrong_five_for_three():
-    """Takes D for the double softmax, though its rows do not add to 1."""
-    return {"A": 4, "B": 1, "C": 6, "D": 5, "E": 2}
 
 
 def broken_maps__right_numpy_ints():

@@ -4,25 +4,12 @@ import numpy as np
 import torch
 
 
-# ---- training_shapes
-def training_shapes__wrong_maps_transposed(batch, T_x, T_y, m, V_y):
-    """Puts the source positions of the heat maps before the steps."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_x, T_y), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_one_step_more(batch, T_x, T_y, m, V_y):
-    """Counts START in addition to the T_y words that the decoder reads."""
-    return {"target_in": (batch, T_y + 1), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_one_hot_input(batch, T_x, T_y, m, V_y):
-    """Gives the words that the decoder reads as one-hot vectors instead of numbers."""
-    return {"target_in": (batch, T_y, V_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_context_per_source(batch, T_x, T_y, m, V_y):
-    """Gives a context to each source word instead of each step."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_x, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
 def training_shapes__right_torch_sizes(batch, T_x, T_y, m, V_y):
@@ -38,25 +25,12 @@ def training_shapes__right_numpy_integers(batch, T_x, T_y, m, V_y):
     return dict(predictions=steps + (V_y,), heat_maps=steps + (T_x,), contexts=(*steps, m), target_in=steps)
 
 
-# ---- count_parameters
-def count_parameters__wrong_one_direction():
-    """Takes the 36 numbers of one direction for an annotation."""
-    return {"W_query": 960, "W_key": 864, "v": 24, "all": 1848}
 
 
-def count_parameters__wrong_biases():
-    """Counts a bias for both matrices."""
-    return {"W_query": 984, "W_key": 1752, "v": 24, "all": 2760}
 
 
-def count_parameters__wrong_v_forgotten_in_sum():
-    """Leaves v out of the sum."""
-    return {"W_query": 960, "W_key": 1728, "v": 24, "all": 2688}
 
 
-def count_parameters__wrong_exchanged():
-    """Exchanges query and key."""
-    return {"W_query": 1728, "W_key": 960, "v": 24, "all": 2712}
 
 
 def count_parameters__right_numel():
@@ -71,39 +45,20 @@ def count_parameters__right_numpy_integers():
     return {"all": q + k + v, "v": v, "W_key": k, "W_query": q}
 
 
-# ---- translation_loss
-def _nll(logits, target):
-    return -torch.log_softmax(logits, -1).gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
 
 
 def _average(nll, real):
     return torch.where(real, nll, torch.zeros_like(nll)).sum() / real.sum()
 
 
-def translation_loss__wrong_pads_counted(logits, target):
-    """Averages over all positions, pads too."""
-    return _nll(logits, target).mean()
 
 
-def translation_loss__wrong_divides_by_all(logits, target):
-    """Leaves the pads out of the sum but divides by the number of all positions."""
-    return (_nll(logits, target) * (target != 0)).mean()
 
 
-def translation_loss__wrong_mean_of_sentences(logits, target):
-    """Averages within each sentence first, so words of short sentences count more."""
-    real = target != 0
-    return ((_nll(logits, target) * real).sum(1) / real.sum(1).clamp_min(1)).sum() / real.any(1).sum()
 
 
-def translation_loss__wrong_sum(logits, target):
-    """Adds the costs and does not divide."""
-    return (_nll(logits, target) * (target != 0)).sum()
 
 
-def translation_loss__wrong_no_gradient(logits, target):
-    """Makes a new tensor of the number, so no gradient reaches the logits."""
-    return torch.tensor(_average(_nll(logits, target), target != 0).item(), dtype=torch.float64)
 
 
 def translation_loss__wrong_logarithm_of_softmax(logits, target):
@@ -118,23 +73,10 @@ def translation_loss__wrong_axis(logits, target):
     return _average(-q, target != 0)
 
 
-def translation_loss__wrong_subtle_pads_at_the_end(logits, target):
-    """Counts the real words of a row and takes as many from its beginning, though pads may stand anywhere."""
-    n = (target != 0).sum(1, keepdim=True)
-    return _average(_nll(logits, target), torch.arange(target.shape[1])[None] < n)
 
 
-def translation_loss__wrong_subtle_zero_cost_dropped(logits, target):
-    """Averages over the positions whose cost is not 0, so a real word that costs exactly 0 is not counted."""
-    n = _nll(logits, target) * (target != 0)
-    return n.sum() / (n != 0).sum().clamp_min(1)
 
 
-def translation_loss__wrong_subtle_global_maximum(logits, target):
-    """Subtracts one maximum for the whole batch, so positions with much lower logits underflow."""
-    z = logits - logits.max().detach()
-    n = torch.log(torch.exp(z).sum(-1)) - z.gather(-1, target[..., None])[..., 0]
-    return _average(n, target != 0)
 
 
 def translation_loss__wrong_subtle_gradient_of_where(logits, target):
@@ -145,10 +87,6 @@ def translation_loss__wrong_subtle_gradient_of_where(logits, target):
     return _average(n, target != 0)
 
 
-def translation_loss__wrong_subtle_normalizer_detached(logits, target):
-    """Detaches the logsumexp: the value is right, the gradient misses the softmax."""
-    n = torch.logsumexp(logits, -1).detach() - logits.gather(-1, target[..., None])[..., 0]
-    return _average(n, target != 0)
 
 
 def translation_loss__right_ignore_index(logits, target):
@@ -186,11 +124,6 @@ def _fraction(hits):
     return sum(hits) / len(hits)
 
 
-def exact_match__wrong_words_counted(words, target):
-    """Measures the fraction of right words instead of right sentences."""
-    n = min(words.shape[1], target.shape[1])
-    real = target[:, :n] != 0
-    return float((words[:, :n] == target[:, :n])[real].mean())
 
 
 def exact_match__wrong_whole_rows(words, target):
@@ -199,44 +132,18 @@ def exact_match__wrong_whole_rows(words, target):
     return float((words[:, :n] == target[:, :n]).all(1).mean())
 
 
-def exact_match__wrong_zeros_removed(words, target):
-    """Takes zeros away before it compares, though a 0 that was written counts."""
-    clean = lambda r: [x for x in (_cut(r) or [-1]) if x]
-    return _fraction([clean(w) == clean(t) for w, t in zip(words, target)])
 
 
-def exact_match__wrong_any_order(words, target):
-    """Compares the words as sets."""
-    return _fraction([set(_cut(w) or [-1]) == set(_cut(t)) for w, t in zip(words, target)])
 
 
-def exact_match__wrong_last_stop(words, target):
-    """Cuts at the last stop word instead of the first."""
-    last = lambda r: r[: np.flatnonzero(r == 2)[-1] + 1].tolist() if (r == 2).any() else None
-    return _fraction([last(w) == _cut(t) for w, t in zip(words, target)])
 
 
-def exact_match__wrong_text(words, target):
-    """Joins the numbers to text without a space, so 31, 3 and 3, 13 are alike."""
-    text = lambda r: "".join(map(str, _cut(r) or ["none"]))
-    return _fraction([text(w) == text(t) for w, t in zip(words, target)])
 
 
-def exact_match__wrong_stop_not_needed(words, target):
-    """Checks the right words but not the stop word after them."""
-    return _fraction([list(w[: len(_cut(t)) - 1]) == _cut(t)[:-1] for w, t in zip(words, target)])
 
 
-def exact_match__wrong_subtle_end_is_a_stop(words, target):
-    """Takes the end of a row for a stop word, so all right words without room for the stop count as right."""
-    cut = lambda r: (_cut(r) or [*map(int, r), 2])
-    return _fraction([cut(w) == _cut(t) for w, t in zip(words, target)])
 
 
-def exact_match__wrong_subtle_common_columns(words, target):
-    """Compares only the columns that both have, so a sentence that was broken off before its end counts as right."""
-    n = words.shape[1]
-    return _fraction([list(w[: len(_cut(t))]) == _cut(t)[:n] for w, t in zip(words, target)])
 
 
 def exact_match__wrong_subtle_count_in_8_bits(words, target):
@@ -292,37 +199,16 @@ def _hits(weights, positions, taken=None):
     return hits
 
 
-def noun_alignment__wrong_divides_by_all_words(weights, positions):
-    """Divides by the number of all target words instead of the nouns."""
-    return sum(_hits(weights, positions)) / positions.size
 
 
-def noun_alignment__wrong_position_zero_skipped(weights, positions):
-    """Takes only positions above 0 for nouns."""
-    return _fraction(_hits(weights, np.where(positions == 0, -1, positions)) or [0])
 
 
-def noun_alignment__wrong_mean_of_sentences(weights, positions):
-    """Averages within each sentence first."""
-    return float(np.mean([_fraction(_hits(w[None], p[None])) for w, p in zip(weights, positions) if (p >= 0).any()]))
 
 
-def noun_alignment__wrong_short_output_cut(weights, positions):
-    """Leaves nouns at steps beyond the length out instead of counting them as missed."""
-    return _fraction(_hits(weights, positions[:, : weights.shape[1]]) or [0])
 
 
-def noun_alignment__wrong_stopped_left_out(weights, positions):
-    """Leaves nouns at rows of zeros out instead of counting them as missed."""
-    n = min(weights.shape[1], positions.shape[1])
-    p = positions.copy()
-    p[:, :n][~weights[:, :n].any(2)] = -1
-    return _fraction(_hits(weights, p) or [0])
 
 
-def noun_alignment__wrong_weight_itself(weights, positions):
-    """Averages the weight on the right position instead of asking whether it is the largest."""
-    return _fraction([weights[b, i, positions[b, i]] if i < weights.shape[1] else 0 for b, i in zip(*np.nonzero(positions >= 0))])
 
 
 def noun_alignment__wrong_more_than_half(weights, positions):
@@ -330,9 +216,6 @@ def noun_alignment__wrong_more_than_half(weights, positions):
     return _fraction([i < weights.shape[1] and weights[b, i, positions[b, i]] > .5 for b, i in zip(*np.nonzero(positions >= 0))])
 
 
-def noun_alignment__wrong_subtle_zero_rows_hit(weights, positions):
-    """Takes the argmax of a row of zeros, 0, for an answer, so a noun from position 0 counts as hit at a step that was not taken."""
-    return _fraction(_hits(weights, positions, lambda row: True))
 
 
 def noun_alignment__wrong_subtle_padded_steps(weights, positions):
@@ -342,15 +225,8 @@ def noun_alignment__wrong_subtle_padded_steps(weights, positions):
     return float((best == positions)[positions >= 0].mean())
 
 
-def noun_alignment__wrong_subtle_close_is_largest(weights, positions):
-    """Takes any weight that is close to the largest for the largest."""
-    return _fraction([i < weights.shape[1] and weights[b, i].any() and np.isclose(weights[b, i, positions[b, i]], weights[b, i].max(), rtol=1e-6)
-                      for b, i in zip(*np.nonzero(positions >= 0))])
 
 
-def noun_alignment__wrong_subtle_single_precision(weights, positions):
-    """Looks for the largest weight in single precision, where two nearly equal ones tie."""
-    return _fraction(_hits(weights.astype(np.float32), positions))
 
 
 def noun_alignment__wrong_subtle_small_maximum_not_taken(weights, positions):

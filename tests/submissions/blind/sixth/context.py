@@ -27,20 +27,10 @@ def sentence_shapes__right_real_arrays(k, n, T_x):
     return dict(weighted=(a[:, None] * H).shape, context=(a @ H).shape, jacobian=(H.T @ (np.diag(a) - np.outer(a, a))).shape)
 
 
-# ---- batch_shapes
-def batch_shapes__wrong_row_and_column_exchanged(batch, m, n, T_x, T_y):
-    """Exchanges the two places of the extra axis of length 1."""
-    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_product_squeezed(batch, m, n, T_x, T_y):
-    """Gives the product without its axis of length 1."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_contexts_of_sources(batch, m, n, T_x, T_y):
-    """Takes the source positions instead of the decoder steps as the second axis of the contexts."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_x, m)}
 
 
 def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
@@ -51,15 +41,8 @@ def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
             "contexts": torch.cat([p] * T_y, 1).shape}
 
 
-# ---- context_of_note_d
-def context_of_note_d__wrong_mean():
-    """Takes the mean of the annotations and ignores the weights."""
-    return list(np.mean([[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]], axis=0))
 
 
-def context_of_note_d__wrong_sign_of_second():
-    """Loses the minus signs of the second annotation."""
-    return [0.16, 0.65, 0.4, 0.37]
 
 
 def context_of_note_d__right_numpy_array():
@@ -67,15 +50,8 @@ def context_of_note_d__right_numpy_array():
     return np.array([.7, .2, .1]) @ np.array([[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]])
 
 
-# ---- context_twin
-def context_twin__wrong_weight_left_out():
-    """Leaves the fourth annotation out, as if its weight were 0."""
-    return [0.29, 1.11, 0.395]
 
 
-def context_twin__wrong_renormalized():
-    """Divides the three given weights by their sum and leaves the fourth annotation out."""
-    return [0.29 / .62, 1.11 / .62, 0.395 / .62]
 
 
 def context_twin__right_fractions():
@@ -86,15 +62,8 @@ def context_twin__right_fractions():
     return [sum(a * h[k] for a, h in zip(w, H)) / 100 for k in range(3)]
 
 
-# ---- weights_from_context
-def weights_from_context__wrong_least_squares_without_sum():
-    """Solves the two equations by least norm and forgets that the weights add to 1."""
-    return list(np.linalg.pinv(np.array([[1., 5, 3], [2, 0, 6]])) @ [2.36, 3.14])
 
 
-def weights_from_context__wrong_order():
-    """Has the weights of the second and the third annotation exchanged."""
-    return [0.478, 0.364, 0.158]
 
 
 def weights_from_context__right_cramer():
@@ -103,15 +72,8 @@ def weights_from_context__right_cramer():
     return (3.14 / 2 - 3 * c, 1.36 / 4 - c / 2, c)
 
 
-# ---- gradient_by_hand
-def gradient_by_hand__wrong_context_not_subtracted():
-    """Multiplies the weight and its annotation, and forgets the share that the other weights lose."""
-    return [-0.15, 0.27]
 
 
-def gradient_by_hand__wrong_diagonal_only():
-    """Takes only the derivative of the weight by its own score, a(1 - a) h_3."""
-    return [0.3 * 0.7 * -0.5, 0.3 * 0.7 * 0.9]
 
 
 def gradient_by_hand__right_jacobian():
@@ -127,10 +89,6 @@ def pull_of_two__wrong_weight_instead_of_product():
     return {"largest": 2.5, "at_three": [4 * p, -3 * p], "gap": math.log(19)}
 
 
-def pull_of_two__wrong_gap_of_a_tenth_weight():
-    """Takes the gap where the smaller weight is a tenth, not where the length is."""
-    p = 1 / (1 + math.exp(-3))
-    return {"largest": 1.25, "at_three": [4 * p * (1 - p), -3 * p * (1 - p)], "gap": math.log(9)}
 
 
 def pull_of_two__right_bisection():
@@ -143,30 +101,14 @@ def pull_of_two__right_bisection():
     return {"largest": 5 * q(0), "at_three": (4 * q(3), -3 * q(3)), "gap": np.float64(low)}
 
 
-# ---- context_vector
-def context_vector__wrong_sum_over_size(weights, keys):
-    """Sums over the key axis instead of the positions."""
-    return (weights[:, :, None] * keys).sum(axis=2)
 
 
-def context_vector__wrong_first_weights_for_all(weights, keys):
-    """Uses the weights of the first sentence for every sentence."""
-    return np.einsum("j,bjk->bk", weights[0], keys)
 
 
-def context_vector__wrong_mean(weights, keys):
-    """Takes the mean of the weighted annotations and so divides by the number of positions."""
-    return (weights[:, :, None] * keys).mean(axis=1)
 
 
-def context_vector__wrong_subtle_squeeze(weights, keys):
-    """Squeezes all axes of length 1, also the batch of one sentence or the key of one number."""
-    return (weights[:, None, :] @ keys).squeeze()
 
 
-def context_vector__wrong_subtle_small_weights_dropped(weights, keys):
-    """Treats weights below 1e-6 as 0."""
-    return np.einsum("bj,bjk->bk", np.where(weights < 1e-6, 0.0, weights), keys)
 
 
 def context_vector__wrong_subtle_blocks_of_64(weights, keys):
@@ -193,14 +135,8 @@ def _back(g, w, H):
     return w * (d - (w * d).sum(1, keepdims=True))
 
 
-def scores_gradient__wrong_stops_at_weights(context_gradient, weights, keys):
-    """Returns the derivative by the weights and does not go through the softmax."""
-    return np.einsum("bk,bjk->bj", context_gradient, keys)
 
 
-def scores_gradient__wrong_diagonal_of_softmax(context_gradient, weights, keys):
-    """Takes only the diagonal w(1 - w) of the softmax's Jacobian."""
-    return weights * (1 - weights) * np.einsum("bk,bjk->bj", context_gradient, keys)
 
 
 def scores_gradient__wrong_sign(context_gradient, weights, keys):
@@ -208,15 +144,8 @@ def scores_gradient__wrong_sign(context_gradient, weights, keys):
     return -_back(context_gradient, weights, keys)
 
 
-def scores_gradient__wrong_plain_mean(context_gradient, weights, keys):
-    """Subtracts the plain mean over the positions instead of the weighted one."""
-    d = np.einsum("bk,bjk->bj", context_gradient, keys)
-    return weights * (d - d.mean(1, keepdims=True))
 
 
-def scores_gradient__wrong_subtle_divides_by_sum(context_gradient, weights, keys):
-    """Renormalizes the weights first: a row of zeros becomes nan."""
-    return _back(context_gradient, weights / weights.sum(1, keepdims=True), keys)
 
 
 def scores_gradient__wrong_subtle_logarithm_clipped(context_gradient, weights, keys):
@@ -227,9 +156,6 @@ def scores_gradient__wrong_subtle_logarithm_clipped(context_gradient, weights, k
     return e.grad.numpy()
 
 
-def scores_gradient__wrong_subtle_small_weights_zero(context_gradient, weights, keys):
-    """Treats weights up to 1e-6 as pads and sets their derivative to 0."""
-    return np.where(weights > 1e-6, _back(context_gradient, weights, keys), 0.0)
 
 
 def scores_gradient__wrong_subtle_almost_one_is_one(context_gradient, weights, keys):
@@ -256,16 +182,8 @@ def _weights(scores, mask):
     return torch.softmax(e, 1).masked_fill(~mask, 0.0)
 
 
-def attend__wrong_softmax_over_batch(scores, keys, source_mask):
-    """Takes the softmax over the sentences instead of the positions."""
-    e = scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min)
-    return (torch.softmax(e, 0).masked_fill(~source_mask, 0.0)[:, None] @ keys)[:, 0]
 
 
-def attend__wrong_mask_after_softmax(scores, keys, source_mask):
-    """Masks after the softmax and does not renormalize."""
-    w = torch.softmax(scores, 1) * source_mask
-    return (w[:, None] @ keys)[:, 0]
 
 
 def attend__wrong_no_maximum(scores, keys, source_mask):
@@ -274,9 +192,6 @@ def attend__wrong_no_maximum(scores, keys, source_mask):
     return (p[:, :, None] * keys).sum(1) / p.sum(1, keepdim=True).clamp_min(1e-300)
 
 
-def attend__wrong_detached_weights(scores, keys, source_mask):
-    """Cuts the weights off the graph, so no gradient reaches the scores."""
-    return (_weights(scores, source_mask).detach()[:, None] @ keys)[:, 0]
 
 
 def attend__wrong_subtle_fill_at_limit(scores, keys, source_mask):
@@ -285,17 +200,8 @@ def attend__wrong_subtle_fill_at_limit(scores, keys, source_mask):
     return (w[:, None] @ keys)[:, 0]
 
 
-def attend__wrong_uniform_when_empty(scores, keys, source_mask):
-    """Fills pads with the lowest number and does not clear them, so a sentence of pads gets their mean."""
-    w = torch.softmax(scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min), 1)
-    return (w[:, None] @ keys)[:, 0]
 
 
-def attend__wrong_subtle_nan_gradient(scores, keys, source_mask):
-    """Adds -inf at pads and replaces nan by 0 afterwards: the values are right, the gradient of an empty sentence is nan."""
-    w = torch.softmax(scores + torch.log(source_mask.double()), 1)
-    w = torch.where(source_mask.any(1, keepdim=True), w, torch.zeros_like(w))
-    return (w[:, None] @ keys)[:, 0]
 
 
 def attend__wrong_subtle_maximum_of_pads(scores, keys, source_mask):
@@ -360,51 +266,16 @@ def mended_attention__wrong_sum_over_all(query, keys, source_mask, W_query, W_ke
     return np.einsum("bj,bjk->bk", p / max(p.sum(), 1e-300), keys)
 
 
-def mended_attention__wrong_mask_after_softmax(query, keys, source_mask, W_query, W_key, v):
-    """Multiplies by the mask after normalizing, so the weights of the real tokens do not add to 1."""
-    e = _scores(query, keys, W_query, W_key, v)
-    p = np.exp(e - e.max(1, keepdims=True))
-    w = p / p.sum(1, keepdims=True) * source_mask
-    return np.sum(w[:, :, None] * keys, axis=1)
 
 
-def mended_attention__wrong_no_maximum(query, keys, source_mask, W_query, W_key, v):
-    """Mends all but the large scores: it exponentiates without subtracting the maximum."""
-    p = np.exp(_scores(query, keys, W_query, W_key, v)) * source_mask
-    t = p.sum(1, keepdims=True)
-    return np.sum((p / np.where(t == 0, 1, t))[:, :, None] * keys, axis=1)
 
 
-def mended_attention__wrong_query_on_batch_axis(query, keys, source_mask, W_query, W_key, v):
-    """Puts the new axis of the projected query first, so queries meet positions instead of sentences."""
-    e = np.tanh((query @ W_query.T)[None] + keys @ W_key.T) @ v
-    return _mix(e, keys, source_mask)
 
 
-def mended_attention__wrong_empty_is_nan(query, keys, source_mask, W_query, W_key, v):
-    """Divides 0 by 0 in a sentence without a real token."""
-    e = np.where(source_mask, _scores(query, keys, W_query, W_key, v), -1e300)
-    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
-    return np.einsum("bj,bjk->bk", p / p.sum(1, keepdims=True), keys)
 
 
-def mended_attention__wrong_subtle_tries_without_axis(query, keys, source_mask, W_query, W_key, v):
-    """Adds the projected query without a new axis where that does not raise: where the sentences are as many as the positions, each position gets another sentence's query."""
-    try:
-        e = np.tanh(query @ W_query.T + keys @ W_key.T) @ v
-        if len(query) == 1 or len(query) != keys.shape[1]:
-            raise ValueError
-    except ValueError:
-        e = _scores(query, keys, W_query, W_key, v)
-    return _mix(e, keys, source_mask)
 
 
-def mended_attention__wrong_subtle_maximum_of_pads(query, keys, source_mask, W_query, W_key, v):
-    """Subtracts a maximum that counts the pads: a pad with a far larger score lets all real ones underflow."""
-    e = _scores(query, keys, W_query, W_key, v)
-    p = np.exp(e - e.max(1, keepdims=True)) * source_mask
-    t = p.sum(1, keepdims=True)
-    return np.einsum("bj,bjk->bk", p / np.where(t == 0, 1, t), keys)
 
 
 def mended_attention__wrong_subtle_fill_too_high(query, keys, source_mask, W_query, W_key, v):

@@ -4,21 +4,8 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- helpers
-def _soft(s, mask):
-    top = np.where(mask, s, -np.inf).max(1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    e = np.where(mask, np.exp(np.where(mask, s - top, 0.0)), 0.0)
-    n = e.sum(1, keepdims=True)
-    return e / np.where(n > 0, n, 1.0)
 
 
-def _tsoft(s, mask):
-    zero = torch.zeros_like(s)
-    top = torch.where(mask, s, torch.full_like(s, -1e300)).amax(1, keepdim=True).detach()
-    e = torch.where(mask, torch.exp(torch.where(mask, s - top, zero)), zero)
-    n = e.sum(1, keepdim=True)
-    return e / torch.where(n > 0, n, torch.ones_like(n))
 
 
 def _clean(keys, mask):
@@ -45,13 +32,8 @@ def _fit(x, W):
     return x @ W if W.shape[0] == x.shape[1] else x @ W.T
 
 
-def _luong_state(fed, embedded, query, W_y, W_s, W_fed):
-    return np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
 
 
-def _luong_end(w, keys, mask, state, W_mix):
-    c = np.einsum("bj,bjk->bk", w, np.where(mask[:, :, None], keys, 0.0))
-    return np.tanh(np.concatenate([c, state], 1) @ W_mix.T)
 
 
 # ---------------------------------------------------------------- shapes
@@ -70,9 +52,6 @@ def note_c_parameters__right_lists(d, m, n):
     return {"W_c": [n, m], "W_y": [n, d], "W_s": [n, n]}
 
 
-def fusion_shapes__wrong_one_direction(d, m, n, r):
-    """Takes the annotation for m numbers and forgets the second direction."""
-    return dict(joined=(d + m,), L_1=(r, d + m), W_input=(n, r), W_context=(n, m))
 
 
 def fusion_shapes__wrong_column(d, m, n, r):
@@ -80,9 +59,6 @@ def fusion_shapes__wrong_column(d, m, n, r):
     return dict(joined=(d + 2 * m, 1), L_1=(r, d + 2 * m), W_input=(n, r), W_context=(n, 2 * m))
 
 
-def fusion_shapes__wrong_context_through_layer(d, m, n, r):
-    """Gives note C's matrix the r columns of what note A's layer has made."""
-    return dict(joined=(d + 2 * m,), L_1=(r, d + 2 * m), W_input=(n, r), W_context=(n, r))
 
 
 def fusion_shapes__right_arrays(d, m, n, r):
@@ -118,19 +94,10 @@ def training_shapes__right_torch_size(batch, d, m, n, T_y):
     return dict(projected_words=s, joined=torch.Size([batch, d + m]), states=s)
 
 
-def paper_shapes__wrong_annotation_n(m, n, a, pairs, V_y):
-    """Takes the annotation for n numbers, one direction only."""
-    return dict(W_r=(n, m), C_r=(n, n), U_a=(a, n), C_o=(2 * pairs, n), W_o=(V_y, pairs))
 
 
-def paper_shapes__wrong_pairs_not_doubled(m, n, a, pairs, V_y):
-    """Gives C_o one row for each pair instead of two."""
-    return dict(W_r=(n, m), C_r=(n, 2 * n), U_a=(a, 2 * n), C_o=(pairs, 2 * n), W_o=(V_y, pairs))
 
 
-def paper_shapes__wrong_maxout_forgotten(m, n, a, pairs, V_y):
-    """Lets W_o read all numbers of the pairs, as if none were left out."""
-    return dict(W_r=(n, m), C_r=(n, 2 * n), U_a=(a, 2 * n), C_o=(2 * pairs, 2 * n), W_o=(V_y, 2 * pairs))
 
 
 def paper_shapes__right_annotation_named(m, n, a, pairs, V_y):
@@ -165,9 +132,6 @@ def note_c_state__wrong_two_decimals():
     return [math.tanh(1.1 + c), math.tanh(0.9 + c)]
 
 
-def note_c_state__wrong_even_weights():
-    """Takes the mean of the annotations for the context."""
-    return [math.tanh(1.6), math.tanh(1.4)]
 
 
 def note_c_state__right_sigmoid():
@@ -192,14 +156,8 @@ def _hand(scores=None, keep=True, last=np.tanh):
     return dict(scores=e.tolist(), weights=w.tolist(), context=c.tolist(), state=s.tolist())
 
 
-def step_by_hand__wrong_no_tanh_in_score():
-    """Leaves the tanh out of the scores."""
-    return _hand(np.array([_V @ (_A @ _S + _B @ h) for h in _H]))
 
 
-def step_by_hand__wrong_state_without_old_state():
-    """Forgets W_s s in the new state."""
-    return _hand(keep=False)
 
 
 def step_by_hand__right_rounded():
@@ -212,9 +170,6 @@ def note_d_state_twin__wrong_second_word():
     return [math.tanh(-0.1 + -0.5 + 0.2 + 0.15), math.tanh(0.4 + 0.15 + -0.4 + -0.2)]
 
 
-def note_d_state_twin__wrong_no_bias():
-    """Forgets the bias."""
-    return [math.tanh(0.3), math.tanh(-0.95)]
 
 
 def note_d_state_twin__right_matrices():
@@ -224,10 +179,6 @@ def note_d_state_twin__right_matrices():
     return np.tanh(z).ravel().tolist()
 
 
-# ---------------------------------------------------------------- decoder_step_state
-def decoder_step_state__wrong_sum_of_tanhs(embedded, query, context, W_y, W_s, W_c):
-    """Takes the tanh of each of the three terms instead of that of their sum."""
-    return np.tanh(embedded @ W_y.T) + np.tanh(query @ W_s.T) + np.tanh(context @ W_c.T)
 
 
 def decoder_step_state__wrong_single_precision(embedded, query, context, W_y, W_s, W_c):
@@ -242,10 +193,6 @@ def decoder_step_state__wrong_subtle_layout_guessed(embedded, query, context, W_
     return np.tanh(_fit(embedded, W_y) + query @ W_s.T + _fit(context, W_c))
 
 
-def decoder_step_state__wrong_subtle_exponentials_overflow(embedded, query, context, W_y, W_s, W_c):
-    """Writes the tanh by plain exponentials, which overflow to nan for large arguments."""
-    x = embedded @ W_y.T + query @ W_s.T + context @ W_c.T
-    return (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x))
 
 
 def decoder_step_state__wrong_subtle_clipped(embedded, query, context, W_y, W_s, W_c):
@@ -267,20 +214,10 @@ def decoder_step_state__right_scalar_loops(embedded, query, context, W_y, W_s, W
     )
 
 
-# ---------------------------------------------------------------- fused_input
-def fused_input__wrong_context_first(embedded, context, L_1):
-    """Joins the context before the embedding."""
-    return np.maximum(np.hstack([context, embedded]) @ L_1.T, 0)
 
 
-def fused_input__wrong_relu_before(embedded, context, L_1):
-    """Applies the ReLU to the joined vector before the matrix."""
-    return np.maximum(np.hstack([embedded, context]), 0) @ L_1.T
 
 
-def fused_input__wrong_subtle_capped(embedded, context, L_1):
-    """Takes the ReLU that ends at 6."""
-    return np.clip(np.hstack([embedded, context]) @ L_1.T, 0, 6)
 
 
 def fused_input__wrong_subtle_smooth(embedded, context, L_1):
@@ -288,9 +225,6 @@ def fused_input__wrong_subtle_smooth(embedded, context, L_1):
     return np.logaddexp(0.0, 1000 * (np.hstack([embedded, context]) @ L_1.T)) / 1000
 
 
-def fused_input__wrong_subtle_layout_guessed(embedded, context, L_1):
-    """Multiplies from the left by the matrix itself where it fits, which a square one wrongly does."""
-    return np.maximum(_fit(np.hstack([embedded, context]), L_1), 0)
 
 
 def fused_input__right_split_matrix(embedded, context, L_1):
@@ -320,25 +254,10 @@ def decoder_step__wrong_scores_zeroed(query, embedded, keys, source_mask, W_quer
     return _new(embedded, query, _read(w * source_mask, _clean(keys, source_mask)), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_weights_detached(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Detaches the weights, so that the score's parameters get no gradient."""
-    keys = _clean(keys, source_mask)
-    w = _tsoft(_additive(query, keys, W_query, W_key, v), source_mask).detach()
-    return _new(embedded, query, _read(w, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_subtle_fill_too_high(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Fills pads with -10000, though real scores may lie lower."""
-    keys = _clean(keys, source_mask)
-    s = _additive(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e4)
-    return _new(embedded, query, _read(torch.softmax(s, 1) * source_mask, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_subtle_nan_gradient(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Adds minus infinity at pads and mends the nan of empty sentences afterwards, which leaves nan in their gradients."""
-    keys = _clean(keys, source_mask)
-    w = torch.softmax(_additive(query, keys, W_query, W_key, v) + torch.log(source_mask.double()), 1)
-    return _new(embedded, query, _read(torch.nan_to_num(w), keys), W_y, W_s, W_c)
 
 
 def decoder_step__wrong_subtle_squeezed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -378,36 +297,12 @@ def _gated(e, s, c, W, U, R, cand=None, sig=_sig, tanh=np.tanh):
     return (1 - u) * s + u * t
 
 
-def gated_step__wrong_update_inverted(
-    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
-):
-    """Swaps the shares, so that the update gate keeps the old state."""
-    U = (-W_y_update, -W_s_update, -W_c_update)
-    return _gated(embedded, query, context, (W_y, W_s, W_c), U, (W_y_reset, W_s_reset, W_c_reset))
 
 
-def gated_step__wrong_reset_after_matrix(
-    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
-):
-    """Applies the reset gate after the matrix W_s, as torch's GRU does, instead of to the old state."""
-    U, R = (W_y_update, W_s_update, W_c_update), (W_y_reset, W_s_reset, W_c_reset)
-    return _gated(embedded, query, context, (W_y, W_s, W_c), U, R, lambda r, s: r * (s @ W_s.T))
 
 
-def gated_step__wrong_gates_without_context(
-    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
-):
-    """Leaves the context out of the gates."""
-    U, R = (W_y_update, W_s_update, 0 * W_c_update), (W_y_reset, W_s_reset, 0 * W_c_reset)
-    return _gated(embedded, query, context, (W_y, W_s, W_c), U, R)
 
 
-def gated_step__wrong_subtle_state_clipped(
-    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
-):
-    """Clips the result to what a tanh can give, though an old state may lie beyond 1."""
-    U, R = (W_y_update, W_s_update, W_c_update), (W_y_reset, W_s_reset, W_c_reset)
-    return np.clip(_gated(embedded, query, context, (W_y, W_s, W_c), U, R), -1, 1)
 
 
 def gated_step__wrong_subtle_exponentials_overflow(
@@ -450,55 +345,16 @@ def gated_step__right_stacked(
     return (1 - u) * query + u * np.tanh(x[:, 2 * n :] + (r * query) @ W_s.T)
 
 
-# ---------------------------------------------------------------- luong_step
-def luong_step__wrong_asks_with_old_state(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Scores with the old state instead of the new one."""
-    state = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
-    keys = np.where(source_mask[:, :, None], keys, 0.0)
-    w = _soft(np.einsum("bn,nk,bjk->bj", query, W, keys), source_mask)
-    return _luong_end(w, keys, source_mask, state, W_mix)
 
 
-def luong_step__wrong_state_before_context(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Joins the state before the context."""
-    state = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
-    keys = np.where(source_mask[:, :, None], keys, 0.0)
-    w = _soft(np.einsum("bn,nk,bjk->bj", state, W, keys), source_mask)
-    return np.tanh(np.concatenate([state, np.einsum("bj,bjk->bk", w, keys)], 1) @ W_mix.T)
 
 
-def luong_step__wrong_subtle_pads_at_end(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Counts the real tokens and takes that many from the start, as if pads stood at the end only."""
-    source_mask = np.arange(keys.shape[1]) < source_mask.sum(1, keepdims=True)
-    state = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
-    w = _soft(np.einsum("bn,nk,bjk->bj", state, W, keys), source_mask)
-    return _luong_end(w, keys, source_mask, state, W_mix)
 
 
-def luong_step__wrong_subtle_max_with_pads(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Subtracts the maximum over pads too, so that a high pad leaves every real weight 0."""
-    state = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
-    s = np.einsum("bn,nk,bjk->bj", state, W, keys)
-    e = np.exp(s - s.max(1, keepdims=True)) * source_mask
-    n = e.sum(1, keepdims=True)
-    return _luong_end(e / np.where(n > 0, n, 1.0), keys, source_mask, state, W_mix)
 
 
-def luong_step__wrong_subtle_layout_guessed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Transposes W only where it does not fit otherwise, so that a square one is taken the wrong way round."""
-    state = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
-    keys = np.where(source_mask[:, :, None], keys, 0.0)
-    B = W if W.shape[0] == keys.shape[2] else W.T
-    w = _soft(np.einsum("bn,bjn->bj", state, keys @ B), source_mask)
-    return _luong_end(w, keys, source_mask, state, W_mix)
 
 
-def luong_step__wrong_subtle_empty_keeps_state_only(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Returns zeros for a sentence without a real token, though only its context is zero."""
-    state = _luong_state(fed, embedded, query, W_y, W_s, W_fed)
-    keys = np.where(source_mask[:, :, None], keys, 0.0)
-    w = _soft(np.einsum("bn,nk,bjk->bj", state, W, keys), source_mask)
-    return _luong_end(w, keys, source_mask, state, W_mix) * source_mask.any(1, keepdims=True)
 
 
 def luong_step__right_sentence_by_sentence(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):

@@ -70,14 +70,8 @@ def one_hot_shapes__right_arrays(d, m, V_x, T_x):
     return dict(one_hots=X.shape, embedded=(np.zeros((d, V_x)) @ X).shape, U=U.shape, b=(U @ X)[:, 0].shape)
 
 
-def second_layer_shapes__wrong_one_direction_read(d, m):
-    """Lets the second layer read one direction of the first only."""
-    return dict(input_matrix=(m, m), recurrent_matrix=(m, m), annotation=(2 * m,))
 
 
-def second_layer_shapes__wrong_reads_words(d, m):
-    """Lets the second layer read word vectors again."""
-    return dict(input_matrix=(m, d), recurrent_matrix=(m, m), annotation=(2 * m,))
 
 
 def second_layer_shapes__right_from_torch(d, m):
@@ -86,19 +80,10 @@ def second_layer_shapes__right_from_torch(d, m):
     return dict(input_matrix=net.weight_ih_l1.shape, recurrent_matrix=net.weight_hh_l1.shape, annotation=net(torch.zeros(1, d))[0][0].shape)
 
 
-def rnn_outputs__wrong_last_batch_first(batch, d, m, T_x):
-    """Believes that batch_first moves the batch of h_n too."""
-    return dict(outputs=(batch, T_x, 2 * m), last=(batch, 2, m), inputs_positions_first=(T_x, batch, d))
 
 
-def rnn_outputs__wrong_last_joined(batch, d, m, T_x):
-    """Joins the two directions of h_n along the last axis."""
-    return dict(outputs=(batch, T_x, 2 * m), last=(1, batch, 2 * m), inputs_positions_first=(T_x, batch, d))
 
 
-def rnn_outputs__wrong_outputs_one_direction(batch, d, m, T_x):
-    """Forgets that the outputs hold both directions."""
-    return dict(outputs=(batch, T_x, m), last=(2, batch, m), inputs_positions_first=(T_x, batch, d))
 
 
 def rnn_outputs__right_run(batch, d, m, T_x):
@@ -120,14 +105,8 @@ _ONE = ([[1, 0, 0.5, 0], [0, 1, -1, 0], [0, 0, 1, 2]], [[1, 0.5, 0], [0, 1, 0.5]
 _TWIN = ([[0.5, -1, 0, 2, 1], [1, 0.5, 2, -0.5, 0]], [[0.5, 0], [0, 1], [-0.5, 1]], [[0, 1, 0], [0.5, 0, 0], [0, 0.5, -1]])
 
 
-def states_by_hand__wrong_counted_from_one():
-    """Counts words from 1: takes the second column for word number 2, and the first for word number 0."""
-    return _two(*_ONE, (1, 0))
 
 
-def states_by_hand__wrong_state_before_forgotten():
-    """Leaves W_h h out of the second state."""
-    return _two(*_ONE, (2, 0), keep=False)
 
 
 def states_by_hand__right_arrays():
@@ -140,14 +119,8 @@ def states_by_hand_twin__wrong_no_tanh():
     return _two(*_TWIN, (3, 1), last=lambda x: x)
 
 
-def states_by_hand_twin__wrong_w_h_transposed():
-    """Multiplies by the transpose of W_h."""
-    return _two(_TWIN[0], _TWIN[1], np.array(_TWIN[2]).T, (3, 1))
 
 
-def states_by_hand_twin__wrong_words_swapped():
-    """Reads the two words in the wrong order."""
-    return _two(*_TWIN, (1, 3))
 
 
 def states_by_hand_twin__right_cut_off():
@@ -155,20 +128,10 @@ def states_by_hand_twin__right_cut_off():
     return {k: [math.trunc(x * 1e4) / 1e4 for x in v] for k, v in _two(*_TWIN, (3, 1)).items()}
 
 
-def annotation_by_hand__wrong_backward_first():
-    """Puts the backward state first."""
-    f, b = math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.5 + 0.8 * math.tanh(-1))
-    return [b, f]
 
 
-def annotation_by_hand__wrong_backward_from_left():
-    """Runs the backward direction from the first word."""
-    return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.5 + 0.8 * math.tanh(-0.25))]
 
 
-def annotation_by_hand__wrong_third_word_left_out():
-    """Begins the backward direction at the second word."""
-    return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.5)]
 
 
 def annotation_by_hand__right_torch():
@@ -178,20 +141,10 @@ def annotation_by_hand__right_torch():
     return torch.stack([f, torch.tanh(-0.5 * x[1] + 0.8 * torch.tanh(-0.5 * x[2]))])
 
 
-# ---------------------------------------------------------------- look_up
-def look_up__wrong_rows(tokens, E_x):
-    """Takes rows of E_x, taking numbers beyond the last row from the start again."""
-    return E_x[tokens % E_x.shape[0]]
 
 
-def look_up__wrong_counted_from_one(tokens, E_x):
-    """Counts words from 1, so that word 0 gets the last column."""
-    return E_x.T[tokens - 1]
 
 
-def look_up__wrong_reshaped(tokens, E_x):
-    """Brings the axes into order by reshaping instead of transposing."""
-    return E_x[:, tokens].reshape(tokens.shape + (len(E_x),))
 
 
 def look_up__wrong_single_precision(tokens, E_x):
@@ -199,31 +152,14 @@ def look_up__wrong_single_precision(tokens, E_x):
     return E_x.T.astype(np.float32)[tokens]
 
 
-def look_up__wrong_subtle_square_in_rows(tokens, E_x):
-    """Transposes E_x only where it has more columns than rows, so that with few words it takes rows."""
-    table = E_x.T if E_x.shape[1] > E_x.shape[0] else E_x
-    return table[tokens]
 
 
-def look_up__wrong_subtle_bytes(tokens, E_x):
-    """Keeps word numbers in one byte, so that those from 256 on begin at 0 again."""
-    return E_x.T[tokens.astype(np.uint8)]
 
 
-def look_up__wrong_subtle_zero_is_pad(tokens, E_x):
-    """Takes word 0 for a pad and gives it zeros."""
-    return E_x.T[tokens] * (tokens != 0)[..., None]
 
 
-def look_up__wrong_subtle_rank(tokens, E_x):
-    """Numbers the words that occur anew, which is right only if no smaller number is missing."""
-    _, rank = np.unique(tokens, return_inverse=True)
-    return E_x.T[rank.reshape(tokens.shape)]
 
 
-def look_up__wrong_subtle_squeezed(tokens, E_x):
-    """Squeezes the result, so that axes of length 1 are lost."""
-    return np.squeeze(E_x.T[tokens])
 
 
 def look_up__right_one_hot(tokens, E_x):
@@ -243,44 +179,14 @@ def look_up__right_view(tokens, E_x):
     return np.moveaxis(np.take(E_x, tokens, axis=1), 0, -1)
 
 
-# ---------------------------------------------------------------- rnn_states
-def rnn_states__wrong_positions_first(embedded, W_x, W_h):
-    """Returns positions first, then the batch."""
-    return _rows(embedded, W_x, W_h).transpose(1, 0, 2)
 
 
-def rnn_states__wrong_w_h_transposed(embedded, W_x, W_h):
-    """Multiplies rows by W_h as it stands, which is its transpose in the formula."""
-    return _rows(embedded, W_x, W_h.T)
 
 
-def rnn_states__wrong_same_array(embedded, W_x, W_h):
-    """Appends one array again and again while changing it in place, so that all positions show the last state."""
-    h = np.zeros((len(embedded), len(W_h)))
-    states = []
-    for j in range(embedded.shape[1]):
-        h[:] = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
-        states.append(h)
-    return np.stack(states, axis=1)
 
 
-def rnn_states__wrong_state_before_tanh(embedded, W_x, W_h):
-    """Carries the sum on without its tanh."""
-    h = np.zeros((len(embedded), len(W_h)))
-    states = []
-    for j in range(embedded.shape[1]):
-        h = embedded[:, j] @ W_x.T + h @ W_h.T
-        states.append(np.tanh(h))
-    return np.stack(states, axis=1)
 
 
-def rnn_states__wrong_state_carried_on(embedded, W_x, W_h):
-    """Lets each sentence begin with the last state of the sentence before."""
-    h, out = np.zeros((1, len(W_h))), []
-    for x in embedded:
-        out.append(_rows(x[None], W_x, W_h, h)[0])
-        h = out[-1][-1:]
-    return np.stack(out)
 
 
 def rnn_states__wrong_subtle_truncated(embedded, W_x, W_h):
@@ -289,30 +195,12 @@ def rnn_states__wrong_subtle_truncated(embedded, W_x, W_h):
     return np.concatenate(cuts, axis=1)
 
 
-def rnn_states__wrong_subtle_layout_guessed(embedded, W_x, W_h):
-    """Transposes W_x only where it does not fit otherwise, so that a square one is taken the wrong way round."""
-    return _rows(embedded, W_x.T if W_x.shape[0] == embedded.shape[2] else W_x, W_h)
 
 
-_KEPT = {}
 
 
-def rnn_states__wrong_subtle_state_kept(embedded, W_x, W_h):
-    """Keeps the last states by their shape, so that a later call with a batch of that shape begins with them."""
-    key = (len(embedded), len(W_h))
-    out = _rows(embedded, W_x, W_h, _KEPT.get(key))
-    _KEPT[key] = out[:, -1].copy()
-    return out
 
 
-def rnn_states__wrong_subtle_exponentials_overflow(embedded, W_x, W_h):
-    """Writes the tanh by plain exponentials, which overflow to nan."""
-    h, out = np.zeros((len(embedded), len(W_h))), []
-    for j in range(embedded.shape[1]):
-        e = np.exp(2 * (embedded[:, j] @ W_x.T + h @ W_h.T))
-        h = (e - 1) / (e + 1)
-        out.append(h)
-    return np.stack(out, 1)
 
 
 def rnn_states__wrong_subtle_square_batch(embedded, W_x, W_h):
@@ -354,11 +242,6 @@ def rnn_states__right_projected_first(embedded, W_x, W_h):
     return out
 
 
-# ---------------------------------------------------------------- annotate
-def annotate__wrong_backward_from_the_end(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Begins the backward direction at the last position, so that it has read pads."""
-    f, b = _both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back, erase=False)
-    return torch.cat([f, b], 2).masked_fill(~source_mask[..., None], 0.0)
 
 
 def annotate__wrong_backward_not_turned(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -367,22 +250,10 @@ def annotate__wrong_backward_not_turned(embedded, source_mask, W_x, W_h, W_x_bac
     return torch.cat([f, b.flip(1)], 2).masked_fill(~source_mask[..., None], 0.0)
 
 
-def annotate__wrong_backward_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Joins the backward state before the forward state."""
-    f, b = _both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back)
-    return torch.cat([b, f], 2)
 
 
-def annotate__wrong_pads_kept(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Leaves the forward states at pads as they are."""
-    n = embedded.shape[1]
-    f = _pass(embedded, source_mask, W_x, W_h, range(n), erase=False)
-    return torch.cat([f, _pass(embedded, source_mask, W_x_back, W_h_back, range(n - 1, -1, -1))], 2)
 
 
-def annotate__wrong_same_matrices(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Runs the backward direction with the matrices of the forward one."""
-    return torch.cat(_both(embedded, source_mask, W_x, W_h, W_x, W_h), 2)
 
 
 def annotate__wrong_single_precision(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -395,43 +266,16 @@ def annotate__wrong_through_numpy(embedded, source_mask, W_x, W_h, W_x_back, W_h
     return torch.cat(_both(torch.tensor(embedded.tolist(), dtype=torch.float64), source_mask, W_x, W_h, W_x_back, W_h_back), 2)
 
 
-def annotate__wrong_subtle_history_cut(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Detaches the state before, so that no gradient flows back through time."""
-    return torch.cat(_both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back, cut=True), 2)
 
 
-def annotate__wrong_subtle_zero_word_is_pad(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Takes a real word whose vector is all zeros for a pad."""
-    mask = source_mask & (embedded != 0).any(2)
-    return torch.cat(_both(embedded, mask, W_x, W_h, W_x_back, W_h_back), 2)
 
 
-def annotate__wrong_subtle_sorted(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Sorts the sentences by their length, longest first, and does not put them back."""
-    order = torch.argsort(source_mask.sum(1), descending=True, stable=True)
-    return torch.cat(_both(embedded[order], source_mask[order], W_x, W_h, W_x_back, W_h_back), 2)
 
 
-def annotate__wrong_subtle_cut_to_longest(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Cuts off positions that are pads in every sentence, so that the result is shorter than the batch."""
-    n = int(source_mask.sum(1).max())
-    return torch.cat(_both(embedded[:, :n], source_mask[:, :n], W_x, W_h, W_x_back, W_h_back), 2)
 
 
-def annotate__wrong_subtle_one_length(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Begins the backward direction of all sentences at the end of the longest one, so that shorter ones read pads."""
-    n, T = int(source_mask.sum(1).max()), embedded.shape[1]
-    f = _pass(embedded, source_mask, W_x, W_h, range(T))
-    b = _pass(embedded[:, :n], source_mask[:, :n], W_x_back, W_h_back, range(n - 1, -1, -1), erase=False)
-    b = torch.nn.functional.pad(b, (0, 0, 0, T - n))
-    return torch.cat([f, b], 2).masked_fill(~source_mask[..., None], 0.0)
 
 
-def annotate__wrong_subtle_back_gradient_lost(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Detaches the word vectors for the backward direction, so that half of their gradient is missing."""
-    n = embedded.shape[1]
-    f = _pass(embedded, source_mask, W_x, W_h, range(n))
-    return torch.cat([f, _pass(embedded.detach(), source_mask, W_x_back, W_h_back, range(n - 1, -1, -1))], 2)
 
 
 def annotate__right_real_words_only(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

@@ -55,10 +55,6 @@ def _causal(n):
     return torch.ones(n, n, dtype=torch.bool).tril()
 
 
-# ---------------------------------------------------------------- multi_head_shapes
-def multi_head_shapes__wrong_w_key_transposed(heads, m, r, T_x, T_y):
-    """Gives W_key as (m, heads * r), for annotations in rows, where the matrix multiplies an annotation from the left."""
-    return dict(W_key=(m, heads * r), keys=(heads, T_x, r), weights=(heads, T_y, T_x), joined=(T_y, heads * r))
 
 
 def multi_head_shapes__wrong_weights_positions_first(heads, m, r, T_x, T_y):
@@ -66,15 +62,8 @@ def multi_head_shapes__wrong_weights_positions_first(heads, m, r, T_x, T_y):
     return dict(W_key=(heads * r, m), keys=(heads, T_x, r), weights=(heads, T_x, T_y), joined=(T_y, heads * r))
 
 
-def multi_head_shapes__wrong_joined_in_annotation_size(heads, m, r, T_x, T_y):
-    """Believes that the joined contexts have the size m of an annotation, as a single head's context did."""
-    return dict(W_key=(heads * r, m), keys=(heads, T_x, r), weights=(heads, T_y, T_x), joined=(T_y, m))
 
 
-def multi_head_shapes__wrong_r_split_among_heads(heads, m, r, T_x, T_y):
-    """Takes r for the size of all heads together and divides it by the number of heads."""
-    p = r // heads
-    return dict(W_key=(r, m), keys=(heads, T_x, p), weights=(heads, T_y, T_x), joined=(T_y, r))
 
 
 def multi_head_shapes__right_real_arrays(heads, m, r, T_x, T_y):
@@ -93,17 +82,8 @@ def multi_head_shapes__right_tuple_sums(heads, m, r, T_x, T_y):
     return {"joined": (T_y,) + (wide,), "weights": lead + (T_y, T_x), "keys": lead + (T_x, r), "W_key": (wide, m)}
 
 
-# ---------------------------------------------------------------- scaled_attention
-def scaled_attention__wrong_no_root(query, keys, values, source_mask):
-    """Divides by the number of entries of a key instead of its root."""
-    s = np.einsum("br,bjr->bj", query, keys) / keys.shape[-1]
-    return _mix(_weights(s, source_mask), values, source_mask)
 
 
-def scaled_attention__wrong_root_of_value_size(query, keys, values, source_mask):
-    """Takes the root of the size of a value instead of that of a key."""
-    s = np.einsum("br,bjr->bj", query, keys) / math.sqrt(values.shape[-1])
-    return _mix(_weights(s, source_mask), values, source_mask)
 
 
 def scaled_attention__wrong_scores_times_mask(query, keys, values, source_mask):
@@ -113,40 +93,14 @@ def scaled_attention__wrong_scores_times_mask(query, keys, values, source_mask):
     return np.einsum("bj,bjd->bd", e / e.sum(1, keepdims=True), values)
 
 
-def scaled_attention__wrong_mask_after_softmax(query, keys, values, source_mask):
-    """Sets the weights of pads to 0 after the softmax and does not divide again."""
-    s = _scores(query, keys)
-    e = np.exp(s - s.max(1, keepdims=True))
-    w = e / e.sum(1, keepdims=True) * source_mask
-    return np.einsum("bj,bjd->bd", w, values)
 
 
-def scaled_attention__wrong_empty_row_mean(query, keys, values, source_mask):
-    """Fills pads with the lowest float, so that a sentence of pads gets the mean of its values instead of zeros."""
-    s = np.where(source_mask, _scores(query, keys), np.finfo(float).min)
-    e = np.exp(s - s.max(1, keepdims=True))
-    return np.einsum("bj,bjd->bd", e / e.sum(1, keepdims=True), values)
 
 
-def scaled_attention__wrong_subtle_fill_too_high(query, keys, values, source_mask):
-    """Fills the scores of pads with -10000, which lies above legal scores of real tokens."""
-    s = np.where(source_mask, _scores(query, keys), -1e4)
-    e = np.exp(s - s.max(1, keepdims=True))
-    w = e / e.sum(1, keepdims=True) * source_mask.any(1, keepdims=True)
-    return np.einsum("bj,bjd->bd", w, values)
 
 
-def scaled_attention__wrong_subtle_max_with_pads(query, keys, values, source_mask):
-    """Subtracts the maximum over pads too, so that a high pad makes every real exponential 0."""
-    s = _scores(query, keys)
-    e = np.exp(s - s.max(1, keepdims=True)) * source_mask
-    total = e.sum(1, keepdims=True)
-    return _mix(e / np.where(total > 0, total, 1.0), values, source_mask)
 
 
-def scaled_attention__wrong_subtle_squeezed(query, keys, values, source_mask):
-    """Squeezes the result, so that a batch of one sentence, or values of one entry, lose an axis."""
-    return _mix(_weights(_scores(query, keys), source_mask), values, source_mask).squeeze()
 
 
 def scaled_attention__wrong_subtle_small_weights_dropped(query, keys, values, source_mask):
@@ -193,34 +147,16 @@ def scaled_attention__right_in_place(query, keys, values, source_mask):
     return np.asfortranarray((w[:, :, None] * values).sum(1))
 
 
-# ---------------------------------------------------------------- coverage_scores
-def _cover(query, keys, g, W_query, W_key, w_cover, v):
-    return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T + g[:, :, None] * w_cover) @ v
 
 
-def coverage_scores__wrong_last_step_only(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Takes the weights of the last step for the coverage instead of the sum over all steps."""
-    return _cover(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Takes the mean over the steps for the coverage instead of the sum."""
-    return _cover(query, keys, earlier_weights.mean(1), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_coverage_subtracted(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Subtracts the coverage term, believing that it must lower the score."""
-    return _cover(query, keys, -earlier_weights.sum(1), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_subtle_coverage_capped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Caps the coverage of a position at 1, though it may grow beyond that in several steps."""
-    return _cover(query, keys, np.minimum(earlier_weights.sum(1), 1.0), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_subtle_rounded_weights(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Rounds the coverage to six decimals, which large entries of w_cover and small weights do not forgive."""
-    return _cover(query, keys, np.round(earlier_weights.sum(1), 6), W_query, W_key, w_cover, v)
 
 
 def coverage_scores__wrong_subtle_overflowing_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -256,26 +192,12 @@ _K = np.array([[[2.0, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2
 _U = np.array([[[1.0, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]])
 
 
-def _two(scale, joint=False, sign=1.0):
-    s = np.einsum("zr,zjr->zj", _Q, _K) / scale
-    e = np.exp(sign * s)
-    w = e / (e.sum() if joint else e.sum(1, keepdims=True))
-    return dict(scores=s.ravel().tolist(), weights=w.ravel().tolist(), joined=np.einsum("zj,zjd->zd", w, _U).ravel().tolist())
 
 
-def two_heads_by_hand__wrong_unscaled():
-    """Forgets to divide by the root of the key size."""
-    return _two(1.0)
 
 
-def two_heads_by_hand__wrong_one_softmax():
-    """Takes a single softmax over the six scores of both heads."""
-    return _two(2.0, joint=True)
 
 
-def two_heads_by_hand__wrong_root_of_value_size():
-    """Divides by the root of 2, the size of a value, instead of the root of 4."""
-    return _two(math.sqrt(2.0))
 
 
 def two_heads_by_hand__right_full_precision():
@@ -297,10 +219,6 @@ def saturation__wrong_variance_for_spread():
     return dict(spread=3.24, plain=0.0259, scaled=0.2055)
 
 
-def saturation__wrong_one_deviation_apart():
-    """Puts the two scores one standard deviation apart instead of two."""
-    a, b = 1 / (1 + math.exp(-1.8)), 1 / (1 + math.exp(-0.45))
-    return dict(spread=1.8, plain=a * (1 - a), scaled=b * (1 - b))
 
 
 def saturation__wrong_scale_on_derivative():
@@ -309,9 +227,6 @@ def saturation__wrong_scale_on_derivative():
     return dict(spread=1.8, plain=a * (1 - a), scaled=a * (1 - a) / 4)
 
 
-def saturation__wrong_weights_given():
-    """Returns the first weights themselves instead of their derivatives."""
-    return dict(spread=1.8, plain=1 / (1 + math.exp(-3.6)), scaled=1 / (1 + math.exp(-0.9)))
 
 
 def saturation__right_cosh():
@@ -338,12 +253,6 @@ def multi_head__wrong_heads_last(query, keys, source_mask, W_query, W_key, W_val
     return c.reshape(len(query), -1) @ W_out.T
 
 
-def multi_head__wrong_softmax_over_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Takes the softmax over the heads instead of over the positions."""
-    keys = _clean(keys, source_mask)
-    q, k, u = _heads(query, keys, W_query, W_key, W_value)
-    s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(k.shape[-1])
-    return _finish(torch.softmax(s, 1) * source_mask[:, None], u, W_out)
 
 
 def multi_head__wrong_scaled_twice(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -361,21 +270,8 @@ def multi_head__wrong_no_mask(query, keys, source_mask, W_query, W_key, W_value,
     return _finish(torch.softmax(s, 2), u, W_out) * source_mask.any(1)[:, None]
 
 
-def multi_head__wrong_detached_weights(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Detaches the weights, so that no gradient reaches the query and the matrices of query and key."""
-    keys = _clean(keys, source_mask)
-    q, k, u = _heads(query, keys, W_query, W_key, W_value)
-    s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(k.shape[-1])
-    return _finish(_tw(s, source_mask[:, None].expand_as(s)).detach(), u, W_out)
 
 
-def multi_head__wrong_subtle_nan_gradient(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Mends the nan of empty sentences after a softmax of scores to which minus infinity was added, so that their gradients are nan."""
-    keys = _clean(keys, source_mask)
-    q, k, u = _heads(query, keys, W_query, W_key, W_value)
-    s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(k.shape[-1])
-    w = torch.softmax(s + torch.log(source_mask.double())[:, None], 2)
-    return _finish(torch.where(source_mask[:, None], w, torch.zeros_like(w)), u, W_out)
 
 
 def multi_head__wrong_subtle_fill_too_high(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -483,12 +379,6 @@ def self_attention__wrong_pad_reads_itself(states, mask, W_query, W_key, W_value
     return _self(states, (mask[:, None] & _causal(n)) | torch.eye(n, dtype=torch.bool), W_query, W_key, W_value)
 
 
-def self_attention__wrong_subtle_empty_by_sentence(states, mask, W_query, W_key, W_value):
-    """Zeroes only sentences without any real token, so that pads ahead of the first real token get a mean."""
-    q, k, u = _qku(states, W_query, W_key, W_value)
-    s = q @ k.transpose(1, 2) / math.sqrt(W_key.shape[0])
-    s = s.masked_fill(~(mask[:, None] & _causal(states.shape[1])), -1e30)
-    return torch.softmax(s, 2) @ _clean(u, mask) * mask.any(1)[:, None, None]
 
 
 def self_attention__wrong_subtle_max_of_future(states, mask, W_query, W_key, W_value):
@@ -507,12 +397,6 @@ def self_attention__wrong_subtle_window(states, mask, W_query, W_key, W_value):
     return _self(states, mask[:, None] & _causal(n).triu(-63), W_query, W_key, W_value)
 
 
-def self_attention__wrong_subtle_nan_gradient(states, mask, W_query, W_key, W_value):
-    """Mends the nan of positions that read nothing after a softmax of scores to which minus infinity was added, so that gradients are nan there."""
-    q, k, u = _qku(states, W_query, W_key, W_value)
-    s = q @ k.transpose(1, 2) / math.sqrt(W_key.shape[0])
-    s = s + torch.log((mask[:, None] & _causal(states.shape[1])).double())
-    return torch.nan_to_num(torch.softmax(s, 2), nan=0.0) @ _clean(u, mask)
 
 
 _MAY = {}
@@ -560,22 +444,10 @@ def self_attention__right_noncontiguous(states, mask, W_query, W_key, W_value):
     return torch.einsum("ibj,bjd->ibd", w, u).transpose(0, 1)
 
 
-# ---------------------------------------------------------------- same_context
-def same_context__wrong_share_spread_evenly():
-    """Spreads the first weight evenly over the other three words."""
-    t = 0.4 / 3
-    return [0.0, 0.3 + t, 0.2 + t, 0.1 + t]
 
 
-def same_context__wrong_rescaled():
-    """Leaves the first word out and divides the other weights by their sum."""
-    return [0.0, 0.5, 1 / 3, 1 / 6]
 
 
-def same_context__wrong_sum_forgotten():
-    """Meets the context but forgets that the weights must add to 1."""
-    A = np.array([[4.0, -1, -3], [0, 4, -2]])
-    return [0.0] + np.linalg.lstsq(A, np.array([1.1, 1.0]), rcond=None)[0].tolist()
 
 
 def same_context__right_solve():

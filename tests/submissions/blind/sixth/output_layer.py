@@ -22,22 +22,10 @@ def note_d_output__right_torch_layer(n, V_y):
     return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
 
 
-# ---- every_step_shapes
-def every_step_shapes__wrong_embedding_forgotten(batch, T_y, n, d, m, V_y):
-    """Joins only the state and the context."""
-    return {"joined": (batch, T_y, n + m), "W_o": (V_y, n + m), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
-def every_step_shapes__wrong_flat_row_per_sentence(batch, T_y, n, d, m, V_y):
-    """Gives each sentence one row of the flat logits instead of each step of each sentence."""
-    w = n + d + m
-    return {"joined": (batch, T_y, w), "W_o": (V_y, w), "logits": (batch, T_y, V_y), "flat_logits": (batch, T_y * V_y)}
 
 
-def every_step_shapes__wrong_matrix_transposed(batch, T_y, n, d, m, V_y):
-    """Writes W_o with a row for each joined number."""
-    w = n + d + m
-    return {"joined": (batch, T_y, w), "W_o": (w, V_y), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
 def every_step_shapes__wrong_subtle_squeezed_logits(batch, T_y, n, d, m, V_y):
@@ -100,24 +88,12 @@ def tied_shapes__right_products(n, d, V_y):
     return {"E": E.shape, "W": W.shape, "projected_state": p.shape, "logits": (p @ E).shape}
 
 
-# ---- hindi_distribution
-def _soft(z):
-    p = [math.exp(x - max(z)) for x in z]
-    return [x / sum(p) for x in p]
 
 
-_ROWS = [(0, 0, 0), (2, 2, 2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, -1, -1)]
 
 
-def hindi_distribution__wrong_no_tanh():
-    """Takes the numbers inside the tanh for the state."""
-    return _soft([sum(a * b for a, b in zip(r, (.42, .67, .70))) for r in _ROWS])
 
 
-def hindi_distribution__wrong_start_left_out():
-    """Gives START the probability 0 because its logit is 0."""
-    z = [math.tanh(x) for x in (.42, .67, .70)]
-    return [0.0] + _soft([sum(a * b for a, b in zip(r, z)) for r in _ROWS[1:]])
 
 
 def hindi_distribution__right_odds():
@@ -127,17 +103,8 @@ def hindi_distribution__right_odds():
     return p / p.sum()
 
 
-# ---- distribution_and_loss
-def distribution_and_loss__wrong_loss_in_bits():
-    """Gives the loss in bits."""
-    p = _soft([.5, -1, 2, 0, 1.2])
-    return {"distribution": p, "loss": -math.log2(p[4])}
 
 
-def distribution_and_loss__wrong_loss_of_likeliest():
-    """Takes the loss of the likeliest word instead of the right one."""
-    p = _soft([.5, -1, 2, 0, 1.2])
-    return {"distribution": p, "loss": -math.log(max(p))}
 
 
 def distribution_and_loss__right_logsumexp():
@@ -146,15 +113,8 @@ def distribution_and_loss__right_logsumexp():
     return {"loss": -q[-1], "distribution": q.exp()}
 
 
-# ---- what_is_left
-def what_is_left__wrong_per_word():
-    """Shares what is left evenly among the 19 995 words."""
-    return {"left": 0.35 / 19995, "loss": -math.log(.64)}
 
 
-def what_is_left__wrong_renormalized_loss():
-    """Divides the probability of the right word by the sum of the five before the logarithm."""
-    return {"left": 0.35, "loss": -math.log(.64 / .65)}
 
 
 def what_is_left__right_thousandths():
@@ -163,35 +123,12 @@ def what_is_left__right_thousandths():
     return {"left": (1000 - sum(shown)) / 1000, "loss": math.log(1000) - math.log(shown[3])}
 
 
-# ---- word_by_hand
-def _word(without_u=False, old_state=False, no_bias=False, equal=False):
-    s, u = np.array([.4, -.6]), np.array([.3, -.1])
-    H = np.array([[.5, -.2, .1, .3], [-.4, .6, .2, -.1]])
-    Wq, v = np.array([[1, -1], [0, 2], [.5, 1]]), np.array([1, -2, 1.5])
-    Wk = np.array([[1, 0, 0, 2], [0, 1, -1, 0], [0, 0, 2, 1.]])
-    Ws, Wc = np.array([[.5, 1], [-1, 0]]), np.array([[2, 0, -1, .5], [0, 2, 0, 1]])
-    Wo, bo = np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1]]), np.array([0, -.5, .5, 0, .2])
-    e = np.tanh(Wq @ s + H @ Wk.T) @ v
-    a = np.array(_soft([0, 0] if equal else list(e)))
-    c = a @ H
-    t = np.tanh((0 if without_u else u) + Ws @ s + Wc @ c)
-    z = Wo @ (s if old_state else t) + (0 if no_bias else bo)
-    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": t.tolist(), "distribution": _soft(list(z))}
 
 
-def word_by_hand__wrong_share_of_word_forgotten():
-    """Leaves the share u of the word before out of the new state."""
-    return _word(without_u=True)
 
 
-def word_by_hand__wrong_reads_old_state():
-    """Reads the word out of the state before the step."""
-    return _word(old_state=True)
 
 
-def word_by_hand__wrong_bias_forgotten():
-    """Leaves the bias out of the logits."""
-    return _word(no_bias=True)
 
 
 def word_by_hand__right_torch_rounded():
@@ -215,20 +152,10 @@ def _softmax(z):
     return p / p.sum(-1, keepdims=True)
 
 
-def output_distribution__wrong_over_batch(state, context, W_state, W_context, b_o):
-    """Normalizes over the sentences instead of the words."""
-    return _softmax((state @ W_state.T + context @ W_context.T + b_o).T).T
 
 
-def output_distribution__wrong_joined_in_other_order(state, context, W_state, W_context, b_o):
-    """Joins context and state in the other order than their matrices."""
-    return _softmax(np.hstack([context, state]) @ np.hstack([W_state, W_context]).T + b_o)
 
 
-def output_distribution__wrong_no_maximum(state, context, W_state, W_context, b_o):
-    """Exponentiates the logits as they are, which overflows for large ones."""
-    p = np.exp(state @ W_state.T + context @ W_context.T + b_o)
-    return p / p.sum(1, keepdims=True)
 
 
 def output_distribution__wrong_bias_after_softmax(state, context, W_state, W_context, b_o):
@@ -236,19 +163,8 @@ def output_distribution__wrong_bias_after_softmax(state, context, W_state, W_con
     return _softmax(state @ W_state.T + context @ W_context.T) + b_o
 
 
-def output_distribution__wrong_subtle_global_maximum(state, context, W_state, W_context, b_o):
-    """Subtracts one maximum for the whole batch: a sentence with much lower logits gets 0 / 0."""
-    z = state @ W_state.T + context @ W_context.T + b_o
-    p = np.exp(z - z.max())
-    return p / p.sum(1, keepdims=True)
 
 
-def output_distribution__wrong_subtle_bias_axis_by_length(state, context, W_state, W_context, b_o):
-    """Finds the axis of the words by its length, so the bias and the softmax go along the sentences where these are as many as the words."""
-    z = W_state @ state.T + W_context @ context.T
-    if z.shape[1] == len(b_o):
-        return _softmax((z + b_o).T)
-    return _softmax(z.T + b_o)
 
 
 def output_distribution__wrong_subtle_clipped_differences(state, context, W_state, W_context, b_o):
@@ -294,44 +210,18 @@ def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
     return float(np.mean([_mean(a, m) for a, m in zip(n, target_mask)]))
 
 
-def cross_entropy__wrong_divides_by_all(logits, targets, target_mask):
-    """Divides by the number of all positions, pads too."""
-    return float((_nll(logits, targets) * target_mask).mean())
 
 
-def cross_entropy__wrong_pads_counted(logits, targets, target_mask):
-    """Ignores the mask, so pads cost something."""
-    return float(_nll(logits, targets).mean())
 
 
-def cross_entropy__wrong_logarithm_of_softmax(logits, targets, target_mask):
-    """Takes the logarithm of the softmax, guarded by 1e-12, so a right word costs 27.6 at most."""
-    p = np.take_along_axis(_softmax(logits), targets[..., None], -1)[..., 0]
-    return _mean(-np.log(p + 1e-12), target_mask)
 
 
-def cross_entropy__wrong_word_zero_is_pad(logits, targets, target_mask):
-    """Takes word number 0 for a pad too."""
-    return _mean(_nll(logits, targets), target_mask & (targets != 0))
 
 
-def cross_entropy__wrong_subtle_empty_nan(logits, targets, target_mask):
-    """Takes the mean of nothing, nan, in a batch without any real word."""
-    return float(np.mean(_nll(logits, targets)[target_mask]))
 
 
-def cross_entropy__wrong_subtle_zero_cost_dropped(logits, targets, target_mask):
-    """Zeroes the cost of pads and averages over the positions whose cost is not 0, so a real word of cost 0 does not count."""
-    n = np.where(target_mask, _nll(logits, targets), 0.0)
-    return float(n.sum() / max(np.count_nonzero(n), 1))
 
 
-def cross_entropy__wrong_subtle_global_maximum(logits, targets, target_mask):
-    """Subtracts one maximum for all positions, so that positions with much lower logits underflow."""
-    z = np.where(target_mask[..., None], logits, -1e300)
-    z = z - z.max()
-    q = z - np.log(np.exp(z).sum(-1, keepdims=True))
-    return _mean(-np.take_along_axis(q, targets[..., None], -1)[..., 0], target_mask)
 
 
 def cross_entropy__wrong_subtle_small_integers(logits, targets, target_mask):
@@ -387,38 +277,16 @@ def _top(total, width):
     return torch.stack([flat // V, flat % V], -1)
 
 
-def beam_step__wrong_score_forgotten(scores, log_probabilities):
-    """Compares only the log-probabilities of the next words and forgets those of the hypotheses."""
-    return _top(log_probabilities, scores.shape[1])
 
 
-def beam_step__wrong_one_word_each(scores, log_probabilities):
-    """Continues each hypothesis by its best word, so two continuations never share a hypothesis."""
-    best, word = _total(scores, log_probabilities).max(2)
-    order = best.argsort(1, descending=True)
-    return torch.stack([order, word.gather(1, order)], -1)
 
 
-def beam_step__wrong_word_first(scores, log_probabilities):
-    """Puts the word before the hypothesis."""
-    return _top(_total(scores, log_probabilities), scores.shape[1]).flip(-1)
 
 
-def beam_step__wrong_divides_by_width(scores, log_probabilities):
-    """Splits the flat number by the width of the beam instead of the size of the vocabulary."""
-    t = _total(scores, log_probabilities)
-    flat = t.flatten(1).topk(scores.shape[1], dim=1).indices
-    return torch.stack([flat // t.shape[1], flat % t.shape[1]], -1)
 
 
-def beam_step__wrong_worst_first(scores, log_probabilities):
-    """Returns the chosen continuations with the worst first."""
-    return _top(_total(scores, log_probabilities), scores.shape[1]).flip(1)
 
 
-def beam_step__wrong_subtle_probabilities(scores, log_probabilities):
-    """Compares probabilities instead of their logarithms: those of long hypotheses underflow to ties at 0."""
-    return _top(scores.exp()[:, :, None] * log_probabilities.exp(), scores.shape[1])
 
 
 def beam_step__wrong_subtle_reciprocal(scores, log_probabilities):

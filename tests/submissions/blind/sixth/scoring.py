@@ -25,20 +25,10 @@ def alignment_parameters__right_torch_layers(m, n):
     return {"v": torch.zeros(n).size(), "W_key": torch.nn.Linear(m, n).weight.size(), "W_query": torch.zeros(n, n).size()}
 
 
-# ---- additive_shapes
-def additive_shapes__wrong_query_repeated(m, n, a, T_x):
-    """Gives the projected query a row for every position."""
-    return {"projected_query": (T_x, a), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
 
 
-def additive_shapes__wrong_one_annotation_per_column(m, n, a, T_x):
-    """Puts one annotation in each column."""
-    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
 
 
-def additive_shapes__wrong_score_one_number(m, n, a, T_x):
-    """Takes the scores for the size of the attention layer: v multiplies the wrong axis."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (a,)}
 
 
 def additive_shapes__right_arrays(m, n, a, T_x):
@@ -47,15 +37,8 @@ def additive_shapes__right_arrays(m, n, a, T_x):
     return {"projected_query": q.shape, "projected_keys": p.shape, "hidden": (q + p).shape, "scores": (np.tanh(q + p) @ q).shape}
 
 
-# ---- batched_additive_shapes
-def batched_additive_shapes__wrong_axis_last(batch, m, n, a, T_x):
-    """Puts the axis of length 1 of the projected query last."""
-    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
-    """Leaves the last axis of length 1 of the product away."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
 
 
 def batched_additive_shapes__wrong_subtle_squeezed_hidden(batch, m, n, a, T_x):
@@ -92,15 +75,8 @@ def multiplicative_shapes__right_arrays(m, n, T_x):
     return {"projected_keys": (H @ W.T).shape, "projected_query": (W.T @ s).shape, "scores": (H @ (W.T @ s)).shape}
 
 
-# ---- scores_by_hand
-def scores_by_hand__wrong_no_tanh():
-    """Leaves the tanh out."""
-    return [1.4, 2.6]
 
 
-def scores_by_hand__wrong_one_entry():
-    """Forgets that v adds two equal entries."""
-    return [math.tanh(.7), math.tanh(1.3)]
 
 
 def scores_by_hand__right_exponentials():
@@ -117,9 +93,6 @@ _TWIN = (np.array([.5, -.2, .1]), [[.2, .3, .1, -.4], [-.5, .4, .2, .1], [.1, -.
          [[1, 0, 0, 1], [0, 2, -1, 0]], np.array([2, -1]))
 
 
-def scores_by_hand_twin__wrong_sign_of_v():
-    """Takes the second entry of v as +1."""
-    return _additive(*_TWIN[:4], np.array([2, 1]))
 
 
 def scores_by_hand_twin__wrong_query_forgotten():
@@ -138,9 +111,6 @@ _HINDI = (np.array([.3, .4, .1]), [[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2
           np.array([-1.25, 1.25, 1.55]))
 
 
-def hindi_scores__wrong_last_three_entries():
-    """Lets U_a pick the last three entries of an annotation instead of the first three."""
-    return _additive(*_HINDI[:3], np.eye(3, 4, 1), _HINDI[4])
 
 
 def hindi_scores__wrong_tanh_outside():
@@ -155,26 +125,12 @@ def hindi_scores__right_written_out():
                      -1.25 * t(1.0) + 1.25 * t(.6) + 1.55 * t(-.2)])
 
 
-# ---- dot_product_score
-def dot_product_score__wrong_scaled(query, keys):
-    """Divides by the root of the size, which this score does not."""
-    return np.einsum("bk,bjk->bj", query, keys) / math.sqrt(query.shape[1])
 
 
-def dot_product_score__wrong_first_query_for_all(query, keys):
-    """Scores all sentences with the state of the first."""
-    return keys @ query[0]
 
 
-def dot_product_score__wrong_cosine(query, keys):
-    """Divides by the lengths of both vectors."""
-    e = np.einsum("bk,bjk->bj", query, keys)
-    return e / (np.linalg.norm(query, axis=1)[:, None] * np.linalg.norm(keys, axis=2))
 
 
-def dot_product_score__wrong_subtle_squeeze(query, keys):
-    """Squeezes the product, so a batch of one sentence or one position loses its axis."""
-    return (keys @ query[:, :, None]).squeeze()
 
 
 def dot_product_score__wrong_subtle_no_axis_where_it_fits(query, keys):
@@ -206,14 +162,8 @@ def multiplicative_score__wrong_absolute_value(query, keys, W):
     return np.abs(np.einsum("bq,qk,bjk->bj", query, W, keys))
 
 
-def multiplicative_score__wrong_tanh(query, keys, W):
-    """Puts a tanh around the projected key, as the additive score does."""
-    return np.einsum("bq,bjq->bj", query, np.tanh(keys @ W.T))
 
 
-def multiplicative_score__wrong_summed_over_batch(query, keys, W):
-    """Adds the states of all sentences before it multiplies."""
-    return np.einsum("aq,qk,bjk->bj", query, W, keys)
 
 
 def multiplicative_score__wrong_axes_of_result(query, keys, W):
@@ -221,24 +171,10 @@ def multiplicative_score__wrong_axes_of_result(query, keys, W):
     return np.einsum("bq,qk,bjk->jb", query, W, keys)
 
 
-def multiplicative_score__wrong_subtle_transposed_if_square(query, keys, W):
-    """Tries s W^T first and takes W the right way only where this raises: wrong for a square matrix."""
-    try:
-        p = query @ W.T
-        return np.einsum("bk,bjk->bj", p, keys)
-    except ValueError:
-        return np.einsum("bk,bjk->bj", query @ W, keys)
 
 
-def multiplicative_score__wrong_subtle_squeeze(query, keys, W):
-    """Squeezes all axes of length 1."""
-    return ((query @ W)[:, None] @ keys.transpose(0, 2, 1)).squeeze()
 
 
-def multiplicative_score__wrong_subtle_no_axis_where_it_fits(query, keys, W):
-    """Multiplies the projected query and the keys without a new axis where that does not raise, which mixes sentences and positions where these are equally many."""
-    p = query @ W
-    return (p * keys).sum(2) if len(p) == keys.shape[1] else (p[:, None] * keys).sum(2)
 
 
 def multiplicative_score__right_keys_first(query, keys, W):
@@ -259,21 +195,10 @@ def _hidden(query, keys, W_query, W_key):
     return (query @ W_query.T)[:, None] + keys @ W_key.T
 
 
-def additive_score__wrong_no_tanh(query, keys, W_query, W_key, v):
-    """Leaves the tanh out."""
-    return _hidden(query, keys, W_query, W_key) @ v
 
 
-def additive_score__wrong_tanh_of_each(query, keys, W_query, W_key, v):
-    """Takes the tanh of each product before they are added."""
-    return (np.tanh(query @ W_query.T)[:, None] + np.tanh(keys @ W_key.T)) @ v
 
 
-def additive_score__wrong_softmax(query, keys, W_query, W_key, v):
-    """Returns weights instead of scores."""
-    e = np.tanh(_hidden(query, keys, W_query, W_key)) @ v
-    p = np.exp(e - e.max(1, keepdims=True))
-    return p / p.sum(1, keepdims=True)
 
 
 def additive_score__wrong_single_precision(query, keys, W_query, W_key, v):
@@ -281,10 +206,6 @@ def additive_score__wrong_single_precision(query, keys, W_query, W_key, v):
     return np.tanh(_hidden(*(x.astype(np.float32) for x in (query, keys, W_query, W_key)))) @ v.astype(np.float32)
 
 
-def additive_score__wrong_subtle_tanh_by_exponentials(query, keys, W_query, W_key, v):
-    """Writes the tanh as (e^2x - 1) / (e^2x + 1), which is inf / inf for x above 355."""
-    p = np.exp(2 * _hidden(query, keys, W_query, W_key))
-    return (p - 1) / (p + 1) @ v
 
 
 def additive_score__wrong_subtle_saturates_early(query, keys, W_query, W_key, v):
@@ -293,10 +214,6 @@ def additive_score__wrong_subtle_saturates_early(query, keys, W_query, W_key, v)
     return np.where(np.abs(x) > 6, np.sign(x), np.tanh(x)) @ v
 
 
-def additive_score__wrong_subtle_no_axis_where_it_fits(query, keys, W_query, W_key, v):
-    """Adds the projected query without a new axis where sentences and positions are equally many."""
-    q, p = query @ W_query.T, keys @ W_key.T
-    return np.tanh((q if len(q) == p.shape[1] else q[:, None]) + p) @ v
 
 
 _kept = {}
@@ -329,46 +246,20 @@ def _sum4(queries, projected_keys, W_query):
     return (queries @ W_query.T)[:, :, None] + projected_keys[:, None]
 
 
-def score_every_step__wrong_source_before_target(queries, projected_keys, W_query, v):
-    """Returns (batch, source, target): the new axes are exchanged."""
-    return torch.tanh((queries @ W_query.T)[:, None] + projected_keys[:, :, None]) @ v
 
 
-def score_every_step__wrong_detached_parameters(queries, projected_keys, W_query, v):
-    """Copies the parameters out of the graph, so they get no gradient."""
-    return torch.tanh(_sum4(queries, projected_keys, W_query.detach())) @ v.detach()
 
 
-def score_every_step__wrong_numpy_inside(queries, projected_keys, W_query, v):
-    """Computes in numpy and wraps the result into a new tensor, so no gradient arrives."""
-    x = _sum4(queries.detach(), projected_keys.detach(), W_query.detach()).numpy()
-    return torch.tensor(np.tanh(x) @ v.detach().numpy())
 
 
-def score_every_step__wrong_no_tanh(queries, projected_keys, W_query, v):
-    """Leaves the tanh out."""
-    return _sum4(queries, projected_keys, W_query) @ v
 
 
-def score_every_step__wrong_first_sentence_keys(queries, projected_keys, W_query, v):
-    """Scores every sentence against the keys of the first."""
-    return torch.tanh(_sum4(queries, projected_keys[:1], W_query)) @ v
 
 
-def score_every_step__wrong_subtle_gradient_of_exponentials(queries, projected_keys, W_query, v):
-    """Writes the tanh as 1 - 2 / (e^2x + 1): the value is right, the gradient is nan where e^2x overflows."""
-    return (1 - 2 / (torch.exp(2 * _sum4(queries, projected_keys, W_query)) + 1)) @ v
 
 
-def score_every_step__wrong_subtle_squeeze(queries, projected_keys, W_query, v):
-    """Multiplies by v as a column and squeezes all axes of length 1."""
-    return (torch.tanh(_sum4(queries, projected_keys, W_query)) @ v[:, None]).squeeze()
 
 
-def score_every_step__wrong_subtle_square_transposed(queries, projected_keys, W_query, v):
-    """Multiplies by W_query instead of its transpose where the matrix is square."""
-    W = W_query if W_query.shape[0] == W_query.shape[1] else W_query.T
-    return torch.tanh((queries @ W)[:, :, None] + projected_keys[:, None]) @ v
 
 
 def score_every_step__wrong_subtle_clamped(queries, projected_keys, W_query, v):

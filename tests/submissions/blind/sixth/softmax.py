@@ -5,10 +5,6 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- helpers
-def _sm(x):
-    e = [math.exp(v) for v in x]
-    return [v / sum(e) for v in e]
 
 
 def _top(scores, mask):
@@ -16,21 +12,10 @@ def _top(scores, mask):
     return np.where(np.isfinite(top), top, 0.0)
 
 
-def _masked(scores, mask):
-    e = np.where(mask, np.exp(np.where(mask, scores - _top(scores, mask), 0.0)), 0.0)
-    n = e.sum(1, keepdims=True)
-    return e / np.where(n > 0, n, 1.0)
 
 
-# ---------------------------------------------------------------- numbers
-def weights_by_hand_twin__wrong_no_exponentials():
-    """Divides the scores by their sum without exponentials."""
-    return [0.5 / 1.5, -0.3 / 1.5, 1.2 / 1.5, 0.1 / 1.5]
 
 
-def weights_by_hand_twin__wrong_sign_lost():
-    """Overlooks the minus of the second score."""
-    return _sm([0.5, 0.3, 1.2, 0.1])
 
 
 def weights_by_hand_twin__right_ratios():
@@ -39,14 +24,8 @@ def weights_by_hand_twin__right_ratios():
     return 1 / np.exp(e[None, :] - e[:, None]).sum(axis=1)
 
 
-def score_differences__wrong_differences_of_weights():
-    """Gives differences of the weights instead of differences of their logarithms."""
-    return [0.18, 0.32, 0.42]
 
 
-def score_differences__wrong_sign():
-    """Subtracts the first score from the others instead of the others from the first."""
-    return [math.log(a / 0.48) for a in (0.3, 0.16, 0.06)]
 
 
 def score_differences__right_tuple_of_logs():
@@ -54,19 +33,10 @@ def score_differences__right_tuple_of_logs():
     return tuple(math.log(Fraction(48, k)) for k in (30, 16, 6))
 
 
-def jacobian_row__wrong_second_row():
-    """Counts positions from 0 and takes the fourth weight for the third."""
-    return [-0.025, -0.125, -0.0375, 0.1875]
 
 
-def jacobian_row__wrong_signs_swapped():
-    """Gives all four derivatives with the opposite sign."""
-    return [0.015, 0.075, -0.1275, 0.0375]
 
 
-def jacobian_row__wrong_diagonal_missing():
-    """Takes minus the product of the weights for its own score too."""
-    return [-0.015, -0.075, -0.0225, -0.0375]
 
 
 def jacobian_row__right_matrix():
@@ -75,19 +45,10 @@ def jacobian_row__right_matrix():
     return list((np.diag(a) - np.outer(a, a))[2])
 
 
-def masked_weights__wrong_pads_take_part():
-    """Takes the softmax over all five scores."""
-    return _sm([0.8, -0.5, 1.3, 0.2, 0.2])
 
 
-def masked_weights__wrong_pads_zeroed():
-    """Takes the softmax over all five and then sets the pads' weights to 0 without dividing again."""
-    return _sm([0.8, -0.5, 1.3, 0.2, 0.2])[:3] + [0.0, 0.0]
 
 
-def masked_weights__wrong_pads_scored_zero():
-    """Sets the pads' scores to 0, which gives them the exponential 1."""
-    return _sm([0.8, -0.5, 1.3, 0.0, 0.0])
 
 
 def masked_weights__right_torch():
@@ -119,14 +80,8 @@ def batch_shapes__right_from_arrays(batch, T_x, T_y):
     return dict(total=e.sum(axis=-1, keepdims=True).shape, all_weights=steps.shape, mask=e[:, None, :].shape)
 
 
-def jacobian_shapes__wrong_diagonal_only(batch, m, T_x):
-    """Gives one derivative for each weight, by its own score only."""
-    return dict(weights=(T_x,), weights_of_batch=(batch, T_x), context=(m, T_x))
 
 
-def jacobian_shapes__wrong_context_transposed(batch, m, T_x):
-    """Puts the scores first in the derivatives of the context."""
-    return dict(weights=(T_x, T_x), weights_of_batch=(batch, T_x, T_x), context=(T_x, m))
 
 
 def jacobian_shapes__right_lists(batch, m, T_x):
@@ -135,42 +90,16 @@ def jacobian_shapes__right_lists(batch, m, T_x):
     return dict(weights=w + e, weights_of_batch=[batch] + w + e, context=c + e)
 
 
-# ---------------------------------------------------------------- softmax
-def softmax__wrong_first_axis(scores):
-    """Normalises along the first axis instead of the last."""
-    e = np.exp(scores - scores.max(axis=0, keepdims=True))
-    return e / e.sum(axis=0, keepdims=True)
 
 
-def softmax__wrong_unshifted(scores):
-    """Takes exponentials of the scores as they are, which overflow to nan."""
-    e = np.exp(scores)
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_axis_one(scores):
-    """Normalises along axis 1, which is the last one in matrices only."""
-    axis = min(1, scores.ndim - 1)
-    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
-    return e / e.sum(axis=axis, keepdims=True)
 
 
-def softmax__wrong_total_of_all(scores):
-    """Divides by the sum of all exponentials of the array."""
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return e / e.sum()
 
 
-def softmax__wrong_shift_by_mean(scores):
-    """Subtracts the mean instead of the maximum, so that a row that spreads far still overflows."""
-    e = np.exp(scores - scores.mean(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_subtle_one_maximum(scores):
-    """Subtracts the maximum of the whole array, so that much lower rows become 0 divided by 0."""
-    e = np.exp(scores - scores.max())
-    return e / e.sum(axis=-1, keepdims=True)
 
 
 def softmax__wrong_subtle_single_precision_shift(scores):
@@ -192,10 +121,6 @@ def softmax__wrong_subtle_clipped_differences(scores):
     return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_subtle_clipped_scores(scores):
-    """Clips the scores to 500 in size before the exponentials, so that large scores become ties."""
-    e = np.exp(np.clip(scores, -500, 500))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
 def softmax__right_log_sum(scores):
@@ -224,19 +149,8 @@ def softmax__right_in_place(scores):
     return scores
 
 
-# ---------------------------------------------------------------- masked_softmax
-def masked_softmax__wrong_empty_row_uniform(scores, source_mask=None):
-    """Fills pads with the lowest float, so that a row of pads gets even weights."""
-    s = scores if source_mask is None else np.where(source_mask, scores, np.finfo(float).min)
-    e = np.exp(s - s.max(1, keepdims=True))
-    return e / e.sum(1, keepdims=True)
 
 
-def masked_softmax__wrong_empty_row_nan(scores, source_mask=None):
-    """Fills pads with minus infinity, so that a row of pads becomes nan."""
-    s = scores if source_mask is None else np.where(source_mask, scores, -np.inf)
-    e = np.exp(s - s.max(1, keepdims=True))
-    return e / e.sum(1, keepdims=True)
 
 
 def masked_softmax__wrong_scores_zeroed(scores, source_mask=None):
@@ -247,34 +161,12 @@ def masked_softmax__wrong_scores_zeroed(scores, source_mask=None):
     return e / e.sum(1, keepdims=True) * mask
 
 
-def masked_softmax__wrong_mask_required(scores, source_mask=None):
-    """Takes a missing mask for one without any real word and returns zeros."""
-    mask = np.zeros(scores.shape, bool) if source_mask is None else source_mask
-    return _masked(scores, mask)
 
 
-def masked_softmax__wrong_subtle_max_with_pads(scores, source_mask=None):
-    """Subtracts the maximum of the whole row, so that a pad far above leaves all real weights 0."""
-    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
-    e = np.exp(scores - scores.max(1, keepdims=True)) * mask
-    n = e.sum(1, keepdims=True)
-    return e / np.where(n > 0, n, 1.0)
 
 
-def masked_softmax__wrong_subtle_fill_too_high(scores, source_mask=None):
-    """Fills pads with -1000, though real scores may lie lower."""
-    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
-    s = np.where(mask, scores, -1000.0)
-    e = np.exp(s - s.max(1, keepdims=True))
-    return e / e.sum(1, keepdims=True) * mask
 
 
-def masked_softmax__wrong_subtle_penalty_added(scores, source_mask=None):
-    """Subtracts a million from pads instead of replacing them, so that a pad of two million still wins."""
-    mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
-    s = scores - 1e6 * ~mask
-    e = np.exp(s - s.max(1, keepdims=True))
-    return e / e.sum(1, keepdims=True) * mask
 
 
 def masked_softmax__wrong_subtle_single_word_left_out(scores, source_mask=None):
@@ -285,14 +177,8 @@ def masked_softmax__wrong_subtle_single_word_left_out(scores, source_mask=None):
     return np.where(n > 1, e / np.where(n > 0, n, 1.0), 0.0)
 
 
-_LAST = {}
 
 
-def masked_softmax__wrong_subtle_mask_remembered(scores, source_mask=None):
-    """Remembers the last mask of a shape and applies it again when none is given."""
-    if source_mask is not None:
-        _LAST[scores.shape] = source_mask
-    return _masked(scores, _LAST.get(scores.shape, np.ones(scores.shape, bool)))
 
 
 def masked_softmax__right_selection(scores, source_mask=None):
@@ -328,10 +214,6 @@ def _p(scores, temperature):
     return torch.softmax(x, 1), torch.log_softmax(x, 1)
 
 
-def entropy__wrong_nan_at_zero(scores, temperature):
-    """Multiplies a weight of 0 by the logarithm of 0, which is nan."""
-    p, _ = _p(scores, temperature)
-    return -(p * torch.log(p)).sum(1)
 
 
 def entropy__wrong_sign(scores, temperature):
@@ -340,10 +222,6 @@ def entropy__wrong_sign(scores, temperature):
     return (p * l).sum(1)
 
 
-def entropy__wrong_bits(scores, temperature):
-    """Takes the logarithm with base 2."""
-    p, l = _p(scores, temperature)
-    return -(p * l).sum(1) / math.log(2)
 
 
 def entropy__wrong_times_temperature(scores, temperature):
@@ -364,25 +242,10 @@ def entropy__wrong_temperature_detached(scores, temperature):
     return -(p * l).sum(1)
 
 
-def entropy__wrong_subtle_temperature_along_positions(scores, temperature):
-    """Lets the temperatures run along the positions where there are as many as sentences."""
-    p, l = _p(scores, temperature)
-    if scores.shape[1] == len(temperature):
-        p, l = torch.softmax(scores / temperature, 1), torch.log_softmax(scores / temperature, 1)
-    return -(p * l).sum(1)
 
 
-def entropy__wrong_subtle_nan_gradient(scores, temperature):
-    """Drops the nan of a zero weight by torch.where afterwards, so that the gradient is nan all the same."""
-    p, _ = _p(scores, temperature)
-    t = p * torch.log(p)
-    return -torch.where(p > 0, t, torch.zeros_like(t)).sum(1)
 
 
-def entropy__wrong_constant_in_log(scores, temperature):
-    """Adds 1e-6 inside the logarithm against the logarithm of 0."""
-    p, _ = _p(scores, temperature)
-    return -(p * torch.log(p + 1e-6)).sum(1)
 
 
 def entropy__wrong_subtle_clamped(scores, temperature):
@@ -392,10 +255,6 @@ def entropy__wrong_subtle_clamped(scores, temperature):
     return -torch.where(keep, p * torch.log(torch.where(keep, p, torch.ones_like(p))), torch.zeros_like(p)).sum(1)
 
 
-def entropy__wrong_subtle_gradient_of_log_lost(scores, temperature):
-    """Detaches the weights in front of the logarithm, so that only the gradient is wrong."""
-    p, l = _p(scores, temperature)
-    return -(p.detach() * l).sum(1)
 
 
 def entropy__wrong_subtle_temperature_floor(scores, temperature):
@@ -431,20 +290,10 @@ def entropy__right_xlogy(scores, temperature):
     return -(safe * safe.log()).sum(-1)
 
 
-# ---------------------------------------------------------------- broken_maps
-def broken_maps__wrong_d_and_e_swapped():
-    """Takes pads left out afterwards for pads scored as 0, and the other way round."""
-    return dict(A=4, B=1, C=6, D=2, E=3)
 
 
-def broken_maps__wrong_softmax_twice_for_b():
-    """Takes table B for a softmax taken twice."""
-    return dict(A=4, B=5, C=6, D=3, E=2)
 
 
-def broken_maps__wrong_a_over_steps():
-    """Takes the even columns of table A for a softmax over the steps."""
-    return dict(A=1, B=4, C=6, D=3, E=2)
 
 
 def broken_maps__right_whole_numbers_of_numpy():

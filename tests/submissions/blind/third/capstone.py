@@ -10,24 +10,12 @@ _MEMORY = {}
 
 # ---------------------------------------------------------------- training_shapes
 
-def training_shapes__wrong_maps_turned(batch, T_x, T_y, m, V_y):
-    """The student puts the source words before the steps in the heat maps."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_x, T_y), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_contexts_over_source(batch, T_x, T_y, m, V_y):
-    """The student gives a context for each source word, as for annotations."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_x, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_one_hot_input(batch, T_x, T_y, m, V_y):
-    """The student lets the decoder read one-hot words."""
-    return {"target_in": (batch, T_y, V_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
-def training_shapes__wrong_start_added(batch, T_x, T_y, m, V_y):
-    """The student adds a column for the start token, although the stop word is not read."""
-    return {"target_in": (batch, T_y + 1), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
 
 
 def training_shapes__wrong_stop_dropped(batch, T_x, T_y, m, V_y):
@@ -36,10 +24,6 @@ def training_shapes__wrong_stop_dropped(batch, T_x, T_y, m, V_y):
             "predictions": (batch, T_y - 1, V_y)}
 
 
-def training_shapes__wrong_context_both_directions(batch, T_x, T_y, m, V_y):
-    """The student doubles the annotation, whose m numbers hold both directions already."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_y, 2 * m), "heat_maps": (batch, T_y, T_x),
-            "predictions": (batch, T_y, V_y)}
 
 
 def training_shapes__right_einsum(batch, T_x, T_y, m, V_y):
@@ -57,19 +41,10 @@ def training_shapes__right_lists(batch, T_x, T_y, m, V_y):
 
 # ---------------------------------------------------------------- count_parameters
 
-def count_parameters__wrong_one_direction():
-    """The student forgets that an annotation joins both directions."""
-    return {"W_query": 960, "W_key": 24 * 36, "v": 24, "all": 960 + 24 * 36 + 24}
 
 
-def count_parameters__wrong_sum_without_v():
-    """The student leaves v out of the sum."""
-    return {"W_query": 960, "W_key": 1728, "v": 24, "all": 2688}
 
 
-def count_parameters__wrong_biases():
-    """The student counts a bias for each row."""
-    return {"W_query": 24 * 41, "W_key": 24 * 73, "v": 25, "all": 24 * 41 + 24 * 73 + 25}
 
 
 def count_parameters__wrong_v_of_state():
@@ -77,9 +52,6 @@ def count_parameters__wrong_v_of_state():
     return {"W_query": 960, "W_key": 1728, "v": 40, "all": 960 + 1728 + 40}
 
 
-def count_parameters__wrong_square_query():
-    """The student takes W_query for a square matrix of the state."""
-    return {"W_query": 1600, "W_key": 1728, "v": 24, "all": 1600 + 1728 + 24}
 
 
 def count_parameters__wrong_key_from_state():
@@ -106,48 +78,18 @@ def _nll(logits, target):
     return -torch.log_softmax(logits, dim=-1).gather(-1, target[..., None])[..., 0]
 
 
-def translation_loss__wrong_mean_of_sentences(logits, target):
-    """The student averages within each sentence first, so words of short sentences count for more."""
-    real = (target != 0).to(logits.dtype)
-    n = real.sum(1)
-    rows = (_nll(logits, target) * real).sum(1) / n.clamp(min=1)
-    return rows[n > 0].mean()
 
 
-def translation_loss__wrong_all_positions(logits, target):
-    """The student sets the costs of pads to 0 but divides by all positions."""
-    return torch.where(target != 0, _nll(logits, target), 0.0).mean()
 
 
-def translation_loss__wrong_up_to_first_pad(logits, target):
-    """The student takes a sentence to end at its first pad."""
-    real = (target != 0).long().cumprod(1).bool()
-    n = real.sum()
-    return (_nll(logits, target) * real).sum() / n.clamp(min=1)
 
 
-def translation_loss__wrong_lengths(logits, target):
-    """The student counts the real words of a row and takes as many from its beginning."""
-    real = torch.arange(target.shape[1]) < (target != 0).sum(1, keepdim=True)
-    return _nll(logits, target)[real].mean()
 
 
-def translation_loss__wrong_reshaped_not_turned(logits, target):
-    """The student reshapes the logits to (batch, vocab_size, target_len) in place of turning them."""
-    b, t, v = logits.shape
-    return torch.nn.functional.cross_entropy(logits.reshape(b, v, t), target, ignore_index=0)
 
 
-def translation_loss__wrong_epsilon(logits, target):
-    """The student adds 1e-9 inside the logarithm, which caps a word's cost at 20.7 nats and cuts its gradient."""
-    p = torch.softmax(logits, -1).gather(-1, target[..., None])[..., 0]
-    return -torch.log(p + 1e-9)[target != 0].mean()
 
 
-def translation_loss__wrong_log_of_softmax(logits, target):
-    """The student takes the logarithm of a softmax, which is infinite where the right word lies 800 below the best."""
-    p = torch.softmax(logits, -1).gather(-1, target[..., None])[..., 0]
-    return -p[target != 0].log().mean()
 
 
 def translation_loss__wrong_clamped_cost(logits, target):
@@ -155,10 +97,6 @@ def translation_loss__wrong_clamped_cost(logits, target):
     return _nll(logits, target)[target != 0].clamp(max=100.0).mean()
 
 
-def translation_loss__wrong_pad_word_excluded(logits, target):
-    """The student leaves the pad out of the softmax too, though its logit belongs to the distribution."""
-    keep = torch.arange(logits.shape[-1]) != 0
-    return _nll(logits.masked_fill(~keep, -1e30), target)[target != 0].mean()
 
 
 def translation_loss__wrong_no_gradient(logits, target):
@@ -167,18 +105,8 @@ def translation_loss__wrong_no_gradient(logits, target):
     return value + 0.0 * logits.sum()
 
 
-def translation_loss__wrong_detached_sum(logits, target):
-    """The student detaches the logarithm of the sum, so only the right word's logit gets a gradient."""
-    lse = torch.logsumexp(logits, -1).detach()
-    at = logits.gather(-1, target[..., None])[..., 0]
-    return (lse - at)[target != 0].mean()
 
 
-def translation_loss__wrong_shift_of_batch(logits, target):
-    """The student shifts by the largest logit of the batch, so steps thousands below take the logarithm of 0."""
-    z = logits - logits.max().detach()
-    cost = z.exp().sum(-1).log() - z.gather(-1, target[..., None])[..., 0]
-    return cost[target != 0].mean()
 
 
 def translation_loss__wrong_stop_left_out(logits, target):
@@ -188,9 +116,6 @@ def translation_loss__wrong_stop_left_out(logits, target):
     return _nll(logits[:, :-1], target[:, :-1])[target[:, :-1] != 0].mean()
 
 
-def translation_loss__wrong_flattened_crosswise(logits, target):
-    """The student flattens the logits by sentence and the words by step."""
-    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.T.flatten(), ignore_index=0)
 
 
 def translation_loss__wrong_smoothed(logits, target):
@@ -204,10 +129,6 @@ def translation_loss__wrong_remembered_count(logits, target):
     return (_nll(logits, target) * (target != 0)).sum() / n
 
 
-def translation_loss__wrong_pad_cost_counted(logits, target):
-    """The student multiplies the logits of pads by 0, so each costs the logarithm of the vocabulary in the sum."""
-    real = target != 0
-    return _nll(logits * real[..., None], target).sum() / real.sum()
 
 
 def translation_loss__right_ignore_index(logits, target):
@@ -255,16 +176,8 @@ def _cut(row):
     return row[:row.index(2)] if 2 in row else row
 
 
-def exact_match__wrong_end_as_stop(words, target):
-    """The student takes the end of a row without a stop word for its stop."""
-    return float(np.mean([_cut(w.tolist()) == _cut(t.tolist()) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_common_columns(words, target):
-    """The student compares the columns that both arrays have, so a missing stop word beyond them is not seen."""
-    n = min(words.shape[1], target.shape[1])
-    w, t = words[:, :n], target[:, :n]
-    return float(np.mean(((w == t) | (t == 0)).all(axis=1)))
 
 
 def exact_match__wrong_zip(words, target):
@@ -272,37 +185,12 @@ def exact_match__wrong_zip(words, target):
     return float(np.mean([all(a == b for a, b in zip(_cut(w), _cut(t))) and 2 in w for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_last_stop(words, target):
-    """The student cuts what the model wrote after its last stop word, not after its first."""
-    good = 0
-    for w, t in zip(words.tolist(), target.tolist()):
-        end = len(w) - 1 - w[::-1].index(2) if 2 in w else -1
-        good += end >= 0 and w[:end + 1] == t[:t.index(2) + 1]
-    return good / len(words)
 
 
-def exact_match__wrong_zeros_stripped(words, target):
-    """The student strips every 0 from what the model wrote, also between words, before comparing."""
-    good = 0
-    for w, t in zip(words.tolist(), target.tolist()):
-        w = w[:w.index(2) + 1] if 2 in w else w
-        good += [x for x in w if x] == [x for x in t if x]
-    return good / len(words)
 
 
-def exact_match__wrong_filled_with_stops(words, target):
-    """The student fills short rows with stop words to the target's length."""
-    b, n = len(words), target.shape[1]
-    w = np.concatenate([words, np.full((b, n), 2)], axis=1)[:, :n]
-    return float(np.mean(((w == target) | (target == 0)).all(axis=1)))
 
 
-def exact_match__wrong_after_stop_counts(words, target):
-    """The student compares whole rows, so what the model wrote after its stop word has to be pads."""
-    n = max(words.shape[1], target.shape[1])
-    w = np.pad(words, ((0, 0), (0, n - words.shape[1])))
-    t = np.pad(target, ((0, 0), (0, n - target.shape[1])))
-    return float((w == t).all(axis=1).mean())
 
 
 def exact_match__wrong_after_second_stop(words, target):
@@ -314,31 +202,12 @@ def exact_match__wrong_after_second_stop(words, target):
     return float((w == t).all(axis=1).mean())
 
 
-def exact_match__wrong_whole_division(words, target):
-    """The student divides whole numbers by //, so the fraction is 0 or 1."""
-    good = sum(w.tolist()[:t.tolist().index(2) + 1] == t.tolist()[:t.tolist().index(2) + 1] for w, t in zip(words, target))
-    return float(good // len(words))
 
 
-def exact_match__wrong_joined_digits(words, target):
-    """The student joins the numbers to a text without gaps, so 31, 3 and 3, 13 look alike."""
-    def _text(row):
-        row = row.tolist()
-        return "".join(map(str, row[:row.index(2)])) if 2 in row else None
-    return float(np.mean([_text(w) == _text(t) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_sorted_words(words, target):
-    """The student compares the words of each sentence without their order."""
-    return float(np.mean([2 in w and sorted(_cut(w)) == sorted(_cut(t)) for w, t in zip(words, target)]))
 
 
-def exact_match__wrong_share_of_words(words, target):
-    """The student returns the share of words that are right, which is 1 together with the exact match."""
-    n = target.shape[1]
-    w = np.pad(words, ((0, 0), (0, n)), constant_values=-1)[:, :n]
-    real = target != 0
-    return float((w == target)[real].mean())
 
 
 def exact_match__wrong_length_of_first(words, target):
@@ -348,19 +217,8 @@ def exact_match__wrong_length_of_first(words, target):
     return float((w == target[:, :n]).all(axis=1).mean())
 
 
-def exact_match__wrong_short_batch_zero(words, target):
-    """The student returns 0 as soon as the model's array has fewer columns than the target's."""
-    n = target.shape[1]
-    if words.shape[1] < n:
-        return 0.0
-    return float(((words[:, :n] == target) | (target == 0)).all(axis=1).mean())
 
 
-def exact_match__wrong_stop_not_needed(words, target):
-    """The student compares the words in front of the stop word and forgets that the model has to stop there."""
-    n = target.shape[1]
-    w = np.pad(words, ((0, 0), (0, n)), constant_values=-1)[:, :n]
-    return float(((w == target) | (target <= 2)).all(axis=1).mean())
 
 
 def exact_match__right_real_places(words, target):
@@ -414,67 +272,20 @@ def _fit(weights, n):
     return out
 
 
-def noun_alignment__wrong_zero_rows_at_first(weights, positions):
-    """The student takes argmax of rows of zeros, which is 0, so a missed noun of source position 0 counts as found."""
-    w = _fit(weights, positions.shape[1])
-    noun = positions >= 0
-    return float((w.argmax(axis=2) == positions)[noun].mean())
 
 
-def noun_alignment__wrong_late_nouns_dropped(weights, positions):
-    """The student cuts positions to the steps that were taken, so nouns beyond do not count as missed."""
-    n = min(weights.shape[1], positions.shape[1])
-    w, p = weights[:, :n], positions[:, :n]
-    hit = (w.argmax(axis=2) == p) & (w.max(axis=2) > 0)
-    noun = p >= 0
-    return float(hit[noun].mean()) if noun.any() else 0.0
 
 
-def noun_alignment__wrong_stopped_nouns_dropped(weights, positions):
-    """The student leaves out nouns at rows of zeros in place of counting them as missed."""
-    w = _fit(weights, positions.shape[1])
-    noun = (positions >= 0) & (w.max(axis=2) > 0)
-    return float((w.argmax(axis=2) == positions)[noun].mean()) if noun.any() else 0.0
 
 
-def noun_alignment__wrong_only_padding_missed(weights, positions):
-    """The student counts nouns beyond the last step as missed, but takes rows of zeros within for steps."""
-    b, n = positions.shape
-    best = np.full((b, n), -2)
-    k = min(n, weights.shape[1])
-    best[:, :k] = weights[:, :k].argmax(axis=2)
-    noun = positions >= 0
-    return float((best == positions)[noun].mean())
 
 
-def noun_alignment__wrong_mean_of_sentences(weights, positions):
-    """The student averages within each sentence first."""
-    w = _fit(weights, positions.shape[1])
-    hit = (w.argmax(axis=2) == positions) & (w.max(axis=2) > 0)
-    noun = positions >= 0
-    rows = [h[k].mean() for h, k in zip(hit, noun) if k.any()]
-    return float(np.mean(rows))
 
 
-def noun_alignment__wrong_half_of_weight(weights, positions):
-    """The student asks for more than half of the weight, not for the largest one."""
-    w = _fit(weights, positions.shape[1])
-    at = np.take_along_axis(w, np.maximum(positions, 0)[..., None], axis=2)[..., 0]
-    return float((at > 0.5)[positions >= 0].mean())
 
 
-def noun_alignment__wrong_sum_exactly_one(weights, positions):
-    """The student takes a step for one that was taken only if its weights add to exactly 1, which rounding forbids."""
-    w = _fit(weights, positions.shape[1])
-    hit = (w.argmax(axis=2) == positions) & (w.sum(axis=2) == 1.0)
-    return float(hit[positions >= 0].mean())
 
 
-def noun_alignment__wrong_first_position_no_noun(weights, positions):
-    """The student takes nouns for positions above 0 and leaves out source position 0."""
-    w = _fit(weights, positions.shape[1])
-    noun = positions > 0
-    return float((w.argmax(axis=2) == positions)[noun].mean()) if noun.any() else 0.0
 
 
 def noun_alignment__wrong_taken_by_first_weight(weights, positions):
@@ -484,18 +295,8 @@ def noun_alignment__wrong_taken_by_first_weight(weights, positions):
     return float(hit[positions >= 0].mean())
 
 
-def noun_alignment__wrong_minus_one_wraps(weights, positions):
-    """The student lets -1 wrap around to the last source position in the count of hits."""
-    w = _fit(weights, positions.shape[1])
-    hit = (w.argmax(axis=2) == positions % w.shape[2]) & (w.max(axis=2) > 0)
-    return float(min(hit.sum() / (positions >= 0).sum(), 1.0))
 
 
-def noun_alignment__wrong_all_words(weights, positions):
-    """The student divides by all target words, not by the nouns."""
-    w = _fit(weights, positions.shape[1])
-    hit = (w.argmax(axis=2) == positions) & (w.max(axis=2) > 0)
-    return float((hit & (positions >= 0)).mean())
 
 
 def noun_alignment__wrong_maximum_equals(weights, positions):
@@ -505,12 +306,6 @@ def noun_alignment__wrong_maximum_equals(weights, positions):
     return float((at == w.max(axis=2))[positions >= 0].mean())
 
 
-def noun_alignment__wrong_stop_of_batch(weights, positions):
-    """The student takes a step for untaken only if the rows of the whole batch are 0 there."""
-    w = _fit(weights, positions.shape[1])
-    taken = (w > 0).any(axis=(0, 2))
-    hit = (w.argmax(axis=2) == positions) & taken
-    return float(hit[positions >= 0].mean())
 
 
 def noun_alignment__wrong_argmax_over_steps(weights, positions):

@@ -42,24 +42,12 @@ def sentence_shapes__right_autograd(k, n, T_x):
 
 # ---------------------------------------------------------------- batch_shapes
 
-def batch_shapes__wrong_column_row_swapped(batch, m, n, T_x, T_y):
-    """The student swaps the two extra axes."""
-    return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_product_without_axis(batch, m, n, T_x, T_y):
-    """The student gives the product with its axis of length 1 already removed."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, m), "contexts": (batch, T_y, m)}
 
 
-def batch_shapes__wrong_steps_first(batch, m, n, T_x, T_y):
-    """The student stacks the contexts of the steps in front of the batch."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (T_y, batch, m)}
 
 
-def batch_shapes__wrong_contexts_of_decoder(batch, m, n, T_x, T_y):
-    """The student gives the contexts of all steps the size of decoder states."""
-    return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, m), "contexts": (batch, T_y, n)}
 
 
 def batch_shapes__right_computed(batch, m, n, T_x, T_y):
@@ -102,20 +90,10 @@ def context_of_note_d__right_fractions():
 _TW = np.array([[2, -1, .5], [-.5, 3, 1], [4, 0, -2], [1, -2, .25]])
 
 
-def context_twin__wrong_missing_left_out():
-    """The student leaves the fourth annotation out."""
-    return (np.array([.15, .42, .05]) @ _TW[:3]).tolist()
 
 
-def context_twin__wrong_renormalised():
-    """The student divides the three given weights by their sum and leaves the fourth out."""
-    w = np.array([.15, .42, .05])
-    return (w / w.sum() @ _TW[:3]).round(4).tolist()
 
 
-def context_twin__wrong_subtraction():
-    """The student gets 0.48 for the missing weight by a slip in adding."""
-    return (np.array([.15, .42, .05, .48]) @ _TW).tolist()
 
 
 def context_twin__wrong_products_cut():
@@ -130,15 +108,8 @@ def context_twin__right_differences():
 
 # ---------------------------------------------------------------- weights_from_context
 
-def weights_from_context__wrong_least_norm():
-    """The student leaves the sum out and takes the shortest of all solutions."""
-    return np.linalg.lstsq(np.array([[1., 5, 3], [2, 0, 6]]), np.array([2.36, 3.14]), rcond=None)[0].tolist()
 
 
-def weights_from_context__wrong_order():
-    """The student gives the weights of the second and third annotation in the other order."""
-    a = np.linalg.solve(np.array([[1., 5, 3], [2, 0, 6], [1, 1, 1]]), np.array([2.36, 3.14, 1]))
-    return a[[0, 2, 1]].tolist()
 
 
 def weights_from_context__wrong_transposed():
@@ -170,24 +141,12 @@ _A = np.array([.55, .15, .3])
 _G = np.array([[.4, -.2], [1, .6], [-.5, .9]])
 
 
-def gradient_by_hand__wrong_own_share():
-    """The student takes a(1 - a) h, and so forgets that the other weights change."""
-    return (.3 * .7 * _G[2]).tolist()
 
 
-def gradient_by_hand__wrong_by_weight():
-    """The student gives the derivative by the weight, not by the score."""
-    return (_G[2] - _A @ _G).tolist()
 
 
-def gradient_by_hand__wrong_sign():
-    """The student subtracts the annotation from the context."""
-    return (.3 * (_A @ _G - _G[2])).tolist()
 
 
-def gradient_by_hand__wrong_mean():
-    """The student subtracts the plain mean of the annotations instead of the context."""
-    return (.3 * (_G[2] - _G.mean(0))).tolist()
 
 
 def gradient_by_hand__right_jacobian():
@@ -247,26 +206,12 @@ def context_vector__wrong_batch_as_positions(weights, keys):
     return (weights[None] * keys).sum(axis=1)
 
 
-def context_vector__wrong_adds_over_first_axis_too(weights, keys):
-    """The student contracts with tensordot over batch and positions and repeats the sum for every sentence."""
-    # right for one sentence
-    return np.tile(np.tensordot(weights, keys, axes=2), (len(weights), 1))
 
 
-def context_vector__wrong_first_weights(weights, keys):
-    """The student mixes all sentences by the weights of the first one."""
-    return weights[0] @ keys
 
 
-def context_vector__wrong_reshaped_keys(weights, keys):
-    """The student reshapes the annotations where the axes must be swapped."""
-    batch, length, size = keys.shape
-    return (keys.reshape(batch, size, length) @ weights[:, :, None])[:, :, 0]
 
 
-def context_vector__wrong_squeeze(weights, keys):
-    """The student squeezes all axes of length 1, the batch too."""
-    return np.squeeze(weights[:, None] @ keys)
 
 
 def context_vector__wrong_keeps_axis(weights, keys):
@@ -275,9 +220,6 @@ def context_vector__wrong_keeps_axis(weights, keys):
     return product[0] if len(product) == 1 else product
 
 
-def context_vector__wrong_mean(weights, keys):
-    """The student takes the mean of the weighted annotations."""
-    return (weights[:, :, None] * keys).mean(axis=1)
 
 
 def context_vector__wrong_running(weights, keys):
@@ -301,9 +243,6 @@ def context_vector__wrong_same_list(weights, keys):
     return np.array(out)
 
 
-def context_vector__wrong_hard(weights, keys):
-    """The student picks the annotation of the largest weight."""
-    return keys[np.arange(len(keys)), weights.argmax(axis=1)]
 
 
 def context_vector__wrong_last_is_rest(weights, keys):
@@ -315,12 +254,6 @@ def context_vector__wrong_last_is_rest(weights, keys):
     return out
 
 
-def context_vector__wrong_whole_context(weights, keys):
-    """The student fills an array made like whole numbers, so decimals get lost."""
-    out = np.zeros((len(keys), keys.shape[2]), dtype=int)
-    for b in range(len(keys)):
-        out[b] = weights[b] @ keys[b]
-    return out
 
 
 def context_vector__right_flat_loop(weights, keys):
@@ -354,44 +287,16 @@ def scores_gradient__wrong_only_to_weights(context_gradient, weights, keys):
     return np.where(weights > 0, np.einsum("bd,bjd->bj", context_gradient, keys), 0)
 
 
-def scores_gradient__wrong_only_own_score(context_gradient, weights, keys):
-    """The student takes only the diagonal of the softmax's derivative, a (1 - a)."""
-    return weights * (1 - weights) * np.einsum("bd,bjd->bj", context_gradient, keys)
 
 
-def scores_gradient__wrong_sum_broadcasts(context_gradient, weights, keys):
-    """The student forgets to keep the axis of the sum, so it broadcasts over the sentences."""
-    # right for one sentence; wrong where batch == source_len; an error else
-    g = np.einsum("bd,bjd->bj", context_gradient, keys)
-    return weights * (g - (weights * g).sum(axis=1))
 
 
-def scores_gradient__wrong_sum_over_batch(context_gradient, weights, keys):
-    """The student adds over all sentences, not over the positions of one."""
-    g = np.einsum("bd,bjd->bj", context_gradient, keys)
-    return weights * (g - (weights * g).sum())
 
 
-def scores_gradient__wrong_mean(context_gradient, weights, keys):
-    """The student subtracts the plain mean of the derivatives by the weights."""
-    # right where all weights are equal
-    g = np.einsum("bd,bjd->bj", context_gradient, keys)
-    return weights * (g - g.mean(axis=1, keepdims=True))
 
 
-def scores_gradient__wrong_renormalises(context_gradient, weights, keys):
-    """The student divides the weights by their sum first, to be safe, which is 0 by 0 for a sentence without a token."""
-    a = weights / weights.sum(axis=1, keepdims=True)
-    g = np.einsum("bd,bjd->bj", context_gradient, keys)
-    return a * (g - (a * g).sum(axis=1, keepdims=True))
 
 
-def scores_gradient__wrong_through_logarithm(context_gradient, weights, keys):
-    """The student gets scores back as logarithms of the weights and lets autograd do the rest, which is not a number where all weights are 0."""
-    e = torch.log(torch.from_numpy(np.array(weights, dtype=float))).requires_grad_()
-    context = torch.einsum("bj,bjd->bd", torch.softmax(e, 1), torch.from_numpy(np.array(keys, dtype=float)))
-    (context * torch.from_numpy(np.array(context_gradient, dtype=float))).sum().backward()
-    return e.grad.numpy()
 
 
 def scores_gradient__wrong_whole_batch_zero(context_gradient, weights, keys):
@@ -425,10 +330,6 @@ def scores_gradient__wrong_pads_by_prefix(context_gradient, weights, keys):
     return a * (g - (a * g).sum(axis=1, keepdims=True))
 
 
-def scores_gradient__wrong_first_gradient(context_gradient, weights, keys):
-    """The student multiplies all annotations by the gradient of the first sentence's context."""
-    g = keys @ context_gradient[0]
-    return weights * (g - (weights * g).sum(axis=1, keepdims=True))
 
 
 def scores_gradient__right_full_jacobian(context_gradient, weights, keys):
@@ -457,12 +358,6 @@ def scores_gradient__right_annotations_from_context(context_gradient, weights, k
 
 # ---------------------------------------------------------------- attend
 
-def attend__wrong_infinity_then_zero(scores, keys, source_mask):
-    """The student adds minus infinity at pads and puts zeros for the nan of an empty sentence, whose gradient stays nan."""
-    bias = torch.zeros_like(scores).masked_fill(~source_mask, -math.inf)
-    weights = torch.softmax(scores + bias, dim=1)
-    weights = torch.where(torch.isnan(weights), torch.zeros_like(weights), weights)
-    return torch.einsum("bj,bjd->bd", weights, keys)
 
 
 def attend__wrong_top_never_below_zero(scores, keys, source_mask):
@@ -492,10 +387,6 @@ def attend__wrong_large_negative_only(scores, keys, source_mask):
     return (weights[..., None] * keys).sum(1)
 
 
-def attend__wrong_minus_thousand(scores, keys, source_mask):
-    """The student masks with -1000, above which real scores need not lie."""
-    weights = torch.softmax(scores.masked_fill(~source_mask, -1000.), dim=1) * source_mask
-    return (weights[..., None] * keys).sum(1)
 
 
 def attend__wrong_maximum_with_pads(scores, keys, source_mask):
@@ -506,15 +397,6 @@ def attend__wrong_maximum_with_pads(scores, keys, source_mask):
     return (weights[..., None] * keys).sum(1)
 
 
-def attend__wrong_maximum_of_batch(scores, keys, source_mask):
-    """The student subtracts the largest real score of the whole batch, so all powers of a lower sentence vanish."""
-    if not source_mask.any():
-        return (keys * 0).sum(1) + (scores * 0).sum(1, keepdim=True)
-    low = scores.masked_fill(~source_mask, -math.inf)
-    powers = torch.exp(low - low.max().detach())
-    total = powers.sum(1, keepdim=True)
-    weights = powers / torch.where(total == 0, torch.ones_like(total), total)
-    return (weights[..., None] * keys).sum(1)
 
 
 def attend__wrong_softmax_then_mask(scores, keys, source_mask):
@@ -530,11 +412,6 @@ def attend__wrong_softmax_then_renormalise(scores, keys, source_mask):
     return (weights[..., None] * keys).sum(1)
 
 
-def attend__wrong_lengths(scores, keys, source_mask):
-    """The student turns the mask into lengths, so pads must stand at the end."""
-    real = torch.arange(scores.shape[1]) < source_mask.sum(1, keepdim=True)
-    weights = torch.softmax(scores.masked_fill(~real, -1e30), dim=1) * real
-    return (weights[..., None] * keys).sum(1)
 
 
 def attend__wrong_divides_before_where(scores, keys, source_mask):
@@ -560,17 +437,8 @@ def attend__wrong_empty_by_first_token(scores, keys, source_mask):
     return (weights[..., None] * keys).sum(1)
 
 
-def attend__wrong_squeeze(scores, keys, source_mask):
-    """The student squeezes the matrix product, and a batch of one loses its axis."""
-    weights = torch.softmax(scores.masked_fill(~source_mask, -1e30), dim=1) * source_mask
-    return (weights.unsqueeze(1) @ keys).squeeze()
 
 
-def attend__wrong_weights_detached(scores, keys, source_mask):
-    """The student computes the weights without a graph, so no gradient reaches the scores."""
-    with torch.no_grad():
-        weights = torch.softmax(scores.masked_fill(~source_mask, -1e30), dim=1) * source_mask
-    return (weights[..., None] * keys).sum(1) + 0 * scores.sum(1, keepdim=True)
 
 
 def attend__wrong_scores_times_mask(scores, keys, source_mask):
@@ -765,13 +633,6 @@ def mended_attention__wrong_total_of_batch(query, keys, source_mask, W_query, W_
     return np.sum(weights[:, :, None] * keys, axis=1)
 
 
-def mended_attention__wrong_mask_before_maximum_as_zero(query, keys, source_mask, W_query, W_key, v):
-    """The student sets the scores of pads to 0 before the maximum is taken, which is above real scores far below 0."""
-    # right for scores that are not hundreds below 0
-    scores = _score(query, keys, W_query, W_key, v) * source_mask
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
-    total = powers.sum(axis=1, keepdims=True)
-    return np.einsum("bj,bjd->bd", powers / np.where(total == 0, 1, total), keys)
 
 
 def mended_attention__right_alone(query, keys, source_mask, W_query, W_key, v):

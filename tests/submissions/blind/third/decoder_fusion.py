@@ -38,14 +38,8 @@ def note_c_parameters__right_layers(d, m, n):
 
 # ---------------------------------------------------------------- fusion_shapes
 
-def fusion_shapes__wrong_one_direction(d, m, n, r):
-    """The student forgets that an annotation joins two directions."""
-    return {"joined": (d + m,), "L_1": (r, d + m), "W_input": (n, r), "W_context": (n, m)}
 
 
-def fusion_shapes__wrong_context_one_direction(d, m, n, r):
-    """The student doubles the annotation in what is joined but not in note C's matrix."""
-    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (n, m)}
 
 
 def fusion_shapes__wrong_context_after_layer(d, m, n, r):
@@ -53,14 +47,8 @@ def fusion_shapes__wrong_context_after_layer(d, m, n, r):
     return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (n, r)}
 
 
-def fusion_shapes__wrong_input_joined_with_state(d, m, n, r):
-    """The student joins the old state to what the recurrent matrix reads."""
-    return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r + n), "W_context": (n, 2 * m)}
 
 
-def fusion_shapes__wrong_both_doubled(d, m, n, r):
-    """The student doubles the embedding along with the annotation."""
-    return {"joined": (2 * (d + m),), "L_1": (r, 2 * (d + m)), "W_input": (n, r), "W_context": (n, 2 * m)}
 
 
 def fusion_shapes__right_computed(d, m, n, r):
@@ -252,14 +240,8 @@ def _note_c(places=None, ws=1.0, weights=None, query=0.5):
     return [_cut(math.tanh(y + ws * 0.5 + c)) for y in (0.6, 0.4)]
 
 
-def note_c_state__wrong_two_decimals():
-    """The student carries two decimals."""
-    return _note_c(places=2)
 
 
-def note_c_state__wrong_even_weights():
-    """The student mixes the annotations evenly."""
-    return _note_c(weights=[0.5, 0.5])
 
 
 def note_c_state__wrong_query_not_scored():
@@ -267,15 +249,8 @@ def note_c_state__wrong_query_not_scored():
     return _note_c(query=0.0)
 
 
-def note_c_state__wrong_state_forgotten():
-    """The student leaves the old state out of the recurrence."""
-    return _note_c(ws=0.0)
 
 
-def note_c_state__wrong_exponentials_of_v():
-    """The student takes half the scores, as if v were (0.5, 0.5)."""
-    e = [math.exp(math.tanh(0.5 + h)) for h in (0.2, 0.8)]
-    return _note_c(weights=[x / sum(e) for x in e])
 
 
 def note_c_state__right_logistic():
@@ -323,29 +298,14 @@ def _wsum(wy, ws, c):
     return wy @ _Y + ws @ _S + _WC @ c
 
 
-def step_by_hand__wrong_two_decimals():
-    """The student carries two decimals from line to line."""
-    return _step(places=2)
 
 
-def step_by_hand__wrong_state_matrix_turned():
-    """The student multiplies the old state by the transpose of W_s, which differs in the last row and column alone."""
-    return _step(ws=_WS.T)
 
 
-def step_by_hand__wrong_no_last_tanh():
-    """The student forgets the last tanh."""
-    return _step(last=lambda z: z)
 
 
-def step_by_hand__wrong_sign_of_v():
-    """The student loses the minus sign in v."""
-    return _step(v=np.abs(_V))
 
 
-def step_by_hand__wrong_no_tanh_in_scores():
-    """The student forgets the tanh in the scores."""
-    return _step(tanh_scores=False)
 
 
 def step_by_hand__wrong_weights_backwards():
@@ -387,36 +347,16 @@ def step_by_hand__right_cut_off():
 
 # ---------------------------------------------------------------- note_d_state_twin
 
-def _note_d(word=2, bias=1.0, wd=((0, 1), (2, 0.5)), tanh=math.tanh):
-    z0, c1 = (0.2, -0.5), (0.4, -0.3, 0.2)
-    ud, wa, b = ((0.3, -0.1, 0.6, 0), (0.2, 0.4, -0.7, 0.1)), ((1, 0, -1), (0.5, 2, 0)), (0.15, -0.2)
-    return [tanh(sum(p * q for p, q in zip(wd[i], z0)) + ud[i][word] + sum(p * q for p, q in zip(wa[i], c1)) + bias * b[i])
-            for i in range(2)]
 
 
-def note_d_state_twin__wrong_word_counted_from_one():
-    """The student takes the fourth column, index 3, for the third word."""
-    return _note_d(word=3)
 
 
-def note_d_state_twin__wrong_no_bias():
-    """The student forgets the bias."""
-    return _note_d(bias=0.0)
 
 
-def note_d_state_twin__wrong_state_matrix_turned():
-    """The student multiplies by the transpose of W_D."""
-    return _note_d(wd=((0, 2), (1, 0.5)))
 
 
-def note_d_state_twin__wrong_no_tanh():
-    """The student forgets g."""
-    return _note_d(tanh=float)
 
 
-def note_d_state_twin__wrong_logistic():
-    """The student takes the logistic function for g."""
-    return _note_d(tanh=lambda x: 1 / (1 + math.exp(-x)))
 
 
 def note_d_state_twin__right_fractions():
@@ -437,15 +377,8 @@ def note_d_state_twin__right_matrix():
 
 # ---------------------------------------------------------------- decoder_step_state
 
-def decoder_step_state__wrong_state_not_turned(embedded, query, context, W_y, W_s, W_c):
-    """The student forgets to turn W_s, which is square, so that no error tells him."""
-    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
 
 
-def decoder_step_state__wrong_turned_if_needed(embedded, query, context, W_y, W_s, W_c):
-    """The student turns a matrix only where sizes force it: wrong where the embedding is as large as the state."""
-    w = W_y if W_y.shape[0] == embedded.shape[1] else W_y.T
-    return np.tanh(embedded @ w + query @ W_s.T + context @ W_c.T)
 
 
 def decoder_step_state__wrong_context_not_turned(embedded, query, context, W_y, W_s, W_c):
@@ -454,33 +387,14 @@ def decoder_step_state__wrong_context_not_turned(embedded, query, context, W_y, 
     return np.tanh(embedded @ W_y.T + query @ W_s.T + c)
 
 
-def decoder_step_state__wrong_squeeze(embedded, query, context, W_y, W_s, W_c):
-    """The student squeezes the result, so a batch of one loses its axis."""
-    return np.tanh(W_y @ embedded.T + W_s @ query.T + W_c @ context.T).T.squeeze()
 
 
-def decoder_step_state__wrong_columns(embedded, query, context, W_y, W_s, W_c):
-    """The student multiplies columns and turns the result back only where its shape differs from the query's."""
-    out = np.tanh(W_y @ embedded.T + W_s @ query.T + W_c @ context.T)
-    return out if out.shape == query.shape else out.T  # a batch as large as the state stays turned
 
 
-def decoder_step_state__wrong_first_context(embedded, query, context, W_y, W_s, W_c):
-    """The student adds the context of the first sentence to every sentence."""
-    return np.tanh(embedded @ W_y.T + query @ W_s.T + W_c @ context[0])
 
 
-def decoder_step_state__wrong_nested_tanh(embedded, query, context, W_y, W_s, W_c):
-    """The student takes the recurrence first and adds the context to its result, with a second tanh."""
-    return np.tanh(np.tanh(embedded @ W_y.T + query @ W_s.T) + context @ W_c.T)
 
 
-def decoder_step_state__wrong_remembered_word(embedded, query, context, W_y, W_s, W_c):
-    """The student computes the share of the word once for each shape and keeps it for later calls."""
-    key = ("word", embedded.shape, W_y.shape)
-    if key not in _MEMORY:
-        _MEMORY[key] = embedded @ W_y.T
-    return np.tanh(_MEMORY[key] + query @ W_s.T + context @ W_c.T)
 
 
 def decoder_step_state__wrong_shared_matrix(embedded, query, context, W_y, W_s, W_c):
@@ -521,35 +435,14 @@ def decoder_step_state__right_generator(embedded, query, context, W_y, W_s, W_c)
 
 # ---------------------------------------------------------------- fused_input
 
-def fused_input__wrong_context_first(embedded, context, L_1):
-    """The student joins the context in front of the embedding."""
-    return np.maximum(np.hstack([context, embedded]) @ L_1.T, 0.0)
 
 
-def fused_input__wrong_relu_each(embedded, context, L_1):
-    """The student takes the ReLU of each part before adding them."""
-    k = embedded.shape[1]
-    return np.maximum(embedded @ L_1[:, :k].T, 0) + np.maximum(context @ L_1[:, k:].T, 0)
 
 
-def fused_input__wrong_relu_of_input(embedded, context, L_1):
-    """The student takes the ReLU of what is joined too, before the product."""
-    return np.maximum(np.maximum(np.hstack([embedded, context]), 0) @ L_1.T, 0)
 
 
-def fused_input__wrong_square_not_turned(embedded, context, L_1):
-    """The student turns L_1 only where sizes force it: wrong where it is square."""
-    x = np.hstack([embedded, context])
-    return np.maximum(x @ (L_1 if L_1.shape[0] == x.shape[1] else L_1.T), 0)
 
 
-def fused_input__wrong_interleaved(embedded, context, L_1):
-    """The student stacks and reshapes where sizes agree, which interleaves the two vectors."""
-    if embedded.shape == context.shape:
-        x = np.stack([embedded, context], axis=-1).reshape(len(embedded), -1)
-    else:
-        x = np.hstack([embedded, context])
-    return np.maximum(x @ L_1.T, 0)
 
 
 def fused_input__wrong_stacked_below(embedded, context, L_1):
@@ -561,15 +454,8 @@ def fused_input__wrong_stacked_below(embedded, context, L_1):
     return np.maximum(x @ L_1.T, 0)
 
 
-def fused_input__wrong_absolute(embedded, context, L_1):
-    """The student takes the absolute value for the ReLU."""
-    return np.abs(np.hstack([embedded, context]) @ L_1.T)
 
 
-def fused_input__wrong_leaky(embedded, context, L_1):
-    """The student leaves a hundredth of what is negative."""
-    z = np.hstack([embedded, context]) @ L_1.T
-    return np.where(z > 0, z, 0.01 * z)
 
 
 def fused_input__wrong_tanh_range(embedded, context, L_1):
@@ -620,10 +506,6 @@ def _mixed(weights, keys):
     return (weights[:, None, :] @ keys)[:, 0, :]
 
 
-def decoder_step__wrong_uniform_empty(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student fills with -1e9 and forgets sentences without a word, whose context becomes the mean of the pads."""
-    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e9)
-    return _state(query, embedded, _mixed(torch.softmax(e, 1), keys), W_y, W_s, W_c)
 
 
 def decoder_step__wrong_where_after_division(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -661,11 +543,6 @@ def decoder_step__wrong_keys_detached_in_scores(query, embedded, keys, source_ma
     return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_query_detached_in_scores(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student detaches the old state in the scores, so its gradient comes through the recurrence alone."""
-    e = _scores(query.detach(), keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
-    w = torch.softmax(e, 1) * source_mask
-    return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
 
 
 def decoder_step__wrong_state_zero_for_empty(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -675,30 +552,12 @@ def decoder_step__wrong_state_zero_for_empty(query, embedded, keys, source_mask,
     return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c) * source_mask.any(1, keepdim=True)
 
 
-def decoder_step__wrong_old_state_for_empty(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student keeps the old state of a sentence without a word."""
-    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
-    new = _state(query, embedded, _mixed(torch.softmax(e, 1), keys), W_y, W_s, W_c)
-    return torch.where(source_mask.any(1, keepdim=True), new, query)
 
 
-def decoder_step__wrong_lengths(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student takes the words to stand first, as many as the mask has true entries."""
-    mask = torch.arange(keys.shape[1]) < source_mask.sum(1, keepdim=True)
-    e = _scores(query, keys, W_query, W_key, v).masked_fill(~mask, -1e30)
-    return _state(query, embedded, _mixed(torch.softmax(e, 1) * mask, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_pad_keys_zeroed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student sets the annotations of pads to 0 and leaves the pads in the softmax."""
-    k = keys.masked_fill(~source_mask[..., None], 0.0)
-    return _state(query, embedded, _mixed(torch.softmax(_scores(query, k, W_query, W_key, v), 1), k), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_small_fill(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student fills pads with -1000, which lies above scores near -3000."""
-    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1000.0)
-    return _state(query, embedded, _mixed(torch.softmax(e, 1) * source_mask, keys), W_y, W_s, W_c)
 
 
 def decoder_step__wrong_clamped_scores(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -719,11 +578,6 @@ def decoder_step__wrong_batch_shift(query, embedded, keys, source_mask, W_query,
     return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_state_not_turned(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student forgets to turn the square W_s."""
-    e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
-    c = _mixed(torch.softmax(e, 1) * source_mask, keys)
-    return torch.tanh(embedded @ W_y.T + query @ W_s + c @ W_c.T)
 
 
 def decoder_step__wrong_empty_only_together(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -743,19 +597,8 @@ def decoder_step__wrong_squeeze(query, embedded, keys, source_mask, W_query, W_k
     return _state(query, embedded, c, W_y, W_s, W_c).squeeze()
 
 
-def decoder_step__wrong_square_key_matrix(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student turns W_key only where sizes force it: wrong where the attention size is the key's."""
-    k = keys @ (W_key if W_key.shape[0] == keys.shape[2] else W_key.T)
-    e = (torch.tanh((query @ W_query.T)[:, None] + k) @ v).masked_fill(~source_mask, -1e30)
-    return _state(query, embedded, _mixed(torch.softmax(e, 1) * source_mask, keys), W_y, W_s, W_c)
 
 
-def decoder_step__wrong_query_across_positions(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The student lets queries run along the positions where the batch is as large as the sentences are long."""
-    q = query @ W_query.T
-    q = q[None] if len(query) == keys.shape[1] else q[:, None]
-    e = (torch.tanh(q + keys @ W_key.T) @ v).masked_fill(~source_mask, -1e30)
-    return _state(query, embedded, _mixed(torch.softmax(e, 1) * source_mask, keys), W_y, W_s, W_c)
 
 
 def decoder_step__right_sentence_by_sentence(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):

@@ -72,19 +72,10 @@ def one_hot_shapes__right_zip(d, m, V_x, T_x):
 
 # ---------------------------------------------------------------- second_layer_shapes
 
-def second_layer_shapes__wrong_reads_one_direction(d, m):
-    """The student lets a direction of the second layer read only the same direction of the first."""
-    return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
 
 
-def second_layer_shapes__wrong_recurrent_reads_both(d, m):
-    """The student lets the state before be the joined annotation of the second layer."""
-    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, 2 * m), "annotation": (2 * m,)}
 
 
-def second_layer_shapes__wrong_annotation_grows(d, m):
-    """The student doubles the annotation with every layer."""
-    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, m), "annotation": (4 * m,)}
 
 
 def second_layer_shapes__wrong_reads_words_too(d, m):
@@ -101,19 +92,10 @@ def second_layer_shapes__right_from_sums(d, m):
 
 # ---------------------------------------------------------------- rnn_outputs
 
-def rnn_outputs__wrong_last_batch_first(batch, d, m, T_x):
-    """The student thinks that batch_first=True moves the batch of h_n to the front, too."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
 
 
-def rnn_outputs__wrong_last_joined(batch, d, m, T_x):
-    """The student thinks that h_n holds the joined states of both directions under one layer."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (1, batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
 
 
-def rnn_outputs__wrong_inputs_features_middle(batch, d, m, T_x):
-    """The student puts the batch last when the positions come first."""
-    return {"outputs": (batch, T_x, 2 * m), "last": (2, batch, m), "inputs_positions_first": (T_x, d, batch)}
 
 
 def rnn_outputs__right_asks_torch(batch, d, m, T_x):
@@ -140,17 +122,8 @@ def _two(E, WX, WH, words, g=np.tanh):
     return h_1, g(WX @ E[:, words[1]] + WH @ h_1)
 
 
-def states_by_hand__wrong_W_h_transposed():
-    """The student multiplies the state before by the columns of W_h."""
-    h_1, h_2 = _two(_E, _WX, _WH.T, (2, 0))
-    return {"h_1": list(h_1), "h_2": list(h_2)}
 
 
-def states_by_hand__wrong_carries_before_tanh():
-    """The student carries the sum on to the second word, before its tanh."""
-    a_1 = _WX @ _E[:, 2]
-    h_2 = np.tanh(_WX @ _E[:, 0] + _WH @ a_1)
-    return {"h_1": [round(float(x), 4) for x in np.tanh(a_1)], "h_2": [round(float(x), 4) for x in h_2]}
 
 
 def states_by_hand__wrong_counted_from_one():
@@ -188,18 +161,8 @@ def states_by_hand_twin__wrong_W_h_transposed():
     return {"h_1": [round(x, 4) for x in h_1.tolist()], "h_2": [round(x, 4) for x in h_2.tolist()]}
 
 
-def states_by_hand_twin__wrong_counted_from_one():
-    """The student takes word 3 as the third column and word 1 as the first."""
-    h_1, h_2 = _two(_E2, _WX2, _WH2, (2, 0))
-    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
 
 
-def states_by_hand_twin__wrong_last_sign():
-    """The student drops the minus of the last entry of W_h."""
-    W = _WH2.copy()
-    W[2, 2] = 1
-    h_1, h_2 = _two(_E2, _WX2, W, (3, 1))
-    return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
 
 
 def states_by_hand_twin__wrong_two_tanhs():
@@ -221,23 +184,10 @@ def states_by_hand_twin__right_accumulate():
 
 # ---------------------------------------------------------------- annotation_by_hand
 
-def annotation_by_hand__wrong_backward_starts_at_first():
-    """The student lets the backward direction begin at the first word, too, with its own numbers."""
-    return [math.tanh(-1 + .5 * math.tanh(.5)), math.tanh(.5 + .8 * math.tanh(-.25))]
 
 
-def annotation_by_hand__wrong_order():
-    """The student gives the backward state first."""
-    return [math.tanh(.5 + .8 * math.tanh(-1)), math.tanh(-1 + .5 * math.tanh(.5))]
 
 
-def annotation_by_hand__wrong_forward_into_backward():
-    """The student begins the backward direction with the state in which the forward one ended, not with 0."""
-    f_1 = math.tanh(.5)
-    f_2 = math.tanh(-1 + .5 * f_1)
-    f_3 = math.tanh(2 + .5 * f_2)
-    b_3 = math.tanh(-1 + .8 * f_3)
-    return [round(f_2, 4), round(math.tanh(.5 + .8 * b_3), 4)]
 
 
 def annotation_by_hand__wrong_sign_of_word():
@@ -261,10 +211,6 @@ def look_up__wrong_guesses_layout(tokens, E_x):
     return table[tokens]
 
 
-def look_up__wrong_reshape(tokens, E_x):
-    """The student brings the axes into order with reshape where they must be transposed."""
-    batch, length = tokens.shape
-    return E_x[:, tokens].reshape(batch, length, E_x.shape[0])
 
 
 def look_up__wrong_swaps_by_shape(tokens, E_x):
@@ -276,9 +222,6 @@ def look_up__wrong_swaps_by_shape(tokens, E_x):
     return out
 
 
-def look_up__wrong_squeeze(tokens, E_x):
-    """The student squeezes the result, so axes of length 1 get lost."""
-    return np.squeeze(E_x.T[tokens])
 
 
 def look_up__wrong_one_hot_too_short(tokens, E_x):
@@ -288,21 +231,10 @@ def look_up__wrong_one_hot_too_short(tokens, E_x):
     return one_hot @ E_x.T
 
 
-def look_up__wrong_rank(tokens, E_x):
-    """The student numbers the words that occur anew, with np.unique, and looks those numbers up."""
-    # wrong where a smaller word number does not occur
-    _, inverse = np.unique(tokens, return_inverse=True)
-    return E_x.T[inverse.reshape(tokens.shape)]
 
 
-def look_up__wrong_counted_from_one(tokens, E_x):
-    """The student subtracts 1 from word numbers that are counted from 0, so that word 0 becomes the last word."""
-    return E_x.T[tokens - 1]
 
 
-def look_up__wrong_zero_is_pad(tokens, E_x):
-    """The student takes word 0 for a pad and gives it a vector of zeros."""
-    return E_x.T[tokens] * (tokens != 0)[..., None]
 
 
 def look_up__wrong_memory(tokens, E_x, memory={}):
@@ -313,12 +245,6 @@ def look_up__wrong_memory(tokens, E_x, memory={}):
     return np.array([[memory[int(word), len(E_x)] for word in row] for row in tokens])
 
 
-def look_up__wrong_whole_numbers(tokens, E_x):
-    """The student makes the result with the type of tokens, so word vectors lose their decimals."""
-    out = np.zeros(tokens.shape + (E_x.shape[0],), dtype=tokens.dtype)
-    for place, word in np.ndenumerate(tokens):
-        out[place] = E_x[:, word]
-    return out
 
 
 def look_up__wrong_all_words_at_all_positions(tokens, E_x):
@@ -354,58 +280,14 @@ def look_up__right_torch_embedding(tokens, E_x):
 
 # ---------------------------------------------------------------- rnn_states
 
-def rnn_states__wrong_state_runs_on(embedded, W_x, W_h):
-    """The student resets the state once, before all sentences, so each begins with the end of the one before."""
-    h = np.zeros(W_h.shape[0])
-    out = np.zeros(embedded.shape[:2] + (W_h.shape[0],))
-    for b in range(embedded.shape[0]):
-        for j in range(embedded.shape[1]):
-            h = np.tanh(W_x @ embedded[b, j] + W_h @ h)
-            out[b, j] = h
-    return out
 
 
-def rnn_states__wrong_W_h_not_transposed(embedded, W_x, W_h):
-    """The student transposes W_x for the rows of the batch, but not W_h, which is square and fits anyway."""
-    h = np.zeros((len(embedded), W_h.shape[0]))
-    out = []
-    for j in range(embedded.shape[1]):
-        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h)
-        out.append(h)
-    return np.stack(out, axis=1)
 
 
-def rnn_states__wrong_transposes_by_shape(embedded, W_x, W_h):
-    """The student transposes W_x only where the sizes do not fit."""
-    # wrong where the word vector and the state have the same size
-    W = W_x if W_x.shape[0] == embedded.shape[-1] else W_x.T
-    h = np.zeros((len(embedded), W_h.shape[0]))
-    out = []
-    for j in range(embedded.shape[1]):
-        h = np.tanh(embedded[:, j] @ W + h @ W_h.T)
-        out.append(h)
-    return np.stack(out, axis=1)
 
 
-def rnn_states__wrong_same_array(embedded, W_x, W_h):
-    """The student overwrites one state in place and stores the same array for each position."""
-    h = np.zeros((len(embedded), W_h.shape[0]))
-    out = []
-    for j in range(embedded.shape[1]):
-        h[:] = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
-        out.append(h)
-    return np.stack(out, axis=1)
 
 
-def rnn_states__wrong_reshape(embedded, W_x, W_h):
-    """The student stacks positions first and reshapes, which mixes sentences, instead of swapping the axes."""
-    batch, length, _ = embedded.shape
-    h = np.zeros((batch, W_h.shape[0]))
-    out = []
-    for j in range(length):
-        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
-        out.append(h)
-    return np.array(out).reshape(batch, length, -1)
 
 
 def rnn_states__wrong_swaps_by_shape(embedded, W_x, W_h):
@@ -429,58 +311,16 @@ def rnn_states__wrong_position_minus_one(embedded, W_x, W_h):
     return states
 
 
-def rnn_states__wrong_state_size_of_word(embedded, W_x, W_h):
-    """The student gives the states the size of the word vectors."""
-    # wrong (an error) where the sizes differ
-    states = np.zeros_like(embedded)
-    h = np.zeros(embedded[:, 0].shape)
-    for j in range(embedded.shape[1]):
-        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
-        states[:, j] = h
-    return states
 
 
-_kept = {}
 
 
-def rnn_states__wrong_state_kept_between_calls(embedded, W_x, W_h):
-    """The student keeps the last state in a global, and the next batch of the same sizes begins with it."""
-    size = (len(embedded), W_h.shape[0])
-    h = _kept.get(size, np.zeros(size))
-    out = []
-    for j in range(embedded.shape[1]):
-        h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
-        out.append(h)
-    _kept[size] = h
-    return np.stack(out, axis=1)
 
 
-def rnn_states__wrong_squeeze(embedded, W_x, W_h):
-    """The student squeezes the result and loses the axes of one sentence or of one word."""
-    h = np.zeros((len(embedded), W_h.shape[0], 1))
-    out = []
-    for j in range(embedded.shape[1]):
-        h = np.tanh(W_x @ embedded[:, j, :, None] + W_h @ h)
-        out.append(h)
-    return np.squeeze(np.stack(out, axis=1))
 
 
-def rnn_states__wrong_elman_of_one_lag(embedded, W_x, W_h):
-    """The student computes all states in one go, from states before that have seen only one word each."""
-    # right for sentences of one or two words
-    first = np.tanh(embedded @ W_x.T)
-    before = np.concatenate([np.zeros_like(first[:, :1]), first[:, :-1]], axis=1)
-    return np.tanh(embedded @ W_x.T + before @ W_h.T)
 
 
-def rnn_states__wrong_carries_before_tanh(embedded, W_x, W_h):
-    """The student runs the recurrence on the sums and takes the tanh of all of them at the end."""
-    a = np.zeros((len(embedded), W_h.shape[0]))
-    out = []
-    for j in range(embedded.shape[1]):
-        a = embedded[:, j] @ W_x.T + a @ W_h.T
-        out.append(a)
-    return np.tanh(np.stack(out, axis=1))
 
 
 def rnn_states__right_recursion(embedded, W_x, W_h):
@@ -525,13 +365,6 @@ def _walk(words, mask, W_x, W_h, order):
     return torch.stack(states, dim=1)
 
 
-def annotate__wrong_backward_begins_at_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student zeros the annotations at pads only at the end, so the backward state has read the pads."""
-    every = torch.ones_like(source_mask)
-    length = embedded.shape[1]
-    f = _walk(embedded, every, W_x, W_h, range(length))
-    b = _walk(embedded, every, W_x_back, W_h_back, reversed(range(length)))
-    return torch.cat([f, b], dim=-1) * source_mask[..., None]
 
 
 def annotate__wrong_backward_not_turned_back(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -564,17 +397,6 @@ def annotate__wrong_interleaved(embedded, source_mask, W_x, W_h, W_x_back, W_h_b
     return torch.stack([f, b], dim=-1).flatten(2)
 
 
-def annotate__wrong_state_detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student detaches the state after each word, as in training by pieces, so gradients stop after one word."""
-    def walk(order, A, B):
-        h = embedded.new_zeros(embedded.shape[0], B.shape[0])
-        states = {}
-        for j in order:
-            states[j] = torch.tanh(embedded[:, j] @ A.T + h @ B.T) * source_mask[:, j, None]
-            h = states[j].detach()
-        return torch.stack([states[j] for j in range(embedded.shape[1])], 1)
-    order = range(embedded.shape[1])
-    return torch.cat([walk(order, W_x, W_h), walk(order[::-1], W_x_back, W_h_back)], -1)
 
 
 def annotate__wrong_in_place(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -611,15 +433,6 @@ def annotate__wrong_rows_sorted(embedded, source_mask, W_x, W_h, W_x_back, W_h_b
     return torch.cat([f, b], dim=-1)
 
 
-def annotate__wrong_module_with_copies(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The student copies the matrices into an nn.RNN, so gradients do not reach the matrices."""
-    module = torch.nn.RNN(embedded.shape[-1], W_h.shape[0], bias=False, bidirectional=True, batch_first=True).double()
-    with torch.no_grad():
-        for p, W in zip(module.parameters(), (W_x, W_h, W_x_back, W_h_back)):
-            p.copy_(W)
-    packed = torch.nn.utils.rnn.pack_padded_sequence(embedded, source_mask.sum(1), batch_first=True, enforce_sorted=False)
-    out, _ = torch.nn.utils.rnn.pad_packed_sequence(module(packed)[0], batch_first=True, total_length=embedded.shape[1])
-    return out
 
 
 def annotate__wrong_zeros_are_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

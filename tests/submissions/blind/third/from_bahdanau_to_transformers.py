@@ -11,19 +11,10 @@ import torch
 
 # ---------------------------------------------------------------- multi_head_shapes
 
-def multi_head_shapes__wrong_matrix_per_head(heads, m, r, T_x, T_y):
-    """The student gives a matrix for each head, not a single one for all."""
-    return {"W_key": (heads, r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_W_key_transposed(heads, m, r, T_x, T_y):
-    """The student writes W_key for annotations in rows."""
-    return {"W_key": (m, heads * r), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
-def multi_head_shapes__wrong_head_size_divided(heads, m, r, T_x, T_y):
-    """The student divides r among the heads, although r is the size of one head."""
-    return {"W_key": (r, m), "keys": (heads, T_x, r // heads), "weights": (heads, T_y, T_x), "joined": (T_y, r)}
 
 
 def multi_head_shapes__wrong_weights_positions_first(heads, m, r, T_x, T_y):
@@ -36,9 +27,6 @@ def multi_head_shapes__wrong_joined_back_to_m(heads, m, r, T_x, T_y):
     return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
 
 
-def multi_head_shapes__wrong_keys_positions_first(heads, m, r, T_x, T_y):
-    """The student leaves the keys as the reshape gives them, with the positions before the heads."""
-    return {"W_key": (heads * r, m), "keys": (T_x, heads, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
 def multi_head_shapes__right_torch_run(heads, m, r, T_x, T_y):
@@ -68,27 +56,12 @@ def _mix(weights, values):
     return np.einsum("bj,bjd->bd", weights, values)
 
 
-def scaled_attention__wrong_root_of_value_size(query, keys, values, source_mask):
-    """The student divides by the root of the size of a value."""
-    return _mix(_softmax(_dots(query, keys) / math.sqrt(values.shape[-1]), source_mask), values)
 
 
-def scaled_attention__wrong_root_of_source_len(query, keys, values, source_mask):
-    """The student takes the number of keys for the number of entries of a key."""
-    return _mix(_softmax(_dots(query, keys) / math.sqrt(keys.shape[1]), source_mask), values)
 
 
-def scaled_attention__wrong_scaled_twice(query, keys, values, source_mask):
-    """The student divides both query and key by the root."""
-    r = math.sqrt(keys.shape[-1])
-    return _mix(_softmax(_dots(query / r, keys / r), source_mask), values)
 
 
-def scaled_attention__wrong_scaled_after_softmax(query, keys, values, source_mask):
-    """The student divides the weights by the root and then by their sum, where the root cancels."""
-    weights = _softmax(_dots(query, keys), source_mask) / math.sqrt(keys.shape[-1])
-    total = weights.sum(axis=1, keepdims=True)
-    return _mix(weights / np.where(total == 0, 1, total), values)
 
 
 def scaled_attention__wrong_floor_root(query, keys, values, source_mask):
@@ -96,11 +69,6 @@ def scaled_attention__wrong_floor_root(query, keys, values, source_mask):
     return _mix(_softmax(_dots(query, keys) / math.isqrt(keys.shape[-1]), source_mask), values)
 
 
-def scaled_attention__wrong_maximum_with_pads(query, keys, values, source_mask):
-    """The student subtracts the largest score of the row, pads included, and clips the sum, so a high pad makes all vanish."""
-    scores = _dots(query, keys) / np.sqrt(keys.shape[-1])
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
-    return _mix(powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-300), values)
 
 
 def scaled_attention__wrong_maximum_of_batch(query, keys, values, source_mask):
@@ -111,17 +79,8 @@ def scaled_attention__wrong_maximum_of_batch(query, keys, values, source_mask):
     return _mix(powers / np.where(total == 0, 1, total), values)
 
 
-def scaled_attention__wrong_pads_zero_score(query, keys, values, source_mask):
-    """The student sets the keys of pads to 0, whose score 0 still has a power of 1, and drops their values."""
-    keys = keys * source_mask[..., None]
-    scores = _dots(query, keys) / np.sqrt(keys.shape[-1])
-    return _mix(_softmax(scores, np.ones_like(source_mask)) * source_mask, values)
 
 
-def scaled_attention__wrong_empty_is_mean(query, keys, values, source_mask):
-    """The student masks with -1e30 alone, so a sentence without a token gets the mean of its pads."""
-    scores = np.where(source_mask, _dots(query, keys) / np.sqrt(keys.shape[-1]), -1e30)
-    return _mix(_softmax(scores, np.ones_like(source_mask)), values)
 
 
 def scaled_attention__wrong_mixes_keys_where_they_fit(query, keys, values, source_mask):
@@ -130,16 +89,8 @@ def scaled_attention__wrong_mixes_keys_where_they_fit(query, keys, values, sourc
     return _mix(weights, keys if keys.shape == values.shape else values)
 
 
-def scaled_attention__wrong_prefix(query, keys, values, source_mask):
-    """The student keeps as many positions from the front as there are real tokens."""
-    real = np.arange(keys.shape[1]) < source_mask.sum(axis=1, keepdims=True)
-    return _mix(_softmax(_dots(query, keys) / np.sqrt(keys.shape[-1]), real), values)
 
 
-def scaled_attention__wrong_squeeze(query, keys, values, source_mask):
-    """The student squeezes the matrix products, and with them a batch of one."""
-    weights = _softmax(_dots(query, keys) / np.sqrt(keys.shape[-1]), source_mask)
-    return np.squeeze(weights[:, None] @ values)
 
 
 def scaled_attention__wrong_nan_to_num(query, keys, values, source_mask):
@@ -200,14 +151,8 @@ def _covered(query, keys, coverage, W_query, W_key, w_cover, v):
     return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + coverage[..., None] * w_cover) @ v
 
 
-def coverage_scores__wrong_last_step_only(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student takes the weights of the step before only."""
-    return _covered(query, keys, earlier_weights[:, -1], W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student takes the mean over the steps."""
-    return _covered(query, keys, earlier_weights.mean(axis=1), W_query, W_key, w_cover, v)
 
 
 def coverage_scores__wrong_without_last_step(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -225,22 +170,10 @@ def coverage_scores__wrong_axis_by_size(query, keys, earlier_weights, W_query, W
     return _covered(query, keys, coverage, W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_outside_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student adds the coverage's share after the tanh."""
-    hidden = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T)
-    return (hidden + earlier_weights.sum(axis=1)[..., None] * w_cover) @ v
 
 
-def coverage_scores__wrong_clipped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student clips the coverage to 1, as if it were a weight."""
-    return _covered(query, keys, earlier_weights.sum(axis=1).clip(0, 1), W_query, W_key, w_cover, v)
 
 
-def coverage_scores__wrong_normalised(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student divides the coverage by its sum, which changes nothing after one step."""
-    coverage = earlier_weights.sum(axis=1)
-    total = coverage.sum(axis=1, keepdims=True)
-    return _covered(query, keys, coverage / np.where(total == 0, 1, total), W_query, W_key, w_cover, v)
 
 
 def coverage_scores__wrong_query_broadcasts(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -250,9 +183,6 @@ def coverage_scores__wrong_query_broadcasts(query, keys, earlier_weights, W_quer
     return np.tanh(query @ W_query.T + keys @ W_key.T + coverage[..., None] * w_cover) @ v
 
 
-def coverage_scores__wrong_sign(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student subtracts the coverage, to keep attention away from where it has been."""
-    return _covered(query, keys, -earlier_weights.sum(axis=1), W_query, W_key, w_cover, v)
 
 
 def coverage_scores__wrong_adds_batch(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -429,16 +359,8 @@ def multi_head__wrong_interleaved(query, keys, source_mask, W_query, W_key, W_va
     return c.transpose(1, 2).flatten(1) @ W_out.T
 
 
-def multi_head__wrong_scale_of_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The student scales by the root of heads times head_size."""
-    c = _heads(query, keys, source_mask, W_query, W_key, W_value, math.sqrt(W_key.shape[0] * W_key.shape[1]))
-    return c.flatten(1) @ W_out.T
 
 
-def multi_head__wrong_scale_of_annotation(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The student scales by the root of the size of an annotation, which the argument calls key_size."""
-    c = _heads(query, keys, source_mask, W_query, W_key, W_value, math.sqrt(keys.shape[-1]))
-    return c.flatten(1) @ W_out.T
 
 
 def multi_head__wrong_heads_and_batch_mixed(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -482,21 +404,8 @@ def multi_head__wrong_log_of_mask(query, keys, source_mask, W_query, W_key, W_va
     return torch.einsum("bzj,bzjv->bzv", weights, u).flatten(1) @ W_out.T
 
 
-def multi_head__wrong_empty_is_mean(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The student masks with a large negative number and forgets the empty sentence."""
-    q = torch.einsum("zrq,bq->bzr", W_query, query)
-    k = torch.einsum("zrk,bjk->bzjr", W_key, keys)
-    u = torch.einsum("zvk,bjk->bzjv", W_value, keys)
-    scores = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1])
-    weights = torch.softmax(scores.masked_fill(~source_mask[:, None], -1e30), -1)
-    return torch.einsum("bzj,bzjv->bzv", weights, u).flatten(1) @ W_out.T
 
 
-def multi_head__wrong_pads_zeroed(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The student sets the annotations of pads to zeros before all, which still leaves them a part of the weight."""
-    clean = keys * source_mask[..., None]
-    c = _heads(query, clean, torch.ones_like(source_mask), W_query, W_key, W_value, math.sqrt(W_key.shape[1]))
-    return c.flatten(1) @ W_out.T
 
 
 def multi_head__wrong_first_query_for_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -515,10 +424,6 @@ def multi_head__wrong_weights_detached(query, keys, source_mask, W_query, W_key,
     return c.flatten(1) @ W_out.T
 
 
-def multi_head__wrong_squeeze(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The student squeezes the axis of the one query and with it every axis of length 1."""
-    c = _heads(query, keys, source_mask, W_query, W_key, W_value, math.sqrt(W_key.shape[1]))
-    return (W_out @ c.flatten(1)[..., None]).squeeze()
 
 
 def multi_head__wrong_prefix(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -695,11 +600,6 @@ def self_attention__wrong_softmax_before_triangle(states, mask, W_query, W_key, 
     return weights / torch.where(total == 0, torch.ones_like(total), total) @ u
 
 
-def self_attention__wrong_softmax_over_queries(states, mask, W_query, W_key, W_value):
-    """The student takes the softmax along the queries."""
-    scores, u = _projected(states, W_query, W_key, W_value)
-    readable = (mask[:, None] & _past(states)).expand_as(scores)
-    return torch.softmax(scores.masked_fill(~readable, -1e30), 1) * readable @ u
 
 
 def self_attention__wrong_query_key_swapped(states, mask, W_query, W_key, W_value):

@@ -45,10 +45,6 @@ def every_step_shapes__wrong_context_forgotten(batch, T_y, n, d, m, V_y):
     return {"joined": (batch, T_y, n + d), "W_o": (V_y, n + d), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
-def every_step_shapes__wrong_flat_per_sentence(batch, T_y, n, d, m, V_y):
-    """The student gives each sentence a row, with all its steps end to end."""
-    return {"joined": (batch, T_y, n + d + m), "W_o": (V_y, n + d + m), "logits": (batch, T_y, V_y),
-            "flat_logits": (batch, T_y * V_y)}
 
 
 def every_step_shapes__wrong_matrix_turned(batch, T_y, n, d, m, V_y):
@@ -63,10 +59,6 @@ def every_step_shapes__wrong_steps_first(batch, T_y, n, d, m, V_y):
             "flat_logits": (batch * T_y, V_y)}
 
 
-def every_step_shapes__wrong_step_in_matrix(batch, T_y, n, d, m, V_y):
-    """The student gives each step a matrix of its own."""
-    return {"joined": (batch, T_y, n + d + m), "W_o": (T_y, V_y, n + d + m), "logits": (batch, T_y, V_y),
-            "flat_logits": (T_y * batch, V_y)}
 
 
 def every_step_shapes__right_real_arrays(batch, T_y, n, d, m, V_y):
@@ -173,19 +165,10 @@ def _plain_softmax(e):
     return [k / math.fsum(x) for k in x]
 
 
-def hindi_distribution__wrong_tanh_forgotten():
-    """The student takes (0.42, 0.67, 0.70) for the state itself."""
-    return _plain_softmax(_hindi((0.42, 0.67, 0.70)))
 
 
-def hindi_distribution__wrong_start_dropped():
-    """The student takes the row of zeros for a word that cannot come, and gives START the probability 0."""
-    return [0.0] + _plain_softmax(_hindi([math.tanh(x) for x in (0.42, 0.67, 0.70)])[1:])
 
 
-def hindi_distribution__wrong_rounded_state():
-    """The student rounds the state to one decimal first, which moves the second probability by 0.004."""
-    return _plain_softmax(_hindi([round(math.tanh(x), 1) for x in (0.42, 0.67, 0.70)]))
 
 
 def hindi_distribution__wrong_stop_positive():
@@ -214,35 +197,14 @@ def hindi_distribution__right_powers():
 
 # ---------------------------------------------------------------- distribution_and_loss
 
-def distribution_and_loss__wrong_third_word():
-    """The student takes the most probable word for the right one."""
-    p = _plain_softmax([0.5, -1.0, 2.0, 0.0, 1.2])
-    return {"distribution": p, "loss": -math.log(max(p))}
 
 
-def distribution_and_loss__wrong_log_base():
-    """The student gives the loss in bits."""
-    p = _plain_softmax([0.5, -1.0, 2.0, 0.0, 1.2])
-    return {"distribution": p, "loss": -math.log2(p[-1])}
 
 
-def distribution_and_loss__wrong_rounded_probability():
-    """The student takes the logarithm of the probability rounded to two decimals."""
-    p = _plain_softmax([0.5, -1.0, 2.0, 0.0, 1.2])
-    return {"distribution": p, "loss": -math.log(round(p[-1], 2))}
 
 
-def distribution_and_loss__wrong_all_words():
-    """The student adds the costs of the wrong words too, -ln(1 - p), as in a loss of yes and no."""
-    p = _plain_softmax([0.5, -1.0, 2.0, 0.0, 1.2])
-    return {"distribution": p, "loss": -math.log(p[-1]) - sum(math.log(1 - x) for x in p[:-1])}
 
 
-def distribution_and_loss__wrong_zero_logit_left_out():
-    """The student gives the word with logit 0 the exponential 0."""
-    e = [math.exp(x) if x else 0.0 for x in (0.5, -1.0, 2.0, 0.0, 1.2)]
-    p = [x / sum(e) for x in e]
-    return {"distribution": p, "loss": -math.log(p[-1])}
 
 
 def distribution_and_loss__right_torch():
@@ -260,24 +222,12 @@ def distribution_and_loss__right_log1p():
 
 # ---------------------------------------------------------------- what_is_left
 
-def what_is_left__wrong_rest_without_right_word():
-    """The student takes all but the right word for what the slide does not show."""
-    return {"left": 1 - 0.64, "loss": -math.log(0.64)}
 
 
-def what_is_left__wrong_renormalised():
-    """The student divides by the sum of the five before taking the logarithm."""
-    return {"left": 0.35, "loss": -math.log(0.64 / 0.65)}
 
 
-def what_is_left__wrong_per_word():
-    """The student spreads what is left over the 19 995 words."""
-    return {"left": 0.35 / 19995, "loss": -math.log(0.64)}
 
 
-def what_is_left__wrong_ten():
-    """The student presses the key of the logarithm to base 10."""
-    return {"left": 0.35, "loss": -math.log10(0.64)}
 
 
 def what_is_left__wrong_leftover_loss():
@@ -322,29 +272,14 @@ def _word(u=_U, bias=_BO, places=None, ws=_WS, read=None, v=_V, shared=False, or
     return {k: list(map(float, x)) for k, x in zip(("scores", "weights", "context", "state", "distribution"), (e, a, c, z, p))}
 
 
-def word_by_hand__wrong_bias_forgotten():
-    """The student forgets the bias of the output layer."""
-    return _word(bias=0 * _BO)
 
 
-def word_by_hand__wrong_rounded_to_two():
-    """The student carries two decimals from line to line."""
-    return _word(places=2)
 
 
-def word_by_hand__wrong_read_from_old_state():
-    """The student reads the word out of the old state."""
-    return _word(read=_S)
 
 
-def word_by_hand__wrong_state_matrix_turned():
-    """The student multiplies the old state by the transpose of W_s."""
-    return _word(ws=_WS.T)
 
 
-def word_by_hand__wrong_word_forgotten():
-    """The student forgets the share u of the word before."""
-    return _word(u=0 * _U)
 
 
 def word_by_hand__wrong_sign_in_v():
@@ -352,9 +287,6 @@ def word_by_hand__wrong_sign_in_v():
     return _word(v=np.abs(_V))
 
 
-def word_by_hand__wrong_weights_crossed():
-    """The student gives each annotation the weight of the other one when mixing."""
-    return _word(order=-1)
 
 
 def word_by_hand__right_decimal():
@@ -393,28 +325,12 @@ def _rows(z):
     return e / e.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_joined_order(state, context, W_state, W_context, b_o):
-    """The student joins the context before the state, but the matrices the other way round."""
-    return _rows(np.hstack([context, state]) @ np.hstack([W_state, W_context]).T + b_o)
 
 
-def output_distribution__wrong_square_not_turned(state, context, W_state, W_context, b_o):
-    """The student turns a matrix only where the sizes force it: wrong where the vocabulary is as large as the state."""
-    w = W_state if W_state.shape[0] == state.shape[1] else W_state.T
-    return _rows(state @ w + context @ W_context.T + b_o)
 
 
-def output_distribution__wrong_bias_per_sentence(state, context, W_state, W_context, b_o):
-    """The student stands the bias upright where the batch has as many sentences as the vocabulary words."""
-    z = state @ W_state.T + context @ W_context.T
-    return _rows(z + (b_o[:, None] if len(b_o) == len(z) else b_o))
 
 
-def output_distribution__wrong_global_max(state, context, W_state, W_context, b_o):
-    """The student subtracts the largest logit of the batch, so a sentence thousands below it divides 0 by 0."""
-    z = state @ W_state.T + context @ W_context.T + b_o
-    e = np.exp(z - z.max())
-    return e / e.sum(axis=1, keepdims=True)
 
 
 def output_distribution__wrong_shift_before_bias(state, context, W_state, W_context, b_o):
@@ -424,33 +340,14 @@ def output_distribution__wrong_shift_before_bias(state, context, W_state, W_cont
     return e / e.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_product_of_two(state, context, W_state, W_context, b_o):
-    """The student multiplies two distributions and divides again: 0 by 0 where state and context want words thousands apart."""
-    p = _rows(state @ W_state.T + b_o) * _rows(context @ W_context.T)
-    return p / p.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_squeeze(state, context, W_state, W_context, b_o):
-    """The student squeezes the result, so a batch of one sentence loses its axis."""
-    return _rows(state @ W_state.T + context @ W_context.T + b_o).squeeze()
 
 
-def output_distribution__wrong_bias_twice(state, context, W_state, W_context, b_o):
-    """The student adds the bias in both products."""
-    return _rows((state @ W_state.T + b_o) + (context @ W_context.T + b_o))
 
 
-def output_distribution__wrong_only_upward(state, context, W_state, W_context, b_o):
-    """The student shifts only rows with a logit above 700, so a row of logits below -800 divides 0 by 0."""
-    z = state @ W_state.T + context @ W_context.T + b_o
-    top = z.max(axis=1, keepdims=True)
-    e = np.exp(np.where(top > 700, z - top, z))
-    return e / e.sum(axis=1, keepdims=True)
 
 
-def output_distribution__wrong_clipped(state, context, W_state, W_context, b_o):
-    """The student clips the logits to 700 either way, so two words in the thousands come out even."""
-    return _rows(np.clip(state @ W_state.T + context @ W_context.T + b_o, -700, 700))
 
 
 def output_distribution__wrong_batch_softmax(state, context, W_state, W_context, b_o):
@@ -511,49 +408,16 @@ def _costs(logits, targets):
     return lse - np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
 
 
-def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
-    """The student averages within each sentence first, so words of short sentences count for more."""
-    c = np.where(target_mask, _costs(logits, targets), 0.0)
-    n = target_mask.sum(axis=1)
-    rows = c.sum(axis=1)[n > 0] / n[n > 0]
-    return float(rows.mean()) if rows.size else 0.0
 
 
-def cross_entropy__wrong_pads_in_divisor(logits, targets, target_mask):
-    """The student multiplies by the mask and takes the mean over all positions."""
-    return float((_costs(logits, targets) * target_mask).mean())
 
 
-def cross_entropy__wrong_nan_without_words(logits, targets, target_mask):
-    """The student divides by the number of real words even where there is none."""
-    with np.errstate(all="ignore"):
-        return float((_costs(logits, targets) * target_mask).sum() / np.float64(target_mask.sum()))
 
 
-def cross_entropy__wrong_zero_for_any_empty(logits, targets, target_mask):
-    """The student returns 0 as soon as one sentence of the batch has no real word."""
-    if not target_mask.any(axis=1).all():
-        return 0.0
-    return float(_costs(logits, targets)[target_mask].mean())
 
 
-def cross_entropy__wrong_log_of_softmax(logits, targets, target_mask):
-    """The student takes the logarithm of a stable softmax, which is infinite where the right word lies 800 below the best."""
-    if not target_mask.any():
-        return 0.0
-    e = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    p = np.take_along_axis(e / e.sum(axis=-1, keepdims=True), targets[..., None], axis=-1)[..., 0]
-    with np.errstate(all="ignore"):
-        return float(-np.log(p)[target_mask].mean())
 
 
-def cross_entropy__wrong_epsilon(logits, targets, target_mask):
-    """The student adds 1e-12 inside the logarithm, which caps the cost of a word at 27.6 nats."""
-    if not target_mask.any():
-        return 0.0
-    e = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    p = np.take_along_axis(e / e.sum(axis=-1, keepdims=True), targets[..., None], axis=-1)[..., 0]
-    return float(-np.log(p + 1e-12)[target_mask].mean())
 
 
 def cross_entropy__wrong_shift_per_sentence(logits, targets, target_mask):
@@ -566,22 +430,10 @@ def cross_entropy__wrong_shift_per_sentence(logits, targets, target_mask):
     return float((lse - np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0])[target_mask].mean())
 
 
-def cross_entropy__wrong_word_zero_is_pad(logits, targets, target_mask):
-    """The student leaves out real words with the number 0 as if they were pads."""
-    real = target_mask & (targets != 0)
-    return float(_costs(logits, targets)[real].mean()) if real.any() else 0.0
 
 
-def cross_entropy__wrong_prefix(logits, targets, target_mask):
-    """The student takes the real words to stand first in each row."""
-    real = np.arange(targets.shape[1]) < target_mask.sum(axis=1, keepdims=True)
-    return float(_costs(logits, targets)[real].mean()) if real.any() else 0.0
 
 
-def cross_entropy__wrong_ignores_zero_costs(logits, targets, target_mask):
-    """The student counts the positions whose cost is not 0, so words that are certain drop out of the mean."""
-    c = _costs(logits, targets) * target_mask
-    return float(c.sum() / max(np.count_nonzero(c), 1))
 
 
 def cross_entropy__wrong_flattened_by_steps(logits, targets, target_mask):
@@ -648,43 +500,14 @@ def cross_entropy__right_running_mean(logits, targets, target_mask):
 
 # ---------------------------------------------------------------- beam_step
 
-def beam_step__wrong_divided_by_width(scores, log_probabilities):
-    """The student divides the flat index by the number of hypotheses in place of that of words."""
-    width = scores.shape[1]
-    at = (scores[..., None] + log_probabilities).flatten(1).topk(width).indices
-    return torch.stack([at // width, at % width], dim=-1)
 
 
-def beam_step__wrong_one_word_each(scores, log_probabilities):
-    """The student continues each hypothesis by its best word alone and sorts these."""
-    best, word = (scores[..., None] + log_probabilities).max(dim=-1)
-    order = best.argsort(dim=1, descending=True)
-    return torch.stack([order, word.gather(1, order)], dim=-1)
 
 
-def beam_step__wrong_two_words_each(scores, log_probabilities):
-    """The student lets each hypothesis keep two words at most, though a good one may take three places."""
-    width, n = scores.shape[1], min(2, log_probabilities.shape[2])
-    if scores.shape[1] * n < width:
-        n = log_probabilities.shape[2]
-    lp, words = log_probabilities.topk(n, dim=-1)
-    at = (scores[..., None] + lp).flatten(1).topk(width).indices
-    return torch.stack([at // n, words.flatten(1).gather(1, at)], dim=-1)
 
 
-def beam_step__wrong_scores_over_words(scores, log_probabilities):
-    """The student adds the scores along the words where there are as many words as hypotheses."""
-    width, words = log_probabilities.shape[1:]
-    s = scores[:, None, :] if width == words else scores[:, :, None]
-    at = (s + log_probabilities).flatten(1).topk(width).indices
-    return torch.stack([torch.div(at, words, rounding_mode="floor"), at % words], dim=-1)
 
 
-def beam_step__wrong_without_history(scores, log_probabilities):
-    """The student chooses by the next word's log-probability and leaves the hypotheses' own scores out."""
-    width, words = log_probabilities.shape[1:]
-    at = log_probabilities.flatten(1).topk(width).indices
-    return torch.stack([at // words, at % words], dim=-1)
 
 
 def beam_step__wrong_ranked_hypotheses(scores, log_probabilities):
@@ -704,18 +527,8 @@ def beam_step__wrong_probabilities(scores, log_probabilities):
     return torch.stack([at // words, at % words], dim=-1)
 
 
-def beam_step__wrong_rounded_hypothesis(scores, log_probabilities):
-    """The student rounds the quotient of index and words, so the later half of the words counts for the next hypothesis."""
-    width, words = log_probabilities.shape[1:]
-    at = (scores[..., None] + log_probabilities).flatten(1).topk(width).indices
-    return torch.stack([torch.round(at / words).long(), at % words], dim=-1)
 
 
-def beam_step__wrong_order_of_hypotheses(scores, log_probabilities):
-    """The student sorts the chosen continuations by hypothesis, not by how good they are."""
-    width, words = log_probabilities.shape[1:]
-    at = (scores[..., None] + log_probabilities).flatten(1).topk(width).indices.sort(dim=1).values
-    return torch.stack([at // words, at % words], dim=-1)
 
 
 def beam_step__wrong_each_word_once(scores, log_probabilities):
@@ -730,31 +543,10 @@ def beam_step__wrong_each_word_once(scores, log_probabilities):
     return torch.stack([at // words, at % words], dim=-1)
 
 
-def beam_step__wrong_used_mark(scores, log_probabilities):
-    """The student marks a chosen continuation by -100, which lies above the others where they are worse than that."""
-    total = (scores[..., None] + log_probabilities).clone()
-    batch, width, words = total.shape
-    out = torch.zeros(batch, width, 2, dtype=torch.long)
-    for b in range(batch):
-        for i in range(width):
-            at = int(total[b].argmax())
-            out[b, i, 0], out[b, i, 1] = at // words, at % words
-            total[b, at // words, at % words] = -100.0
-    return out
 
 
-def beam_step__wrong_squeeze(scores, log_probabilities):
-    """The student squeezes the indices, so one sentence or one hypothesis loses its axis."""
-    width, words = log_probabilities.shape[1:]
-    at = (scores[..., None] + log_probabilities).flatten(1).topk(width).indices.squeeze()
-    return torch.stack([at // words, at % words], dim=-1)
 
 
-def beam_step__wrong_as_many_as_words(scores, log_probabilities):
-    """The student chooses as many as there are words where these are fewer than the hypotheses."""
-    width, words = log_probabilities.shape[1:]
-    at = (scores[..., None] + log_probabilities).flatten(1).topk(min(width, words)).indices
-    return torch.stack([at // words, at % words], dim=-1)
 
 
 def beam_step__wrong_steps_from_first_sentence(scores, log_probabilities):

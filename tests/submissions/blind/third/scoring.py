@@ -44,19 +44,10 @@ def additive_shapes__wrong_hidden_columns(m, n, a, T_x):
     return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (a, T_x), "scores": (T_x,)}
 
 
-def additive_shapes__wrong_scores_keep_axis(m, n, a, T_x):
-    """The student keeps an axis of length 1 after the product with the vector v."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x, 1)}
 
 
-def additive_shapes__wrong_query_per_position(m, n, a, T_x):
-    """The student gives the projected query already spread over the positions."""
-    return {"projected_query": (T_x, a), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
 
 
-def additive_shapes__wrong_joined(m, n, a, T_x):
-    """The student joins both projections end to end instead of adding them."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, 2 * a), "scores": (T_x,)}
 
 
 def additive_shapes__right_matmul_of_ones(m, n, a, T_x):
@@ -68,19 +59,10 @@ def additive_shapes__right_matmul_of_ones(m, n, a, T_x):
 
 # ---------------------------------------------------------------- batched_additive_shapes
 
-def batched_additive_shapes__wrong_axis_first(batch, m, n, a, T_x):
-    """The student puts the extra axis in front, so the query would broadcast over the sentences."""
-    return {"projected_query": (1, batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-def batched_additive_shapes__wrong_axis_last(batch, m, n, a, T_x):
-    """The student puts the extra axis at the end."""
-    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
-    """The student drops the last axis, which the product with a matrix of one column keeps."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
 
 
 def batched_additive_shapes__wrong_product_row(batch, m, n, a, T_x):
@@ -120,24 +102,12 @@ def multiplicative_shapes__right_repeat(m, n, T_x):
 
 # ---------------------------------------------------------------- scores_by_hand
 
-def scores_by_hand__wrong_mean():
-    """The student takes the mean of the two entries, not their sum."""
-    return [math.tanh(.7), math.tanh(1.3)]
 
 
-def scores_by_hand__wrong_tanh_each():
-    """The student adds the tanh of the state and that of the annotation."""
-    return [2 * (math.tanh(.5) + math.tanh(.2)), 2 * (math.tanh(.5) + math.tanh(.8))]
 
 
-def scores_by_hand__wrong_v_inside():
-    """The student multiplies by v before the tanh."""
-    return [math.tanh(1.4), math.tanh(2.6)]
 
 
-def scores_by_hand__wrong_early_rounding():
-    """The student rounds each tanh to two decimals and doubles that."""
-    return [2 * round(math.tanh(.7), 2), 2 * round(math.tanh(1.3), 2)]
 
 
 def scores_by_hand__right_fractions():
@@ -155,9 +125,6 @@ _WK = np.array([[1., 0, 0, 1], [0, 2, -1, 0]])
 _V = np.array([2., -1])
 
 
-def scores_by_hand_twin__wrong_sign_in_W_query():
-    """The student drops the minus of W_query."""
-    return (np.tanh(np.abs(_WQ) @ _S + _H @ _WK.T) @ _V).tolist()
 
 
 def scores_by_hand_twin__wrong_v_in_other_order():
@@ -165,11 +132,6 @@ def scores_by_hand_twin__wrong_v_in_other_order():
     return (np.tanh(_WQ @ _S + _H @ _WK.T) @ _V[::-1]).tolist()
 
 
-def scores_by_hand_twin__wrong_query_once():
-    """The student adds the projected query only to the first key."""
-    P = _H @ _WK.T
-    P[0] += _WQ @ _S
-    return (np.tanh(P) @ _V).tolist()
 
 
 def scores_by_hand_twin__wrong_without_minus_in_key():
@@ -192,19 +154,10 @@ _HH = np.array([[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]])
 _VA = np.array([-1.25, 1.25, 1.55])
 
 
-def hindi_scores__wrong_last_three():
-    """The student lets U_a drop the first number of an annotation, not the last."""
-    return (np.tanh(_P0 + _HH[:, 1:]) @ _VA).tolist()
 
 
-def hindi_scores__wrong_sign_of_v():
-    """The student drops the minus of v_a."""
-    return (np.tanh(_P0 + _HH[:, :3]) @ np.abs(_VA)).tolist()
 
 
-def hindi_scores__wrong_no_tanh():
-    """The student skips the tanh, since the numbers are small."""
-    return ((_P0 + _HH[:, :3]) @ _VA).tolist()
 
 
 def hindi_scores__wrong_softmaxed():
@@ -221,15 +174,8 @@ def hindi_scores__right_sigmoid():
 
 # ---------------------------------------------------------------- dot_product_score
 
-def dot_product_score__wrong_broadcasts_over_positions(query, keys):
-    """The student forgets the extra axis of the query, so entry j of the batch meets position j."""
-    # right for a batch of one; wrong where batch == source_len; an error else
-    return (keys * query).sum(axis=-1)
 
 
-def dot_product_score__wrong_first_query(query, keys):
-    """The student multiplies all queries with all keys and keeps those of the first sentence."""
-    return np.dot(keys, query.T)[:, :, 0]
 
 
 def dot_product_score__wrong_sum_over_queries(query, keys):
@@ -243,28 +189,12 @@ def dot_product_score__wrong_diagonal_not_turned(query, keys):
     return np.diagonal(keys @ query.T, axis1=0, axis2=2).reshape(keys.shape[:2])
 
 
-def dot_product_score__wrong_squeeze(query, keys):
-    """The student squeezes the result of the matrix product, which takes the batch axis too where it has length 1."""
-    return np.squeeze(keys @ query[:, :, None])
 
 
-def dot_product_score__wrong_scaled(query, keys):
-    """The student divides by the root of the size."""
-    return np.einsum("bd,bjd->bj", query, keys) / np.sqrt(query.shape[-1])
 
 
-def dot_product_score__wrong_cosine(query, keys):
-    """The student divides by the lengths of both vectors."""
-    norm = np.linalg.norm(query, axis=-1)[:, None] * np.linalg.norm(keys, axis=-1)
-    return np.einsum("bd,bjd->bj", query, keys) / np.where(norm == 0, 1, norm)
 
 
-def dot_product_score__wrong_whole_numbers(query, keys):
-    """The student collects the scores in an array of whole numbers, which fits an example with whole numbers."""
-    out = np.zeros(keys.shape[:2], dtype=int)
-    for b in range(len(keys)):
-        out[b] = keys[b] @ query[b]
-    return out
 
 
 def dot_product_score__wrong_zero_annotation_is_pad(query, keys):
@@ -312,11 +242,6 @@ def dot_product_score__right_accumulated_entries(query, keys):
 
 # ---------------------------------------------------------------- multiplicative_score
 
-def multiplicative_score__wrong_transposes_by_shape(query, keys, W):
-    """The student transposes W wherever its first size fits the annotations."""
-    # wrong for a square W that is not symmetric
-    W = W.T if W.shape[0] == keys.shape[-1] else W
-    return np.einsum("bq,qk,bjk->bj", query, W, keys)
 
 
 def multiplicative_score__wrong_keys_reshaped(query, keys, W):
@@ -327,22 +252,10 @@ def multiplicative_score__wrong_keys_reshaped(query, keys, W):
     return np.einsum("bq,bjq->bj", query, projected)
 
 
-def multiplicative_score__wrong_projected_query_broadcasts(query, keys, W):
-    """The student forgets the extra axis of the projected query."""
-    # right for one sentence; wrong where batch == source_len; an error else
-    return ((query @ W) * keys).sum(axis=2)
 
 
-def multiplicative_score__wrong_scores_of_last_sentence(query, keys, W):
-    """The student overwrites the projected query in the loop, so the last sentence's is used for all."""
-    for s in query:
-        projected = W.T @ s
-    return keys @ projected
 
 
-def multiplicative_score__wrong_squeeze(query, keys, W):
-    """The student squeezes all axes of length 1 away."""
-    return (keys @ W.T @ query[..., None]).squeeze()
 
 
 def multiplicative_score__wrong_adds_batch(query, keys, W):
@@ -356,20 +269,10 @@ def multiplicative_score__wrong_scaled_by_query_size(query, keys, W):
     return np.einsum("bq,qk,bjk->bj", query, W, keys) / math.sqrt(query.shape[1])
 
 
-_projected = {}
 
 
-def multiplicative_score__wrong_cached_keys(query, keys, W):
-    """The student keeps the projected annotations in a global under their shape, and uses them for other annotations."""
-    place = keys.shape + W.shape
-    if place not in _projected:
-        _projected[place] = keys @ W.T
-    return np.einsum("bq,bjq->bj", query, _projected[place])
 
 
-def multiplicative_score__wrong_tanh(query, keys, W):
-    """The student puts the projected annotations through a tanh, as in the additive score."""
-    return np.einsum("bq,bjq->bj", query, np.tanh(keys @ W.T))
 
 
 def multiplicative_score__wrong_transposed_result(query, keys, W):
@@ -398,15 +301,8 @@ def multiplicative_score__right_np_matrix(query, keys, W):
 
 # ---------------------------------------------------------------- additive_score
 
-def additive_score__wrong_query_broadcasts(query, keys, W_query, W_key, v):
-    """The student forgets the extra axis of the projected query, so sentences meet positions."""
-    # right for one sentence; wrong where batch == source_len; an error else
-    return np.tanh(query @ W_query.T + keys @ W_key.T) @ v
 
 
-def additive_score__wrong_two_tanhs(query, keys, W_query, W_key, v):
-    """The student takes the tanh of each projection before adding."""
-    return (np.tanh(query @ W_query.T)[:, None] + np.tanh(keys @ W_key.T)) @ v
 
 
 def additive_score__wrong_addition_theorem(query, keys, W_query, W_key, v):
@@ -416,9 +312,6 @@ def additive_score__wrong_addition_theorem(query, keys, W_query, W_key, v):
     return ((s + h) / (1 + s * h)) @ v
 
 
-def additive_score__wrong_v_inside(query, keys, W_query, W_key, v):
-    """The student multiplies by v before the tanh and adds up after."""
-    return np.tanh(((query @ W_query.T)[:, None] + keys @ W_key.T) * v).sum(-1)
 
 
 def additive_score__wrong_W_key_square(query, keys, W_query, W_key, v):
@@ -429,31 +322,14 @@ def additive_score__wrong_W_key_square(query, keys, W_query, W_key, v):
     return np.tanh((query @ A)[:, None] + keys @ B) @ v
 
 
-_keys_once = {}
 
 
-def additive_score__wrong_keys_projected_once(query, keys, W_query, W_key, v):
-    """The student projects the keys once for each shape of the batch and uses that for the next batch, too."""
-    place = (keys.shape, W_key.shape)
-    if place not in _keys_once:
-        _keys_once[place] = keys @ W_key.T
-    return np.tanh((query @ W_query.T)[:, None] + _keys_once[place]) @ v
 
 
-def additive_score__wrong_mean(query, keys, W_query, W_key, v):
-    """The student takes the mean over the hidden layer instead of the sum."""
-    # right for attention size 1
-    return (np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) * v).mean(axis=-1)
 
 
-def additive_score__wrong_column_v(query, keys, W_query, W_key, v):
-    """The student writes v as a column and leaves the axis of length 1 standing."""
-    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v[:, None]
 
 
-def additive_score__wrong_squeeze(query, keys, W_query, W_key, v):
-    """The student writes v as a column and squeezes every axis of length 1."""
-    return (np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v[:, None]).squeeze()
 
 
 def additive_score__wrong_tiled_queries(query, keys, W_query, W_key, v):
@@ -464,15 +340,6 @@ def additive_score__wrong_tiled_queries(query, keys, W_query, W_key, v):
     return (hidden @ v).reshape(batch, length)
 
 
-def additive_score__wrong_query_accumulates(query, keys, W_query, W_key, v):
-    """The student adds each projected query to one array of sums, which keeps those of the sentences before."""
-    # right for one sentence
-    out = np.empty(keys.shape[:2])
-    running = np.zeros(W_query.shape[0])
-    for b in range(len(keys)):
-        running += W_query @ query[b]
-        out[b] = np.tanh(running + keys[b] @ W_key.T) @ v
-    return out
 
 
 def additive_score__wrong_joined_other_way(query, keys, W_query, W_key, v):
@@ -523,20 +390,10 @@ def score_every_step__wrong_no_axis_for_keys(queries, projected_keys, W_query, v
     return torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys) @ v
 
 
-def score_every_step__wrong_axes_swapped(queries, projected_keys, W_query, v):
-    """The student puts the source positions before the steps."""
-    return torch.tanh((queries @ W_query.T)[:, None] + projected_keys[:, :, None]) @ v
 
 
-def score_every_step__wrong_reshaped(queries, projected_keys, W_query, v):
-    """The student has the positions before the steps and repairs the shape with view, not with transpose."""
-    hidden = torch.tanh((queries @ W_query.T)[:, None] + projected_keys[:, :, None])
-    return (hidden @ v).reshape(len(queries), queries.shape[1], projected_keys.shape[1])
 
 
-def score_every_step__wrong_keys_detached(queries, projected_keys, W_query, v):
-    """The student detaches the projected keys, since they are computed only once."""
-    return torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys.detach()[:, None]) @ v
 
 
 def score_every_step__wrong_parameters_as_data(queries, projected_keys, W_query, v):
@@ -552,15 +409,8 @@ def score_every_step__wrong_in_place_product(queries, projected_keys, W_query, v
     return hidden.sum(-1)
 
 
-def score_every_step__wrong_squeeze(queries, projected_keys, W_query, v):
-    """The student writes v as a column and squeezes all axes of length 1."""
-    return (torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v[:, None]).squeeze()
 
 
-def score_every_step__wrong_shifted(queries, projected_keys, W_query, v):
-    """The student shifts the states by one step, as in s_{i-1}, with zeros before the first."""
-    before = torch.cat([torch.zeros_like(queries[:, :1]), queries[:, :-1]], 1)
-    return torch.tanh((before @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v
 
 
 def score_every_step__wrong_causal(queries, projected_keys, W_query, v):
@@ -568,25 +418,10 @@ def score_every_step__wrong_causal(queries, projected_keys, W_query, v):
     return torch.tril(torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v)
 
 
-def score_every_step__wrong_W_square(queries, projected_keys, W_query, v):
-    """The student transposes W_query only where the sizes do not fit."""
-    # wrong where query_size == attention_size
-    W = W_query if W_query.shape[0] == queries.shape[-1] else W_query.T
-    return torch.tanh((queries @ W)[:, :, None] + projected_keys[:, None]) @ v
 
 
-def score_every_step__wrong_first_sentence_keys(queries, projected_keys, W_query, v):
-    """The student takes the keys of the first sentence for the whole batch."""
-    return torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[0]) @ v
 
 
-def score_every_step__wrong_repeat(queries, projected_keys, W_query, v):
-    """The student lays steps and positions out in one axis, but repeats both in the same way."""
-    # right where one of the two lengths is 1
-    T, S = queries.shape[1], projected_keys.shape[1]
-    q = (queries @ W_query.T).repeat(1, S, 1)
-    p = projected_keys.repeat(1, T, 1)
-    return (torch.tanh(q + p) @ v).reshape(-1, T, S)
 
 
 def score_every_step__wrong_addition_theorem(queries, projected_keys, W_query, v):

@@ -8,27 +8,14 @@ import torch
 
 _SHIFTS = {}
 _BUFFERS = {}
-_LAST = {"mask": None}
 
 
 # ---------------------------------------------------------------- weights_by_hand_twin
 
-def weights_by_hand_twin__wrong_early_rounding():
-    """The student rounds each exponential to one decimal before dividing, which moves the weights by up to 0.005."""
-    e = [round(math.exp(x), 1) for x in (0.5, -0.3, 1.2, 0.1)]
-    return [x / sum(e) for x in e]
 
 
-def weights_by_hand_twin__wrong_sign_lost():
-    """The student loses the minus sign of the second score."""
-    e = [math.exp(x) for x in (0.5, 0.3, 1.2, 0.1)]
-    return [x / sum(e) for x in e]
 
 
-def weights_by_hand_twin__wrong_sorted():
-    """The student returns the weights from the largest to the smallest and not in the order of the positions."""
-    e = [math.exp(x) for x in (0.5, -0.3, 1.2, 0.1)]
-    return sorted((x / sum(e) for x in e), reverse=True)
 
 
 def weights_by_hand_twin__wrong_two_decimals():
@@ -66,16 +53,8 @@ def weights_by_hand_twin__right_array():
 
 # ---------------------------------------------------------------- score_differences
 
-def score_differences__wrong_neighbours():
-    """The student gives the differences of neighbours, e1 - e2, e2 - e3 and e3 - e4."""
-    a = (0.48, 0.3, 0.16, 0.06)
-    return [math.log(a[j] / a[j + 1]) for j in range(3)]
 
 
-def score_differences__wrong_sign():
-    """The student takes how far the others lie above the first score, so all signs are turned."""
-    a = (0.48, 0.3, 0.16, 0.06)
-    return [math.log(x / a[0]) for x in a[1:]]
 
 
 def score_differences__wrong_log_of_difference():
@@ -84,10 +63,6 @@ def score_differences__wrong_log_of_difference():
     return [-math.log(a[0] - x) for x in a[1:]]
 
 
-def score_differences__wrong_rounded_logs():
-    """The student rounds each logarithm to two decimals before subtracting."""
-    a = [round(math.log(x), 2) for x in (0.48, 0.3, 0.16, 0.06)]
-    return [a[0] - x for x in a[1:]]
 
 
 def score_differences__right_prime_logs():
@@ -104,22 +79,10 @@ def score_differences__right_artanh():
 
 # ---------------------------------------------------------------- jacobian_row
 
-def jacobian_row__wrong_off_diagonal_sign():
-    """The student forgets the minus sign off the diagonal."""
-    a = (0.1, 0.5, 0.15, 0.25)
-    return [a[2] * (1 - a[2]) if k == 2 else a[2] * a[k] for k in range(4)]
 
 
-def jacobian_row__wrong_counted_from_zero():
-    """The student takes index 3 counted from 0, which is the fourth weight."""
-    a = np.array((0.1, 0.5, 0.15, 0.25))
-    return list((np.diag(a) - np.outer(a, a))[3])
 
 
-def jacobian_row__wrong_diagonal_only_minus():
-    """The student writes minus the product at every position and forgets the share of the score of its own."""
-    a = (0.1, 0.5, 0.15, 0.25)
-    return [-a[2] * x for x in a]
 
 
 def jacobian_row__wrong_three_decimals():
@@ -142,10 +105,6 @@ def jacobian_row__right_autograd():
 
 # ---------------------------------------------------------------- masked_weights
 
-def masked_weights__wrong_pads_zeroed_after():
-    """The student takes the softmax of all five scores and sets the pads to 0 afterwards, without dividing again."""
-    e = [math.exp(x) for x in (0.8, -0.5, 1.3, 0.2, 0.2)]
-    return [e[0] / sum(e), e[1] / sum(e), e[2] / sum(e), 0.0, 0.0]
 
 
 def masked_weights__wrong_pad_scores_zero():
@@ -154,10 +113,6 @@ def masked_weights__wrong_pad_scores_zero():
     return [x / sum(e) for x in e[:3]] + [0.0, 0.0]
 
 
-def masked_weights__wrong_three_only():
-    """The student returns the weights of the three words alone, without the two zeros."""
-    e = [math.exp(x) for x in (0.8, -0.5, 1.3)]
-    return [x / sum(e) for x in e]
 
 
 def masked_weights__wrong_one_pad():
@@ -227,14 +182,8 @@ def batch_shapes__right_lists(batch, T_x, T_y):
 
 # ---------------------------------------------------------------- jacobian_shapes
 
-def jacobian_shapes__wrong_context_turned(batch, m, T_x):
-    """The student puts the scores first and the context last."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m)}
 
 
-def jacobian_shapes__wrong_all_pairs_of_sentences(batch, m, T_x):
-    """The student differentiates each sentence's weights by the scores of every sentence."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, batch, T_x), "context": (m, T_x)}
 
 
 def jacobian_shapes__wrong_context_batched(batch, m, T_x):
@@ -265,28 +214,12 @@ def jacobian_shapes__right_namedtuples(batch, m, T_x):
 
 # ---------------------------------------------------------------- softmax
 
-def softmax__wrong_global_max(scores):
-    """The student subtracts the largest score of the whole array, so a row thousands below it becomes 0/0."""
-    e = np.exp(scores - np.max(scores))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_shift_of_absolute(scores):
-    """The student subtracts the largest absolute value, so rows near -1000 lose all their exponentials."""
-    e = np.exp(scores - np.abs(scores).max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_shift_only_down(scores):
-    """The student guards against overflow alone: a row is shifted only where its maximum is above zero."""
-    e = np.exp(scores - np.maximum(scores.max(axis=-1, keepdims=True), 0.0))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_mean_shift(scores):
-    """The student subtracts the mean, which overflows where one score lies thousands above the others of its row."""
-    e = np.exp(scores - scores.mean(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
 def softmax__wrong_clipped(scores):
@@ -295,24 +228,10 @@ def softmax__wrong_clipped(scores):
     return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_axis_one(scores):
-    """The student takes axis 1 wherever there is more than one axis: right for two axes, wrong for three."""
-    axis = 1 if scores.ndim > 1 else 0
-    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
-    return e / e.sum(axis=axis, keepdims=True)
 
 
-def softmax__wrong_flattened_sentence(scores):
-    """The student flattens everything behind the first axis, which mixes the rows of an array of three axes."""
-    flat = scores.reshape(scores.shape[0], -1) if scores.ndim > 1 else scores[None]
-    e = np.exp(flat - flat.max(axis=1, keepdims=True))
-    return (e / e.sum(axis=1, keepdims=True)).reshape(scores.shape)
 
 
-def softmax__wrong_squeeze(scores):
-    """The student squeezes the result, so one sentence with one position loses its axes."""
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.squeeze(e / e.sum(axis=-1, keepdims=True))
 
 
 def softmax__wrong_remembered_shift(scores):
@@ -366,10 +285,6 @@ def softmax__wrong_single_position_ones(scores):
     return e / e.sum(axis=-1, keepdims=True)
 
 
-def softmax__wrong_log_of_naive_sum(scores):
-    """The student uses exp(e - ln sum exp(e)) but forms the sum without a shift, so it is infinite or 0 in the thousands."""
-    with np.errstate(all="ignore"):
-        return np.exp(scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True)))
 
 
 def softmax__right_pairwise(scores):
@@ -432,54 +347,14 @@ def _sparse_rows(scores, source_mask):
     return out
 
 
-def masked_softmax__wrong_max_with_zeros(scores, source_mask=None):
-    """The student puts 0 at the pads before taking the row's maximum, so real scores near -3000 all vanish."""
-    if source_mask is None:
-        source_mask = np.ones(scores.shape, bool)
-    s = np.where(source_mask, scores, 0.0)
-    e = np.exp(s - s.max(axis=1, keepdims=True)) * source_mask
-    total = e.sum(axis=1, keepdims=True)
-    return e / np.where(total == 0, 1.0, total)
 
 
-def masked_softmax__wrong_pad_overflow(scores, source_mask=None):
-    """The student shifts by the largest real score but takes the exponential of pads too: inf times 0 is not a number."""
-    if source_mask is None:
-        source_mask = np.ones(scores.shape, bool)
-    top = np.where(source_mask, scores, -np.inf).max(axis=1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(all="ignore"):
-        e = np.exp(scores - top) * source_mask
-        total = e.sum(axis=1, keepdims=True)
-        return e / np.where(total == 0, 1.0, total)
 
 
-def masked_softmax__wrong_renormalised(scores, source_mask=None):
-    """The student takes the softmax of all positions, drops the pads and divides again: all 0 beside a much higher pad."""
-    w = _rows_softmax(scores)
-    if source_mask is None:
-        return w
-    w = w * source_mask
-    total = w.sum(axis=1, keepdims=True)
-    return np.divide(w, total, out=np.zeros_like(w), where=total > 0)
 
 
-def masked_softmax__wrong_small_fill(scores, source_mask=None):
-    """The student fills pads with -1000, which lies above real scores near -3000."""
-    if source_mask is None:
-        return _rows_softmax(scores)
-    return _rows_softmax(np.where(source_mask, scores, -1000.0)) * source_mask
 
 
-def masked_softmax__wrong_lengths(scores, source_mask=None):
-    """The student counts the real words of a row and takes them to stand first."""
-    if source_mask is None:
-        return _rows_softmax(scores)
-    n = source_mask.sum(axis=1, keepdims=True)
-    mask = np.arange(scores.shape[1]) < n
-    s = np.where(mask, scores, -np.inf)
-    e = np.where(mask, np.exp(s - np.where(n > 0, s.max(axis=1, keepdims=True), 0.0)), 0.0)
-    return e / np.where(n > 0, e.sum(axis=1, keepdims=True), 1.0)
 
 
 def masked_softmax__wrong_all_pads_as_no_mask(scores, source_mask=None):
@@ -500,22 +375,8 @@ def masked_softmax__wrong_empty_by_first(scores, source_mask=None):
     return np.where(source_mask[:, :1], _rows_softmax(s), 0.0)
 
 
-def masked_softmax__wrong_uniform_empty(scores, source_mask=None):
-    """The student fills with a large negative number and forgets rows without a word, which become uniform."""
-    if source_mask is None:
-        return _rows_softmax(scores)
-    return _rows_softmax(np.where(source_mask, scores, -1e30))
 
 
-def masked_softmax__wrong_global_max(scores, source_mask=None):
-    """The student subtracts the largest real score of the whole batch, so a row thousands below becomes all zero."""
-    if source_mask is None:
-        source_mask = np.full(scores.shape, True)
-    if not source_mask.any():
-        return np.zeros(scores.shape)
-    e = np.exp(np.where(source_mask, scores - scores[source_mask].max(), -np.inf))
-    total = e.sum(axis=1, keepdims=True)
-    return e / np.where(total > 0, total, 1.0)
 
 
 def masked_softmax__wrong_fill_below_minimum(scores, source_mask=None):
@@ -526,14 +387,6 @@ def masked_softmax__wrong_fill_below_minimum(scores, source_mask=None):
     return _rows_softmax(np.where(source_mask, scores, low)) * source_mask
 
 
-def masked_softmax__wrong_last_mask(scores, source_mask=None):
-    """The student keeps the mask of the last call for calls without one."""
-    if source_mask is not None:
-        _LAST["mask"] = source_mask
-    mask = _LAST["mask"]
-    if mask is None or mask.shape != scores.shape:
-        mask = np.ones(scores.shape, bool)
-    return _sparse_rows(scores, mask)
 
 
 def masked_softmax__wrong_zero_scores_as_pads(scores, source_mask=None):
@@ -606,22 +459,10 @@ def masked_softmax__right_sigmoid_recursion(scores, source_mask=None):
 
 # ---------------------------------------------------------------- entropy
 
-def entropy__wrong_where_after_log(scores, temperature):
-    """The student picks 0 with torch.where after the logarithm, so the gradient is 0 times infinity where a weight is 0."""
-    w = torch.softmax(scores / temperature[:, None], dim=1)
-    return -torch.where(w > 0, w * torch.log(w), torch.zeros_like(w)).sum(dim=1)
 
 
-def entropy__wrong_nan_to_num(scores, temperature):
-    """The student repairs 0 ln 0 by nan_to_num, which leaves gradients that are not numbers."""
-    w = torch.softmax(scores / temperature[:, None], dim=1)
-    return -torch.nan_to_num(w * w.log()).sum(dim=1)
 
 
-def entropy__wrong_special_entr(scores, temperature):
-    """The student trusts torch.special.entr, whose value at 0 is right but whose gradient there is infinite."""
-    w = torch.softmax(scores / temperature.unsqueeze(-1), dim=-1)
-    return torch.special.entr(w).sum(-1)
 
 
 def entropy__wrong_detached_temperature(scores, temperature):
@@ -631,22 +472,10 @@ def entropy__wrong_detached_temperature(scores, temperature):
     return -(logp.exp() * logp).sum(1)
 
 
-def entropy__wrong_weights_detached(scores, temperature):
-    """The student detaches the weights in front of the logarithms, so all gradients are 0."""
-    logp = torch.log_softmax(scores / temperature[:, None], dim=1)
-    return -(logp.exp().detach() * logp).sum(1)
 
 
-def entropy__wrong_squeeze(scores, temperature):
-    """The student squeezes the result, so a batch of one loses its axis."""
-    logp = torch.log_softmax(scores / temperature[:, None], dim=1)
-    return -(logp.exp() * logp).sum(1, keepdim=True).squeeze()
 
 
-def entropy__wrong_epsilon_in_log(scores, temperature):
-    """The student adds 1e-4 inside the logarithm, which moves the entropy by about 1e-4 for each position."""
-    w = torch.softmax(scores / temperature[:, None], dim=1)
-    return -(w * torch.log(w + 1e-4)).sum(1)
 
 
 def entropy__wrong_epsilon_in_temperature(scores, temperature):
@@ -661,17 +490,8 @@ def entropy__wrong_temperature_floor(scores, temperature):
     return -(logp.exp() * logp).sum(1)
 
 
-def entropy__wrong_first_temperature(scores, temperature):
-    """The student divides all sentences by the first temperature."""
-    logp = torch.log_softmax(scores / temperature[0], dim=1)
-    return -(logp.exp() * logp).sum(1)
 
 
-def entropy__wrong_temperature_over_columns(scores, temperature):
-    """The student lets temperatures run along the positions where sizes agree (as many sentences as positions)."""
-    t = temperature if scores.shape[0] == scores.shape[1] else temperature[:, None]
-    logp = torch.log_softmax(scores / t, dim=1)
-    return -(logp.exp() * logp).sum(1)
 
 
 def entropy__wrong_clamped_logs(scores, temperature):
@@ -680,13 +500,6 @@ def entropy__wrong_clamped_logs(scores, temperature):
     return -(logp.exp() * logp.clamp(min=-6.0)).sum(1)
 
 
-def entropy__wrong_global_shift(scores, temperature):
-    """The student shifts by the largest scaled score of the batch, so a sentence thousands below divides 0 by 0."""
-    z = scores / temperature[:, None]
-    e = torch.exp(z - z.max())
-    w = e / e.sum(1, keepdim=True)
-    safe = torch.where(w > 0, w, torch.ones_like(w))
-    return -(w * safe.log()).sum(1)
 
 
 def entropy__wrong_normalised_without_temperature(scores, temperature):
