@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from autograder.errors import CourseError
-from autograder.exercises import Exercise, compare
+from autograder.exercises import Exercise, compare, with_points
 from autograder.exercises.own_numbers import Flat, draw_numbers, exercise_of, exercise_with, vary_all
 from autograder.releases.proof import points_of_mistake
 from solutions.answer_key import AnswerKeyError
@@ -66,7 +66,7 @@ def _load(exercise, number):
         variant = exercise_with(exercise.entry.topic, exercise.function, draw_numbers(exercise.entry, number))
     except AnswerKeyError:
         return None
-    return variant
+    return with_points(variant, exercise.points)
 
 
 def _has_same_mistakes(book, variant):

@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 
 from autograder.errors import CourseError
-from autograder.exercises import compare
+from autograder.exercises import compare, with_points
 from autograder.exercises.own_numbers import exercise_with
 from autograder.releases.own_numbers import choose_draws
 from autograder.releases.proof import points_of_mistake
@@ -28,6 +28,11 @@ def test_an_exercise_has_draws_in_which_its_answers_differ_and_its_mistakes_earn
         assert {hint: points_of_mistake(variant, hint) for hint in exercise.hints} == {
             hint: points_of_mistake(exercise, hint) for hint in exercise.hints
         }
+
+
+def test_a_course_may_give_an_exercise_other_points():
+    exercise = exercise_named("scoring-joined_or_added")
+    assert choose_draws(with_points(exercise, 7.0), 3) == choose_draws(exercise, 3)
 
 
 def test_a_mistake_that_states_its_result_is_refused_with_its_name(tmp_path, monkeypatch):
