@@ -10,8 +10,9 @@ import inspect
 import linecache
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
@@ -29,6 +30,7 @@ OTHER_HINT = (
 )
 BOOK_HINT = "This is right for the numbers in the book. Yours are different: the cell above your answer shows them."
 MAX_TRIES = 1000  # of the draws for one vector
+ENOUGH = 400  # combinations of numbers that leave enough to choose from
 
 
 @lru_cache(maxsize=4096)
@@ -39,7 +41,15 @@ def exercise_with(topic: str, function: str, numbers: Flat, others: tuple[Flat, 
 
     Raises ``AnswerKeyError`` if it cannot be graded with.
     """
-    entry = answer_key.load(topic)[f"{topic}-{function}"]
+    return exercise_of(_load_key(topic)[f"{topic}-{function}"], numbers, others)
+
+
+_load_key = lru_cache(maxsize=32)(answer_key.load)
+
+
+def exercise_of(entry: Entry, numbers: Flat, others: tuple[Flat, ...] = ()) -> Exercise:
+    """Return the exercise of ``entry`` like ``exercise_with``, made anew each time."""
+    topic, function = entry.topic, entry.function
     draw = _Replacement(book_numbers(entry), numbers)
     references = _replaced_module(f"solutions.{entry.module}.{topic}", [function], draw)
     mistakes = module(f"solutions.mistakes.{topic}")
@@ -54,7 +64,9 @@ def exercise_with(topic: str, function: str, numbers: Flat, others: tuple[Flat, 
 def draw_numbers(entry: Entry, number: int) -> Flat:
     """Return the draw ``number`` for ``entry``."""
     rng = SteadyGenerator(number, f"{entry.name}, own numbers").free
-    return tuple(one for numbers in book_numbers(entry).values() for one in _draw_like(flatten(numbers), rng))
+    book = [flatten(numbers) for numbers in book_numbers(entry).values()]
+    find = _find_choices if math.prod(len(_find_choices(one)) for one in chain(*book)) >= ENOUGH else _find_more_choices
+    return tuple(one for numbers in book for one in _draw_like(numbers, find, rng))
 
 
 def book_numbers(entry: Entry) -> dict[str, Numbers]:
@@ -62,19 +74,33 @@ def book_numbers(entry: Entry) -> dict[str, Numbers]:
 
     Raises ``AnswerKeyError`` if one is not a vector or a matrix written out there.
     """
-    source = inspect.getsource(getattr(module(f"solutions.{entry.module}.{entry.topic}"), entry.function))
-    assigned = {}
-    for node in ast.walk(ast.parse(source)):
-        for target, value in _assignments(node):
-            assigned.setdefault(target, _first_literal(value))
+    stated = _stated_numbers(f"solutions.{entry.module}.{entry.topic}", entry.function)
     for name in entry.own:
-        if assigned.get(name) is None:
+        if name not in stated:
             raise AnswerKeyError(
                 f"`own` names {name}, but the reference has no vector or matrix of this name",
                 entry.where,
                 "let the reference assign it, with its numbers written out, or take it out of `own`.",
             )
-    return {name: assigned[name] for name in entry.own}
+    return {name: stated[name] for name in entry.own}
+
+
+def vary_all(entry: answer_key.HandWorked) -> answer_key.HandWorked:
+    """Return ``entry`` with all vectors and matrices of its reference in ``own``, and no conditions on the answer."""
+    stated = _stated_numbers(f"solutions.{entry.module}.{entry.topic}", entry.function)
+    return replace(entry, own=tuple(stated), holds={})
+
+
+@lru_cache(maxsize=256)
+def _stated_numbers(name, function):
+    """Return the vectors and matrices that ``function`` of the module ``name`` writes out, by the name of the variable."""
+    source = inspect.getsource(getattr(module(name), function))
+    stated = {}
+    for node in ast.walk(ast.parse(source)):
+        for target, value in _assignments(node):
+            if (numbers := _stated_in(value)) is not None:
+                stated.setdefault(target, numbers)
+    return stated
 
 
 def flatten(numbers: Numbers) -> list[float]:
@@ -94,9 +120,9 @@ def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
 
 
-def _first_literal(value):
-    """Return the outermost list of numbers in ``value``; None if there is none."""
-    return next((numbers for node in ast.walk(value) if (numbers := _numbers_in(node)) is not None), None)
+def _stated_in(value):
+    """Return the list of numbers that ``value`` is, or makes an array of; None if it is none."""
+    return _numbers_in(value.args[0] if isinstance(value, ast.Call) and value.args else value)
 
 
 def _numbers_in(node):
@@ -118,11 +144,11 @@ def _as_lists(value):
 # --- drawing ------------------------------------------------------------------------------------------------------------
 
 
-def _draw_like(book, rng):
-    """Return other numbers: as many, with the signs and digits of ``book``, and a sum of at most 1 where its sum is."""
+def _draw_like(book, find, rng):
+    """Return other numbers: as many, of the choices that ``find`` finds for each, and with a sum of at most 1 where it was."""
     shares, total = all(0 <= one <= 1 for one in book), round(sum(book), 9)
     for _ in range(MAX_TRIES):
-        drawn = [_draw_number(one, rng) for one in book]
+        drawn = [_draw_number(one, find(one), rng) for one in book]
         if shares and total == 1:  # weights: the last follows from the others
             drawn[-1] = round(1 - sum(drawn[:-1]), max(_decimals(one) for one in book))
         alike = all(_is_alike(*pair) for pair in zip(drawn, book, strict=True))
@@ -131,16 +157,27 @@ def _draw_like(book, rng):
     raise ValueError(f"no other numbers like {book} were found")
 
 
-def _draw_number(book, rng):
-    """Return a number of as many digits as ``book``, from half of it to twice it. 0, 1 and -1 stay: they make a step simple."""
-    if book in (0, 1, -1):
-        return book
+def _draw_number(book, choices, rng):
+    drawn = math.copysign(int(rng.choice(choices)), book)
+    return int(drawn) if isinstance(book, int) else drawn / 10 ** _decimals(book)
+
+
+def _find_choices(book):
+    """Return what ``book`` may become, in units of its last digit: as many digits, and from half of it to twice it.
+
+    0, 1 and -1 stay: they make a step simple.
+    """
     scale = 10 ** _decimals(book)
     steps = round(abs(book) * scale)
+    if book in (0, 1, -1):
+        return [steps]
     low, high = max(math.ceil(steps / 2), 10 ** (len(str(steps)) - 1)), min(2 * steps, 10 ** len(str(steps)) - 1)
-    choices = [n for n in range(low, high + 1) if n != scale and (scale == 1 or n % 10 or steps % 10 == 0)]
-    drawn = math.copysign(int(rng.choice(choices)), book)
-    return int(drawn) if isinstance(book, int) else drawn / scale
+    return [n for n in range(low, high + 1) if n != scale and (scale == 1 or n % 10 or steps % 10 == 0)]
+
+
+def _find_more_choices(book):
+    """Return the same, but from 2 to 9 for a whole number of one digit."""
+    return list(range(2, 10)) if float(book).is_integer() and 1 < abs(book) < 10 else _find_choices(book)
 
 
 def _is_alike(number, book):

@@ -14,6 +14,7 @@ from autograder.exercises.own_numbers import Flat, book_numbers
 from autograder.exercises.packing import compress
 
 BETWEEN = r"(?:\s|,|&|\\\\|\\,|\$|\band\b)+"  # two numbers of a vector or a row in a text
+START, END = r"(?<!& )(?<!\d, )", r"(?!\s*&|,\s*-?\d)"  # of a vector or a row: no further number before or behind
 
 
 def question_source(exercise: Exercise, text: str, draws: Sequence[Flat]) -> str:
@@ -33,7 +34,7 @@ def find_places(exercise: Exercise, text: str, book: Mapping[str, Any]) -> list[
     count, seen = 0, []
     for name, numbers in book.items():
         for row in _rows(numbers):
-            matches = list(re.finditer(BETWEEN.join(map(_number_pattern, row)), text))
+            matches = list(re.finditer(f"{START}{BETWEEN.join(map(_number_pattern, row))}{END}", text))
             if not matches or row in seen:
                 what = "states twice" if row in seen else "does not state"
                 raise CourseError(

@@ -1,22 +1,28 @@
 """Choose the draws of numbers that students get in exercises worked by hand, and prove that each is as hard as the book's.
 
-In: an exercise of the key with ``own``. Out: the numbers of each draw. Touches nothing.
+In: an exercise of the key with ``own``. Out: the numbers of each draw. Executes copies of references, touches nothing else.
 """
 
+import contextlib
 import itertools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 
 from autograder.errors import CourseError
-from autograder.exercises import Exercise, compare
-from autograder.exercises.own_numbers import Flat, draw_numbers, exercise_with
+from autograder.exercises import Exercise, compare, with_points
+from autograder.exercises.own_numbers import Flat, draw_numbers, exercise_of, exercise_with, vary_all
 from autograder.releases.proof import points_of_mistake
 from solutions.answer_key import AnswerKeyError
 
 VARIANTS = 40  # of an exercise: so few that the report can compare them, so many that neighbours rarely have the same
 PROBES = 10  # draws that show which entries of the answer change
 MAX_DRAWS = 40 * VARIANTS  # until the numbers of the exercise count as unsuitable
+MARGIN = 20  # tolerances: results closer than this may be rounded to the same number
+SATURATED = 4.0  # in a tanh: more hardly changes a result of four decimals
+SAME = 1e-9  # difference of two results that only the order of additions makes different
 
 
 def choose_draws(
@@ -25,16 +31,20 @@ def choose_draws(
     """Return the numbers of the first ``count`` draws for ``exercise`` with which it is as hard as with the book's numbers.
 
     In each, every listed mistake earns what it earns with the book's numbers and can be told from every other mistake that it
-    can be told from there, and the right numbers are wrong for every other draw and for the book.
+    can be told from there, the right numbers are wrong for every other draw and for the book, no tanh is saturated, and
+    rounding decides nothing that it does not decide there.
 
-    Raises ``CourseError`` if there are not as many, or a listed mistake answers every draw with the same numbers.
+    Raises ``CourseError`` if there are not as many, or a listed mistake states its numbers instead of computing them.
     """
+    _refuse_constant_mistakes(exercise)
     draws: list[Flat] = []
     variants, varying = [exercise], _find_varying(exercise)
     for number in range(MAX_DRAWS):
         variant = _load(exercise, number)
         if (
             variant
+            and _largest_in_tanh(variant) <= max(SATURATED, _largest_in_tanh(exercise))
+            and not _depends_on_rounding(exercise, variant)
             and _has_same_mistakes(exercise, variant)
             and not any(_is_copied(variant, one, varying) for one in variants)
         ):
@@ -42,7 +52,6 @@ def choose_draws(
             variants.append(variant)
             progress(f"{exercise.name}: own numbers, {len(draws)} of {count} draws proved")
         if len(draws) == count:
-            _refuse_constant_mistakes(variants)
             return draws
     raise CourseError(
         f"{exercise.name} has only {len(draws)} suitable draws of its own numbers after {MAX_DRAWS} tries; {count} are needed",
@@ -54,9 +63,10 @@ def choose_draws(
 def _load(exercise, number):
     """Return ``exercise`` with the draw ``number``; None if it cannot be graded with these numbers."""
     try:
-        return exercise_with(exercise.entry.topic, exercise.function, draw_numbers(exercise.entry, number))
+        variant = exercise_with(exercise.entry.topic, exercise.function, draw_numbers(exercise.entry, number))
     except AnswerKeyError:
         return None
+    return with_points(variant, exercise.points)
 
 
 def _has_same_mistakes(book, variant):
@@ -106,23 +116,76 @@ def _mismatches(variant, other):
     return compare.mismatches(elsewhere.expected, case.expected, variant.kind, case.atol)
 
 
-def _refuse_constant_mistakes(variants: Sequence[Exercise]) -> None:
-    """Raise ``CourseError`` if a mistake gives all draws the same numbers: nobody who makes it would get the hint."""
-    book, *others = variants
-    for name in book.hints:
-        if not points_of_mistake(book, name) and all(
-            _gives_same(book.hidden[0].mistaken[name], one, name) for one in others
-        ):
-            raise CourseError(
-                f"the mistake {name} gives the same numbers whatever was drawn",
-                book.entry.where,
-                "let it work from the numbers of the exercise, written out as in the reference.",
-            )
+def _largest_in_tanh(exercise):
+    """Return the largest number, without its sign, of which the reference of ``exercise`` takes the tanh."""
+    arguments = [0.0]
+
+    def tanh(x):
+        arguments.append(float(np.abs(x).max()))
+        return np.tanh(x)
+
+    namespace = {"np": SimpleNamespace(**{**vars(np), "tanh": tanh}), "math": math}
+    exec(exercise.source, namespace)
+    namespace[exercise.function]()
+    return max(arguments)
 
 
-def _gives_same(outcome, variant, name):
-    (case,) = variant.hidden
-    other = case.mistaken[name]
-    if outcome.raised or other.raised:
-        return outcome.raised == other.raised
-    return compare.is_right(other.value, outcome.value, variant.kind, case.atol)
+def _depends_on_rounding(book, variant):
+    """Return whether a result of ``variant`` may be rounded to 0, 1 or -1, or to the next in size, where the book's may not."""
+    ((ours,), (theirs,)) = book.hidden, variant.hidden
+    near, results = MARGIN * ours.atol, _by_entry(theirs.expected)
+    return any(
+        ((_distances(results[entry]) < near) & (_distances(wanted) >= near)).any()
+        for entry, wanted in _by_entry(ours.expected).items()
+    )
+
+
+def _distances(result):
+    """Return how far the numbers of ``result`` are from 0 and from 1 or -1; of a list, also its two smallest and two largest."""
+    values = np.asarray(result, dtype=float)
+    ends = np.diff(np.sort(values))[[0, -1]] if values.ndim == 1 and values.size > 1 else []
+    return np.abs(np.concatenate([values.ravel(), np.abs(values.ravel()) - 1, ends]))
+
+
+def _refuse_constant_mistakes(exercise: Exercise) -> None:
+    """Raise ``CourseError`` if a mistake states a wrong result instead of computing it: nobody would get its hint.
+
+    It is the same with other numbers in all vectors and matrices of the exercise, although the right result changes.
+    """
+    others = _load_others(exercise)
+    for name in exercise.hints:
+        wrong = [result for result, problem in exercise.misses[0][name].items() if problem]
+        for result in wrong:
+            mistaken = [_by_entry(one.hidden[0].mistaken[name].value).get(result) for one in (exercise, *others)]
+            right = [_by_entry(one.hidden[0].expected)[result] for one in (exercise, *others)]
+            if _is_stated(mistaken) and not _is_constant(right):
+                raise CourseError(
+                    f"the mistake {name} gives the same numbers whatever was drawn",
+                    exercise.entry.where,
+                    "let it work from the numbers of the exercise, written out as in the reference.",
+                )
+
+
+def _load_others(exercise):
+    """Return ``exercise`` with all its vectors and matrices drawn anew. Half of them are doubled, so that 1 and -1 change too."""
+    entry, others = vary_all(exercise.entry), []
+    for number in range(PROBES):
+        with contextlib.suppress(AnswerKeyError):
+            numbers = draw_numbers(entry, number)
+            others.append(exercise_of(entry, tuple((1 + number % 2) * one for one in numbers)))
+    return others
+
+
+def _is_stated(results):
+    """Return whether ``results`` are all the same, and neither equal weights nor made of 0, 1 and -1."""
+    first = np.asarray(results[0])
+    is_simple = np.isin(first, (0, 1, -1)).all() or (first.size > 1 and np.ptp(first) == 0)
+    return results[0] is not None and not is_simple and _is_constant(results)
+
+
+def _is_constant(results):
+    return all(compare.explain_mismatch(one, results[0], SAME) == "" for one in results)
+
+
+def _by_entry(value):
+    return value if isinstance(value, dict) else {"": value}

@@ -177,7 +177,8 @@ def count_parameters():
         ``W_query``, ``W_key``, ``v`` and ``all``.
     """
     ### BEGIN SOLUTION
-    query_size, hidden_size, attention_size = 40, 36, 24
+    sizes = [40, 36, 24]
+    query_size, hidden_size, attention_size = sizes
     counts = {
         "W_query": attention_size * query_size,
         "W_key": attention_size * 2 * hidden_size,

@@ -71,7 +71,8 @@ def context_twin():
         In the units of the annotations.
     """
     ### BEGIN SOLUTION
-    weights = np.array([0.15, 0.42, 0.05, 1 - 0.15 - 0.42 - 0.05])
+    given = [0.15, 0.42, 0.05]
+    weights = np.array([*given, 1 - sum(given)])
     keys = np.array([[2.0, -1.0, 0.5], [-0.5, 3.0, 1.0], [4.0, 0.0, -2.0], [1.0, -2.0, 0.25]])
     return [float(weights @ column) for column in keys.T]
     ### END SOLUTION
@@ -87,8 +88,9 @@ def weights_from_context():
     """
     ### BEGIN SOLUTION
     keys = np.array([[1.0, 2.0], [5.0, 0.0], [3.0, 6.0]])
+    context = [2.36, 3.14]
     equations = np.vstack([keys.T, np.ones(3)])
-    return np.linalg.solve(equations, [2.36, 3.14, 1.0]).tolist()
+    return np.linalg.solve(equations, [*context, 1.0]).tolist()
     ### END SOLUTION
 
 

@@ -91,7 +91,8 @@ def annotation_by_hand():
         The forward state, then the backward state: each from -1 to 1.
     """
     ### BEGIN SOLUTION
-    first, second, third = 0.5, -1.0, 2.0
+    words = [0.5, -1.0, 2.0]
+    first, second, third = words
     forward = np.tanh(second + 0.5 * np.tanh(first))
     backward = np.tanh(-0.5 * second + 0.8 * np.tanh(-0.5 * third))
     return [float(forward), float(backward)]

@@ -93,7 +93,7 @@ def what_is_left():
     """
     ### BEGIN SOLUTION
     printed = [0.004, 0.001, 0.002, 0.64, 0.003]
-    return {"left": 1 - sum(printed), "loss": -math.log(0.64)}
+    return {"left": 1 - sum(printed), "loss": -math.log(printed[3])}
     ### END SOLUTION
 
 

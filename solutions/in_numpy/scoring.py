@@ -134,7 +134,8 @@ def joined_or_added():
     """
     ### BEGIN SOLUTION
     W = np.array([[0.5, 1.0, -0.5, 0.0, 0.2], [1.0, 0.0, -1.0, -0.5, 0.3]])
-    from_h = W[:, :3] @ np.array([2.0, -1.0, 1.0])
+    h = np.array([2.0, -1.0, 1.0])
+    from_h = W[:, :3] @ h
     from_s = W[:, 3:] @ np.array([1.0, 3.0])
     score = np.array([2.0, -1.0]) @ np.tanh(from_h + from_s)
     return {

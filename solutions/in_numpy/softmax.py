@@ -29,7 +29,8 @@ def weights_by_hand_twin():
         Weights: no unit, from 0 to 1, summing to 1.
     """
     ### BEGIN SOLUTION
-    exponentials = np.exp([0.5, -0.3, 1.2, 0.1])
+    scores = [0.5, -0.3, 1.2, 0.1]
+    exponentials = np.exp(scores)
     return (exponentials / exponentials.sum()).tolist()
     ### END SOLUTION
 
@@ -71,7 +72,8 @@ def masked_weights():
         Weights: no unit, from 0 to 1, summing to 1.
     """
     ### BEGIN SOLUTION
-    exponentials = np.exp([0.8, -0.5, 1.3, 0.2, 0.2]) * [1, 1, 1, 0, 0]
+    scores = [0.8, -0.5, 1.3, 0.2, 0.2]
+    exponentials = np.exp(scores) * [1, 1, 1, 0, 0]
     return (exponentials / exponentials.sum()).tolist()
     ### END SOLUTION
 

@@ -41,17 +41,29 @@ def training_shapes__predictions_are_words(batch, T_x, T_y, m, V_y):
 
 def count_parameters__one_direction():
     """An annotation concatenates the states of both encoder directions, so W_key has more columns."""
-    return {"W_query": 960, "W_key": 864, "v": 24, "all": 1848}
+    query_size, hidden_size, attention_size = _SIZES
+    return _counts(query_size, hidden_size, attention_size)
 
 
 def count_parameters__square():
     """The attention size need not equal the size of the decoder state. Count the rows and columns of each matrix again."""
-    return {"W_query": 1600, "W_key": 2880, "v": 40, "all": 4520}
+    query_size, hidden_size, _ = _SIZES
+    return _counts(query_size, 2 * hidden_size, query_size)
 
 
 def count_parameters__v_forgotten():
     """You counted the parts, but your sum leaves one of them out."""
-    return {"W_query": 960, "W_key": 1728, "v": 24, "all": 2688}
+    query_size, hidden_size, attention_size = _SIZES
+    counts = _counts(query_size, 2 * hidden_size, attention_size)
+    return {**counts, "all": counts["W_query"] + counts["W_key"]}
+
+
+_SIZES = [40, 36, 24]
+
+
+def _counts(query_size, key_size, attention_size):
+    counts = {"W_query": attention_size * query_size, "W_key": attention_size * key_size, "v": attention_size}
+    return {**counts, "all": sum(counts.values())}
 
 
 def _rates(**changed):

@@ -70,6 +70,10 @@ def _softmax(scores):
     return np.exp(scores) / np.exp(scores).sum()
 
 
+_GIVEN = [0.15, 0.42, 0.05]
+_WEIGHTS = np.array([*_GIVEN, 1 - sum(_GIVEN)])
+
+
 def _twin(weights):
     keys = np.array([[2.0, -1.0, 0.5], [-0.5, 3.0, 1.0], [4.0, 0.0, -2.0], [1.0, -2.0, 0.25]])
     return [float(x) for x in np.array(weights) @ keys]
@@ -77,22 +81,22 @@ def _twin(weights):
 
 def context_twin__fourth_left_out():
     """Your sum leaves out the fourth annotation. Its weight is not given, but the other three determine it."""
-    return _twin([0.15, 0.42, 0.05, 0])
+    return _twin([*_GIVEN, 0])
 
 
 def context_twin__fourth_is_one():
     """All four weights together must sum to 1. With your fourth weight, they sum to more."""
-    return _twin([0.15, 0.42, 0.05, 1])
+    return _twin([*_GIVEN, 1])
 
 
 def context_twin__three_made_to_add_to_one():
     """You rescaled the three given weights so that they sum to 1. They stay as they are, and the fourth takes the rest."""
-    return _twin([0.15 / 0.62, 0.42 / 0.62, 0.05 / 0.62, 0])
+    return _twin([*(np.array(_GIVEN) / sum(_GIVEN)), 0])
 
 
 def context_twin__one_weight_added():
     """The fourth weight is 1 minus the other three. You added one of them instead of subtracting it."""
-    return _twin([0.15, 0.42, 0.05, 1 - 0.15 - 0.42 + 0.05])
+    return _twin([*_GIVEN, 1 - sum(_GIVEN[:2]) + _GIVEN[2]])
 
 
 def context_twin__mean():
@@ -102,12 +106,12 @@ def context_twin__mean():
 
 def context_twin__largest_only():
     """You took the annotation with the largest weight. The context is a mixture of all of them."""
-    return _twin([0, 1, 0, 0])
+    return _twin(np.eye(4)[_WEIGHTS.argmax()])
 
 
 def context_twin__reversed():
     """Your weights are in reverse order: the first weight belongs to the first annotation."""
-    return _twin([0.38, 0.05, 0.42, 0.15])
+    return _twin(_WEIGHTS[::-1])
 
 
 _CORNERS = np.array([[1.0, 2.0], [5.0, 0.0], [3.0, 6.0]])

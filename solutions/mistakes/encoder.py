@@ -126,9 +126,15 @@ def _both(words, forward, backward):
 _WORDS, _FORWARD, _BACKWARD = (0.5, -1.0, 2.0), (1.0, 0.5), (-0.5, 0.8)
 
 
+def _sums(squash):
+    """Return the two sums of the exercise at the second word, with the first step of each direction squashed so."""
+    first, second, third = _WORDS
+    return [float(second + 0.5 * squash(first)), float(-0.5 * second + 0.8 * squash(-0.5 * third))]
+
+
 def annotation_by_hand__from_the_left_twice():
     """Both of your directions start at the first word. The backward direction starts at the last."""
-    return _both((0.5, -1.0, 0.5), _FORWARD, _BACKWARD)
+    return _both((*_WORDS[:2], _WORDS[0]), _FORWARD, _BACKWARD)
 
 
 def annotation_by_hand__swapped():
@@ -144,22 +150,22 @@ def annotation_by_hand__same_parameters():
 def annotation_by_hand__last_states():
     """These are the final states of the two directions. The exercise asks for their states at the second word."""
     there, back = _both(_WORDS, _FORWARD, _BACKWARD)
-    return [float(np.tanh(2.0 + 0.5 * there)), float(np.tanh(-0.25 + 0.8 * back))]
+    return [float(np.tanh(_WORDS[2] + 0.5 * there)), float(np.tanh(-0.5 * _WORDS[0] + 0.8 * back))]
 
 
 def annotation_by_hand__no_memory():
     """Each direction reads another word before it reaches the second: the state after that word is missing."""
-    return [float(np.tanh(-1.0)), float(np.tanh(0.5))]
+    return [float(np.tanh(_WORDS[1])), float(np.tanh(-0.5 * _WORDS[1]))]
 
 
 def annotation_by_hand__no_tanh():
     """The tanh is missing, at the first step or at the second."""
-    return [-1.0 + 0.5 * 0.5, 0.5 + 0.8 * -1.0]
+    return _sums(lambda x: x)
 
 
 def annotation_by_hand__no_last_tanh():
     """The last tanh is missing: every state lies between -1 and 1, including the one you were asked for."""
-    return [-1.0 + 0.5 * float(np.tanh(0.5)), 0.5 + 0.8 * float(np.tanh(-1.0))]
+    return _sums(np.tanh)
 
 
 def _embedding(**changed):

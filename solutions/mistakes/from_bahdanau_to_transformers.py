@@ -51,6 +51,12 @@ def _softmax(scores):
     return powers / powers.sum()
 
 
+_QUERIES = np.array([[1, 0, -1, 2], [0, 1, 1, -1]])
+_KEYS = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]])
+_PRODUCTS = np.einsum("zr,zjr->zj", _QUERIES, _KEYS)
+_FIRST, _SECOND = (_PRODUCTS / 2).tolist()
+
+
 def _two_heads(first, second, softmax=_softmax, order=slice(None)):
     values = np.array([[[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]], [[3.0, -1.0], [0.5, 1.0], [-2.0, 0.0]]])
     weights = np.array([softmax(first), softmax(second)])
@@ -60,39 +66,38 @@ def _two_heads(first, second, softmax=_softmax, order=slice(None)):
 
 def two_heads_by_hand__not_scaled():
     """The dot products are right, but you did not scale them. What are they divided by before the softmax?"""
-    return _two_heads([4.0, 1.0, -1.0], [-3.0, 3.0, 1.0])
+    return _two_heads(*_PRODUCTS.astype(float).tolist())
 
 
 def two_heads_by_hand__divided_by_the_size():
     """You divided by the number of entries of a key. Divide by the root of that number."""
-    return _two_heads([1.0, 0.25, -0.25], [-0.75, 0.75, 0.25])
+    return _two_heads(*(_PRODUCTS / 4).tolist())
 
 
 def two_heads_by_hand__divided_by_the_positions():
     """You took the root of the wrong number: a longer sentence does not make dot products larger. What does?"""
-    root = math.sqrt(3)
-    return _two_heads([4 / root, 1 / root, -1 / root], [-3 / root, 3 / root, 1 / root])
+    return _two_heads(*(_PRODUCTS / math.sqrt(3)).tolist())
 
 
 def two_heads_by_hand__no_softmax():
     """You used the scores as weights. They become weights only after the softmax."""
-    return _two_heads([2.0, 0.5, -0.5], [-1.5, 1.5, 0.5], softmax=list)
+    return _two_heads(_FIRST, _SECOND, softmax=list)
 
 
 def two_heads_by_hand__first_head_twice():
     """Each head compares its own query with its own keys. Your second head attends where the first one does."""
-    return _two_heads([2.0, 0.5, -0.5], [2.0, 0.5, -0.5])
+    return _two_heads(_FIRST, _FIRST)
 
 
 def two_heads_by_hand__second_head_first():
     """The contexts are right but in the wrong order: the first head comes first."""
-    return _two_heads([2.0, 0.5, -0.5], [-1.5, 1.5, 0.5], order=slice(None, None, -1))
+    return _two_heads(_FIRST, _SECOND, order=slice(None, None, -1))
 
 
 def two_heads_by_hand__values_exchanged():
     """Each head takes a weighted sum of its own values. Your two heads have swapped theirs."""
-    answer = _two_heads([2.0, 0.5, -0.5], [-1.5, 1.5, 0.5])
-    other = _two_heads([-1.5, 1.5, 0.5], [2.0, 0.5, -0.5], order=slice(None, None, -1))
+    answer = _two_heads(_FIRST, _SECOND)
+    other = _two_heads(_SECOND, _FIRST, order=slice(None, None, -1))
     return {**answer, "joined": other["joined"]}
 
 
@@ -515,7 +520,7 @@ def same_context__stretched():
 
 def same_context__shared_out():
     """You shared the first weight among the others. Compute the context with them: is it still the same?"""
-    return [0.0, *(_MIXTURE[1:] + 0.4 / 3).tolist()]
+    return [0.0, *(_MIXTURE[1:] + _MIXTURE[0] / 3).tolist()]
 
 
 def same_context__the_given_ones():

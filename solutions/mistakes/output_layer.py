@@ -194,37 +194,44 @@ def distribution_and_loss__entropy():
 
 def what_is_left__largest_only():
     """You subtracted only the largest probability. The small ones that are printed count too."""
-    return {"left": 1 - 0.64, "loss": -math.log(0.64)}
+    return _left(left=1 - _PRINTED[3])
 
 
 def what_is_left__nothing():
     """Add up the printed numbers: they fall short of 1. The rest belongs to the words that are not printed."""
-    return {"left": 0.0, "loss": -math.log(0.64)}
+    return _left(left=0.0)
 
 
 def what_is_left__sum_of_the_printed():
     """That is the total probability of the printed words. The question is what remains for the others."""
-    return {"left": 0.65, "loss": -math.log(0.64)}
+    return _left(left=sum(_PRINTED))
 
 
 def what_is_left__base_two():
     """You took the logarithm to base 2, which gives bits. Nats come from the natural logarithm."""
-    return {"left": 0.35, "loss": -math.log2(0.64)}
+    return _left(loss=-math.log2(_PRINTED[3]))
 
 
 def what_is_left__base_ten():
     """You took the logarithm to base 10. Nats come from the natural logarithm."""
-    return {"left": 0.35, "loss": -math.log10(0.64)}
+    return _left(loss=-math.log10(_PRINTED[3]))
 
 
 def what_is_left__sign():
     """A cross-entropy is never negative: the logarithm of a probability is negative, and the loss is minus that logarithm."""
-    return {"left": 0.35, "loss": math.log(0.64)}
+    return _left(loss=math.log(_PRINTED[3]))
 
 
 def what_is_left__complement():
     """One minus the probability is not a cross-entropy: the logarithm is missing."""
-    return {"left": 0.35, "loss": 1 - 0.64}
+    return _left(loss=1 - _PRINTED[3])
+
+
+_PRINTED = [0.004, 0.001, 0.002, 0.64, 0.003]
+
+
+def _left(**changed):
+    return {"left": 1 - sum(_PRINTED), "loss": -math.log(_PRINTED[3]), **changed}
 
 
 def _word(
@@ -255,7 +262,7 @@ def word_by_hand__no_tanh_in_the_score():
 
 def word_by_hand__scored_with_a_new_state():
     """You updated the state first and scored with the result, as in note B. Bahdanau scores with the previous state."""
-    return _word(query=np.tanh(np.array([0.3, -0.1]) + np.array([-0.4, -0.4])))
+    return _word(query=np.tanh([0.3, -0.1] + np.array([[0.5, 1], [-1, 0]]) @ [0.4, -0.6]))
 
 
 def word_by_hand__query_dropped():

@@ -284,29 +284,30 @@ def joined_or_added__paper_without_v():
     return _joined(paper=3_000_000)
 
 
-def _unseen(**changed):
-    right = {"U_a": [[1, -1, 0, 3], [0, 2, 1, -5], [1, 0, 1, -1]], "unseen": [-2, 1, 3, 1]}
-    return {**right, "two_matrices": 21, "one_matrix": 12, **changed}
+def _unseen(product=np.matmul, unseen=lambda last: [*-last, 1.0], **counts):
+    W_c = np.array([[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, -1.0], [0.0, 0.0, 1.0, -3.0]])
+    W_enc = np.array([[1.0, -1.0, 0.0], [0.0, 2.0, 1.0], [1.0, 0.0, 1.0]])
+    return {"U_a": product(W_enc, W_c), "unseen": unseen(W_c[:, 3]), "two_matrices": 21, "one_matrix": 12, **counts}
 
 
 def unseen_by_the_score__first_matrix_transposed():
     """You multiplied by the transpose of W_enc: each row of W_enc gives one row of the product."""
-    return _unseen(U_a=[[1, 0, 1, -1], [-1, 2, 0, -4], [0, 1, 1, -4]])
+    return _unseen(lambda W_enc, W_c: W_enc.T @ W_c)
 
 
 def unseen_by_the_score__entry_by_entry():
     """You multiplied entry by entry. Applying one matrix after the other is a matrix product: row times column."""
-    return _unseen(U_a=[[1, 0, 0, 2], [0, 2, 0, -1], [0, 0, 1, -3]])
+    return _unseen(lambda W_enc, W_c: np.hstack([W_enc * W_c[:, :3], W_c[:, 3:]]))
 
 
 def unseen_by_the_score__last_number():
     """The score does see the last entry of an annotation: each row of W_c multiplies it by something. What must the others do?"""
-    return _unseen(unseen=[0, 0, 0, 1])
+    return _unseen(unseen=lambda _: [0, 0, 0, 1])
 
 
 def unseen_by_the_score__sign():
     """The other entries must cancel the contribution of the last one. Yours add it a second time."""
-    return _unseen(unseen=[2, -1, -3, 1])
+    return _unseen(unseen=lambda last: [*last, 1.0])
 
 
 def unseen_by_the_score__second_matrix_only():

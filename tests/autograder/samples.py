@@ -24,6 +24,7 @@ TOPICS = answer_key.topics()
 NAMES = [
     entry.name for topic in TOPICS for entry in answer_key.load(topic).values() if entry.kind not in ("text", "trained")
 ]
+WITH_OWN_NUMBERS = [entry.name for topic in TOPICS for entry in answer_key.load(topic).values() if entry.own]
 
 AUTOMATIC = sum(e.points for e in answer_key.load("scoring").values() if e.kind != "text")  # what no person marks
 
