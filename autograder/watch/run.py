@@ -151,7 +151,7 @@ class _Loop:
             mine = [topic for topic in topics if source.is_exchange or source.topic_of("") == topic]
             known: dict[str, str] = {}
             for topic in mine:
-                known |= record.seen(topic, str(source.path))
+                known |= record.load_marks(topic, str(source.path))
             inbox = Inbox(
                 source.path, source.is_exchange, lambda name, source=source: source.topic_of(name) in topics, known
             )
@@ -211,12 +211,12 @@ class _Loop:
             inbox.take(seen)
 
     def _row(self, source: Source, seen: Seen) -> tuple[str, str, str, str, str]:
-        return source.topic_of(seen.name), str(source.path), seen.name, seen.mark, source.claimed_by(seen.name)
+        return source.topic_of(seen.name), str(source.path), seen.name, seen.mark, source.read_claim(seen.name)
 
     def _count(self) -> None:
         status, record = self.status, self.record
         status.queued, status.waiting = record.count(NEW) + record.count(ADMITTED), record.count(WAITING)
-        since = record.oldest()
+        since = record.find_oldest()
         status.oldest = None if since is None else max(time.time() - since, 0.0)
 
     def _describe(self, error: Exception) -> str:

@@ -96,7 +96,7 @@ class Service:
         Raises ``CourseError``, ``OSError`` or an error of the database if the machine or the course does not let it go on.
         """
         rules_now = self.course.plan().assignment(self.topic)
-        pending = self.record.pending(self.topic)
+        pending = self.record.list_pending(self.topic)
         overdue = self._overdue(rules_now)
         if not pending and not overdue:
             return 0
@@ -148,10 +148,10 @@ class Service:
     def _overdue(self, rules_now):
         """Return the students whose due date has passed, and whose pages do not show everything yet."""
         now = datetime.now(UTC)
-        return [one for one in self.record.withheld(self.topic) if rules_now.shown_to(one, now) == "all"]
+        return [one for one in self.record.list_withheld(self.topic) if rules_now.shown_to(one, now) == "all"]
 
     def _decide(self, student, digest, notebook, rules_now):
-        graded = self.record.graded(self.topic, student)
+        graded = self.record.list_graded(self.topic, student)
         recorded = self.course.load_record(student, self.topic).get("tries", [])
         return rules.decide(rules_now, graded, recorded, digest, notebook, Clock.now())
 
@@ -244,7 +244,7 @@ class Service:
 
     def _describe_limit(self, student, rules_now):
         """Return the sentence for a student whose attempts are used up."""
-        graded = self.record.graded(self.topic, student)
+        graded = self.record.list_graded(self.topic, student)
         last = attempts.load_attempts(self.course, student, self.topic)[-1:]
         digests = list(dict.fromkeys(one.digest for one in graded))
         counts = "your last graded attempt counts"
@@ -348,7 +348,7 @@ class Service:
         if row.set_aside:
             self._end(arrival, SET_ASIDE, row.set_aside.partition("\n")[0])
             return
-        before = [one for one in self.record.graded(self.topic, arrival.student) if one.number != arrival.number]
+        before = [one for one in self.record.list_graded(self.topic, arrival.student) if one.number != arrival.number]
         digests = list(dict.fromkeys(one.digest for one in before))
         is_again = arrival.digest in digests
         number = digests.index(arrival.digest) + 1 if is_again else len(digests) + 1

@@ -133,7 +133,7 @@ class Hub:
     def outcomes(self):
         """Return what became of each arrival, in their order."""
         with Record(self.course) as record:
-            return [(row.claimed, row.outcome or row.state) for row in record.everything("scoring")]
+            return [(row.claimed, row.outcome or row.state) for row in record.list_all("scoring")]
 
 
 @pytest.fixture
