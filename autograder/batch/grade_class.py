@@ -89,7 +89,7 @@ def grade_class(
             notice(RESTORED_NOTICE.format(topic))
 
         def start():  # called once there is something to run
-            return executor or stack.enter_context(examined_workers(run, count))
+            return executor or stack.enter_context(start_workers(run, count))
 
         batch = _Batch(run, recorder, TaskQueue(start, 2 * count + 2), progress or (lambda *args: None), lock)
         return batch.grade(names)
@@ -109,7 +109,7 @@ def _select_students(run, students):
 
 
 @contextlib.contextmanager
-def examined_workers(run: GradingRun, count: int) -> Iterator[Executor]:
+def start_workers(run: GradingRun, count: int) -> Iterator[Executor]:
     """Give warm ``Workers``, after the canary was stopped in the sandbox of one of them.
 
     On a cluster, every machine is examined when the connection is made.

@@ -15,7 +15,7 @@ from pathlib import Path
 import sqlalchemy.exc
 
 from autograder.batch.context import GradingOptions, load_run
-from autograder.batch.grade_class import examined_workers
+from autograder.batch.grade_class import start_workers
 from autograder.courses.course import Course
 from autograder.courses.locking import patient_lock, watch_lock
 from autograder.errors import CourseError, describe_db_error, describe_os_error
@@ -123,7 +123,7 @@ def _prepare(stack, course, topics, grading, options, status):
         count = executor.workers
     else:
         count = options.workers
-        executor = stack.enter_context(examined_workers(runs[0], count))
+        executor = stack.enter_context(start_workers(runs[0], count))
         for run in runs:  # one for each process, so that no hand-in waits for it
             asked = run.topic, run.released.seed, run.released.extra
             for future in [executor.submit(submission.prepare, *asked) for _ in range(count)]:

@@ -124,7 +124,7 @@ class Hub:
         began = len(self.lines)
         with self.monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
             patched.setattr(grade, "grade", noted)
-            patched.setattr(running, "examined_workers", lambda run, count: contextlib.nullcontext(pool))
+            patched.setattr(running, "start_workers", lambda run, count: contextlib.nullcontext(pool))
             grading = GradingOptions(Limits(cell_seconds=4, call_seconds=2, submission_seconds=60))
             stop = stop or UntilIdle(patience)
             watch(self.course, ["scoring"], grading, WatchOptions(**options), self.lines.append, stop)
