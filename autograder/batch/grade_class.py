@@ -281,6 +281,7 @@ class _Batch:
             job.graded,
             paper,
             released.extra,
+            released.attempt_seeds,
         )
         self.tasks.send(job, self._finish_grading, submission.grade_task, task)
 

@@ -108,8 +108,8 @@ def read_earlier_job(
 
 def _make_job(run, row, content, files, beside, earlier):
     tries, attempt = run.course.list_attempts(row.student, run.topic, content, earlier)
-    options = run.options
-    key = fingerprint(content, run.released.version, attempt, options.limits, options.isolation, files)
+    options, seed = run.options, run.released.recorded_seed(attempt)
+    key = fingerprint(content, run.released.version, attempt, options.limits, options.isolation, files, seed)
     return Job(row, content, files, beside, key, attempt, tries, earlier, shown=run.shown_to(row.student))
 
 

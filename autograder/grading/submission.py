@@ -13,6 +13,7 @@ from nbformat.v4.rwbase import strip_transient
 
 from autograder import exercises
 from autograder.errors import CourseError
+from autograder.exercises.attempts import candidate_seeds
 from autograder.feedback import pages
 from autograder.feedback.marks import CellResult, GradebookState, Marks, merge_results
 from autograder.feedback.page_settings import Shown
@@ -31,7 +32,6 @@ LATER_EXERCISE_NOTE = (
     "Your notebook comes from an earlier release, which did not include {}. Download the assignment again and hand it in; "
     "until then, a person decides on those points."
 )
-MAX_DRAWS = 50  # of hidden cases, until every known mistake is caught by one
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Task:
     graded: Graded | None = None  # verdicts that are known already: nothing is run
     paper: FeedbackRequest | None = None  # None: no page is made here
     extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
+    attempt_seeds: tuple[int, ...] = ()  # recorded at the release; see ``candidate_seeds``
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def grade_task(task: Task) -> GradingResult:
     graded = task.graded
     if graded is None:
         points = {name: points for name, points in task.points.items() if name not in later_exercises}
-        asked = exercises_for(task.topic, task.seed, task.attempt, points, task.extra)
+        asked = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, task.attempt_seeds)
         prepared = grade.prepared_for(templates[0])
         with watch.stage("host"):
             graded = grade.grade(notebook, asked, task.limits, task.isolation, task.files, task.hidden, prepared)
@@ -147,11 +148,16 @@ class _PageTimeout(BaseException):
 
 
 def exercises_for(
-    topic: str, seed: int, attempt: int, points: Mapping[str, float], extra: str = ""
+    topic: str,
+    seed: int,
+    attempt: int,
+    points: Mapping[str, float],
+    extra: str = "",
+    attempt_seeds: tuple[int, ...] = (),
 ) -> tuple[exercises.Exercise, ...]:
     """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``."""
     with LOADING_LOCK:
-        drawn = _load_drawn(topic, seed, attempt, extra)
+        drawn = _load_drawn(topic, seed, attempt, extra, attempt_seeds)
     return tuple(exercises.with_points(e, points[e.name]) for e in drawn if e.name in points)
 
 
@@ -162,13 +168,13 @@ def prepare(topic: str, seed: int, extra: str = "") -> None:
 
 
 @lru_cache(maxsize=16)
-def _load_drawn(topic, seed, attempt, extra=""):
+def _load_drawn(topic, seed, attempt, extra="", attempt_seeds=()):
     """Return the exercises with the hidden cases of this attempt; the first attempt has those of the release."""
     if attempt == 0:
         return exercises.load(topic, seed, extra)
-    for draw in range(MAX_DRAWS):
+    for candidate in candidate_seeds(seed, attempt, attempt_seeds):
         try:
-            return exercises.load(topic, (seed + 1_000_003 * attempt + 7919 * draw) % 2**32, extra)
+            return exercises.load(topic, candidate, extra)
         except AnswerKeyError:  # these cases let a known mistake pass
             continue
     return exercises.load(topic, seed, extra)

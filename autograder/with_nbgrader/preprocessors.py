@@ -152,9 +152,11 @@ class Judge(limits.Judge, NbGraderPreprocessor):
         doctor.require_once(self.isolation, course.hidden)
         content = read_file(course.submission(student, topic), course.submitted, self.submission_mb)
         _, attempt = course.list_attempts(student, topic, content)
-        questions = submission.exercises_for(topic, released.seed, attempt, released.points, released.extra)
+        cases = released.extra, released.attempt_seeds
+        questions = submission.exercises_for(topic, released.seed, attempt, released.points, *cases)
         files = handed_in_files(questions, course.submission(student, topic).parent)
-        key = fingerprint(content, released.version, attempt, self.limits(), self.isolation, files)
+        seed = released.recorded_seed(attempt)
+        key = fingerprint(content, released.version, attempt, self.limits(), self.isolation, files, seed)
         graded = course.store.get(key)
         if graded is None:
             graded = grade.grade(nb, questions, self.limits(), self.isolation, files, course.hidden)

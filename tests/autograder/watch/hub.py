@@ -23,6 +23,7 @@ from autograder.watch.run import Stop, WatchOptions, watch
 from tests.autograder.batch.test_nothing_lost import ESSAY, all_right
 
 ACCOUNTS = {"prof": os.geteuid(), "ada": 30_001, "mal": 30_002, "ben": 30_003, "cem": 30_004}
+LIMITS = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
 
 
 class UntilIdle(Stop):
@@ -125,7 +126,7 @@ class Hub:
         with self.monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
             patched.setattr(grade, "grade", noted)
             patched.setattr(running, "start_workers", lambda run, count: contextlib.nullcontext(pool))
-            grading = GradingOptions(Limits(cell_seconds=4, call_seconds=2, submission_seconds=60))
+            grading = GradingOptions(LIMITS)
             stop = stop or UntilIdle(patience)
             watch(self.course, ["scoring"], grading, WatchOptions(**options), self.lines.append, stop)
         return self.lines[began:]
