@@ -122,7 +122,8 @@ def start_workers(run: GradingRun, count: int) -> Iterator[Executor]:
 
     limits, isolation, hidden = run.options.limits, run.options.isolation, run.course.hidden
     prepared = prepared_for(run.released.notebooks[0])
-    seconds = {submission.grade_task: limits.submission_seconds + SLACK_SECONDS, pages.feedback_page: PAGE_SECONDS}
+    seconds = {submission.grade_task: limits.submission_seconds + SLACK_SECONDS}
+    seconds |= {pages.feedback_page: PAGE_SECONDS, submission.read_requests: PAGE_SECONDS}
     with Workers(count, seconds) as workers:
         examined = [workers.submit(doctor.require, isolation, limits, hidden, prepared)]
         for _ in range(count - 1):

@@ -126,6 +126,21 @@ def grade_task(task: Task) -> GradingResult:
     return GradingResult("", notes, graded, results, content, page, marks, requests, work, watch.spent, watch.used)
 
 
+def read_requests(
+    content: bytes, files: Mapping[str, bytes | None], templates: tuple[str, ...], topic: str
+) -> tuple[str, tuple[RegradeRequest, ...]]:
+    """Return the hash of the work in a notebook that is not graded, and what it asks to be looked at again.
+
+    ``templates`` are as in a ``Task``. Of a file that cannot be read, both are empty.
+    """
+    try:
+        notebook, template = repair.read_notebook(content, _read_templates(templates), topic)
+    except CourseError:
+        return "", ()
+    requests = find_requests(notebook.cells, handout(template).questions)
+    return hash_without_requests(notebook.cells, files), requests
+
+
 def find_later_exercises(template: NotebookNode, points: Mapping[str, float]) -> tuple[str, ...]:
     """Return the exercises in ``points`` that ``template``, an earlier release, did not ask: nobody was given them."""
     released = {exercise_of_text(id_of(cell) or "") for cell in template.cells}

@@ -78,12 +78,15 @@ class Hub:
         lines = [f"{name} = {value}" for name, value in rules.items()]
         (self.course.root / "course.toml").write_text("\n".join(["[assignment.scoring]", *lines]), encoding="utf-8")
 
-    def notebook(self, essay):
+    def notebook(self, essay, *requests):
+        """Return a notebook with this answer to the written question, and a cell for each of ``requests`` at the end."""
         data = json.loads(json.dumps(self.release))
         next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = essay
+        for number, words in enumerate(requests):
+            data["cells"].append({"cell_type": "markdown", "id": f"ask{number}", "metadata": {}, "source": words})
         return json.dumps(data)
 
-    def submit(self, student="ada", essay="Because.", account="", when="", content=None, name=""):
+    def submit(self, student="ada", essay="Because.", account="", when="", content=None, name="", requests=()):
         """Hand in as ``account`` in the name of ``student``; return the secret of the submission."""
         self.count += 1
         when = when or f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
@@ -91,7 +94,7 @@ class Hub:
         folder = self.inbound / (name or f"{student}+scoring+{when}+{self.count}")
         folder.mkdir()
         files = {
-            "scoring.ipynb": self.notebook(essay) if content is None else content,
+            "scoring.ipynb": self.notebook(essay, *requests) if content is None else content,
             "timestamp.txt": when,
             "submission_secret.txt": secret,
         }
