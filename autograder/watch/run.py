@@ -127,7 +127,7 @@ def _prepare(stack, course, topics, grading, options, status):
         count = executor.workers
     else:
         count = options.workers
-        executor = stack.enter_context(start_workers(runs[0], count))
+        executor = stack.enter_context(start_workers(runs, count))
         for run in runs:  # one for each process, so that no hand-in waits for it
             asked = run.topic, run.released.seed, run.released.extra
             for future in [executor.submit(submission.prepare, *asked) for _ in range(count)]:
