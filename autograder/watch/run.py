@@ -23,7 +23,7 @@ from autograder.feedback import notices
 from autograder.gradebook.backup import back_up
 from autograder.grading import cluster, submission
 from autograder.platforms.collect import escape_unprintable
-from autograder.watch.page import status_page
+from autograder.watch.page import load_token, status_page
 from autograder.watch.polling import Inbox, Seen
 from autograder.watch.record import ADMITTED, NEW, WAITING, Record
 from autograder.watch.service import Service, Settings
@@ -134,7 +134,7 @@ def _prepare(stack, course, topics, grading, options, status):
                 future.result()
     record = stack.enter_context(Record(course))
     if options.port is not None:
-        page = stack.enter_context(status_page(status.snapshot, options.port))
+        page = stack.enter_context(status_page(status, options.port, load_token(course)))
         status.say(f"Status: {page}")
     settings = Settings(course, grading, executor, exchange, status, options.any_owner, ROUND * count)
     loop = _Loop(settings, record, topics, sources, options.interval)
