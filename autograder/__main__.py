@@ -114,7 +114,8 @@ def release(
     """Assemble an assignment, verify that it grades correctly, and write the students' notebook.
 
     Hidden cases are drawn until they catch every listed mistake and the mutants of each reference. If a seed is given or was
-    kept, only its cases are tried, and the release is refused if they miss any.
+    kept, only its cases are tried, and the release is refused if they miss any. If course.toml limits the attempts, the hidden
+    cases of each are drawn and verified.
     """
     from autograder.audit.search import DRAWS, find_seed
     from autograder.releases.release import draw_seed
@@ -129,8 +130,9 @@ def release(
         search = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
     for line in search.lines(verbose):
         out.print(line, highlight=False, markup=False)
+    attempt_seeds = _find_attempt_seeds(root, topic, search.seed)
     with out.status(f"Releasing {topic}: grading the reference and the untouched release both ways …") as status:
-        made = make(root, topic, search.seed, website=website, progress=status.update)
+        made = make(root, topic, search.seed, website=website, progress=status.update, attempt_seeds=attempt_seeds)
     out.print(
         f"Released {topic}, version {made.version}: the reference earns all automatic points, the untouched release none."
     )
@@ -139,6 +141,19 @@ def release(
     out.print(f"For students: {made.path}")
     out.print(f"For markers:  {root.marking_scheme(topic)}")
     _print_next(f"collect {topic} ARCHIVE", course, ", once the students have the notebook and have handed it in")
+
+
+def _find_attempt_seeds(course, topic, seed):
+    """Return the seeds of the attempts after the first that course.toml permits, which takes some seconds for each."""
+    from autograder.audit.search import find_attempt_seed
+
+    plan, recorded, seeds = course.plan().assignment(topic), course.attempt_seeds(topic, seed), []
+    for attempt in range(1, plan.attempts):
+        with out.status(f"Drawing hidden cases for attempt {attempt + 1} of {plan.attempts} …"):
+            seeds.append(find_attempt_seed(topic, seed, attempt, recorded, plan.extra))
+    if seeds:
+        out.print(f"Attempts: each of the {plan.attempts} has hidden cases of its own that catch all of these.")
+    return seeds
 
 
 @app.command()

@@ -89,12 +89,12 @@ def _options():
     return parser.parse_args()
 
 
-def class_of(course, count):
+def class_of(course, count, topic=TOPIC):
     """Yield ``(name, notebook as text)`` of ``count`` students: each answers each exercise rightly, otherwise, wrongly, or not."""
-    source = nbformat.read(course.source(TOPIC), as_version=4)
-    released = nbformat.read(course.release(TOPIC), as_version=4)
+    source = nbformat.read(course.source(topic), as_version=4)
+    released = nbformat.read(course.release(topic), as_version=4)
     answers = {cell.metadata.nbgrader.grade_id: cell.source for cell in source.cells}
-    asked = exercises.load(TOPIC, 0)
+    asked = exercises.load(topic, 0)
     for number in range(count):
         rng = random.Random(number)
         notebook = nbformat.from_dict(json.loads(nbformat.writes(released)))
@@ -122,8 +122,11 @@ def _make_class(course, count):
 
 def _alternative_answer(exercise, rng):
     """Return the source of a wrong answer, or of a right one in another style."""
-    module = importlib.import_module(rng.choice((f"solutions.mistakes.{TOPIC}", f"tests.submissions.{TOPIC}")))
+    topic = exercise.entry.topic
+    module = importlib.import_module(rng.choice((f"solutions.mistakes.{topic}", f"tests.submissions.{topic}")))
     known = sorted(name for name in vars(module) if name.startswith(f"{exercise.function}__"))
+    if not known:
+        return ""
     name = rng.choice(known)
     source = inspect.getsource(getattr(module, name))
     if f"{exercise.function}(" in source.partition("\n")[2]:  # it calls the reference, which no student has

@@ -195,7 +195,7 @@ def serve(exchange, hand_ins, process, log):
 
 
 def _begin(exchange, one):
-    one.page, one.since = hand_in(exchange, one.student, one.text), time.monotonic()
+    one.page, one.since = hand_in(exchange, one.student, TOPIC, one.text), time.monotonic()
     return one
 
 

@@ -2,8 +2,9 @@
 
     python benchmarks/watch.py --single 12 --burst 200
     python benchmarks/watch.py --single 0 --burst 2000
+    python benchmarks/watch.py --topics scoring capstone
 
-First hand-ins come one at a time, then all at once, each of `scoring` and of another student, into an exchange as
+First hand-ins come one at a time, then all at once, each of another student and of the topics in turn, into an exchange as
 `nbgrader submit` writes it; `watch` runs as a program, with the full sandbox. Printed: the latency of single hand-ins, the
 throughput and the longest wait of the burst beside what its work alone would take, whether all were served once and in the
 order of arrival, and the memory of all its processes at the beginning and at the end.
@@ -41,25 +42,28 @@ def main():
     with tempfile.TemporaryDirectory(prefix="watch-") as name:
         folder = Path(name)
         course = init(folder / "course")
-        release(course, TOPIC, 0)
+        for topic in options.topics:
+            release(course, topic, 0)
         sandbox.close()
         exchange = folder / "exchange"
         (exchange / "attention" / "inbound").mkdir(parents=True)
         with course.config.open("a") as config:
             config.write(f'\nc.Exchange.root = "{exchange}"\n')
-        notebooks = list(class_of(course, options.single + options.burst))
-        command = [sys.executable, "-m", "autograder", "watch", TOPIC, "--course", course.root, "--any-owner"]
+        classes = {topic: class_of(course, options.single + options.burst, topic) for topic in options.topics}
+        turns = itertools.islice(itertools.cycle(options.topics), options.single + options.burst)
+        notebooks = [(f"{topic}-{student}", topic, text) for topic in turns for student, text in [next(classes[topic])]]
+        command = [sys.executable, "-m", "autograder", "watch", *options.topics, "--course", course.root, "--any-owner"]
         command += ["--workers", options.workers, "--interval", options.interval, "--no-page"]
         log = folder / "log.txt"
         with log.open("w") as file:
             process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=file, stderr=file)
         try:
-            wait_until(lambda: "Watching" in log.read_text(), process, log)
+            waitwait_until(lambda: "Watching" in log.read_text(), process, log)
             time.sleep(1)
             began = _memory(process.pid)
             singles = []
-            for student, text in notebooks[: options.single]:
-                singles += _serve(exchange, [(student, text)], process, log).values()
+            for handed_in in notebooks[: options.single]:
+                singles += _serve(exchange, [handed_in], process, log).values()
             if singles:
                 print(
                     f"one at a time ({len(singles)}): median {statistics.median(singles):.2f} s, most {max(singles):.2f} s"
@@ -81,13 +85,14 @@ def main():
             process.terminate()
             status = process.wait(120)
         print(f"exit status {status}; memory of all processes: {began:.0f} MB, {after_singles:.0f} MB, {ended:.0f} MB")
-        _check_order(course, [student for student, _ in notebooks])
+        _check_order(course, [student for student, *_ in notebooks])
 
 
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--single", type=int, default=12, help="hand-ins that come one at a time")
     parser.add_argument("--burst", type=int, default=200, help="hand-ins that come all at once")
+    parser.add_argument("--topics", nargs="+", default=[TOPIC], help="assignments that the hand-ins belong to in turn")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--interval", type=float, default=1.0, help="seconds between two looks of `watch`")
     return parser.parse_args()
@@ -96,23 +101,23 @@ def _options():
 COUNT = itertools.count()
 
 
-def hand_in(exchange, student, text):
+def hand_in(exchange, student, topic, text):
     """Hand in as `nbgrader submit` does; return the page in which feedback will be."""
     when, secret = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC", secrets.token_hex(64)
-    folder = exchange / "attention" / "inbound" / f"{student}+{TOPIC}+{when}+{next(COUNT)}"
+    folder = exchange / "attention" / "inbound" / f"{student}+{topic}+{when}+{next(COUNT)}"
     folder.mkdir()
-    (folder / f"{TOPIC}.ipynb").write_text(text, encoding="utf-8")
+    (folder / f"{topic}.ipynb").write_text(text, encoding="utf-8")
     (folder / "timestamp.txt").write_text(when)
     (folder / "submission_secret.txt").write_text(secret)
     folder.chmod(0o777)
-    return exchange / "attention" / "feedback" / f"{notebook_hash(secret=secret, notebook_id=TOPIC)}.html"
+    return exchange / "attention" / "feedback" / f"{notebook_hash(secret=secret, notebook_id=topic)}.html"
 
 
 def _serve(exchange, notebooks, process, log):
     """Hand in ``notebooks``; return how long each student waited."""
     pages, waits = {}, {}
-    for student, text in notebooks:
-        pages[student] = hand_in(exchange, student, text), time.monotonic()
+    for student, topic, text in notebooks:
+        pages[student] = hand_in(exchange, student, topic, text), time.monotonic()
 
     def all_are_there():
         present = {entry.name for entry in os.scandir(exchange / "attention" / "feedback")}
@@ -122,11 +127,11 @@ def _serve(exchange, notebooks, process, log):
                 waits[student] = now - since
         return len(waits) == len(pages)
 
-    wait_until(all_are_there, process, log)
+    waitwait_until(all_are_there, process, log)
     return waits
 
 
-def wait_until(found, process, log):
+def waitwait_until(found, process, log):
     """Wait until ``found``; stop with what ``process`` has written into ``log`` if it ends, or after ``PATIENCE_SECONDS``."""
     ends = time.monotonic() + PATIENCE_SECONDS
     while not found():

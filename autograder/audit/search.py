@@ -4,9 +4,10 @@ In: a topic, a seed. Out: frozen ``SeedSearch``. Runs functions of this project 
 references. Keeps what it has worked out below ``_build``: see ``outcomes``.
 """
 
+import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autograder import exercises
@@ -16,6 +17,8 @@ from autograder.audit.run import reference_of
 from autograder.audit.survivors import classify_survivors
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
+from autograder.exercises.attempts import candidate_seeds
+from autograder.releases.proof import prove_fairness
 
 DRAWS = 5  # seeds that are tried before the key is to blame
 MUTANTS = 60  # of an exercise
@@ -82,6 +85,24 @@ def find_seed(topic: str, seed: int, draws: int = DRAWS) -> SeedSearch:
         f"the hidden cases of {slips[0][0]}",
         "declare a family that such an answer fails, or write a hidden case for it.",
     )
+
+
+def find_attempt_seed(topic: str, seed: int, attempt: int, recorded: Sequence[int] = (), extra: str = "") -> int:
+    """Return the first seed for ``attempt``, from 0, whose hidden cases catch every wrong answer that is known.
+
+    With them, each listed mistake must also earn what it earns in any other attempt. ``seed`` is that of the release, ``recorded``
+    are those that it has recorded for the attempts after the first, and ``extra`` has the course's own hidden cases. Raises
+    ``CourseError`` if none of the first ``DRAWS`` does.
+    """
+    refusals = []
+    for candidate in itertools.islice(candidate_seeds(seed, attempt, recorded), DRAWS):
+        try:
+            prove_fairness(exercises.load(topic, candidate, extra), exercises.load(topic, 0, extra))
+            return find_seed(topic, candidate, draws=1).seed
+        except CourseError as refusal:
+            refusals.append(refusal)
+    what, where, remedy = refusals[-1].args
+    raise CourseError(f"no draw of {DRAWS} suits attempt {attempt + 1}: {what}", where, remedy)
 
 
 def count_caught(exercise: Exercise) -> CaughtMistakes:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 import sqlalchemy.exc
@@ -89,7 +89,7 @@ def grade_class(
             notice(RESTORED_NOTICE.format(topic))
 
         def start():  # called once there is something to run
-            return executor or stack.enter_context(examined_workers(run, count))
+            return executor or stack.enter_context(start_workers([run], count))
 
         batch = _Batch(run, recorder, TaskQueue(start, 2 * count + 2), progress or (lambda *args: None), lock)
         return batch.grade(names)
@@ -109,8 +109,8 @@ def _select_students(run, students):
 
 
 @contextlib.contextmanager
-def examined_workers(run: GradingRun, count: int) -> Iterator[Executor]:
-    """Give warm ``Workers``, after the canary was stopped in the sandbox of one of them.
+def start_workers(runs: Sequence[GradingRun], count: int) -> Iterator[Executor]:
+    """Give ``Workers`` that are warm for ``runs`` of one course, after the canary was stopped in the sandbox of one of them.
 
     On a cluster, every machine is examined when the connection is made.
     """
@@ -120,9 +120,10 @@ def examined_workers(run: GradingRun, count: int) -> Iterator[Executor]:
     from autograder.grading.workers import Workers
     from autograder.sandbox import doctor
 
-    limits, isolation, hidden = run.options.limits, run.options.isolation, run.course.hidden
-    prepared = prepared_for(run.released.notebooks[0])
-    seconds = {submission.grade_task: limits.submission_seconds + SLACK_SECONDS, pages.feedback_page: PAGE_SECONDS}
+    limits, isolation, hidden = runs[0].options.limits, runs[0].options.isolation, runs[0].course.hidden
+    prepared = reduce(sandbox.Prepared.merge, [prepared_for(run.released.notebooks[0]) for run in runs])
+    seconds = {submission.grade_task: limits.submission_seconds + SLACK_SECONDS}
+    seconds |= {pages.feedback_page: PAGE_SECONDS, submission.read_requests: PAGE_SECONDS}
     with Workers(count, seconds) as workers:
         examined = [workers.submit(doctor.require, isolation, limits, hidden, prepared)]
         for _ in range(count - 1):
@@ -282,6 +283,7 @@ class _Batch:
             paper,
             released.extra,
             job.student,
+            released.attempt_seeds,
         )
         self.tasks.send(job, self._finish_grading, submission.grade_task, task)
 

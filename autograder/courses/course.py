@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -238,8 +238,10 @@ class Course:
         files = [*self.root.glob("submitted/*.ipynb"), *self.root.glob("submitted/*/*.ipynb")]
         return sorted(str(path.relative_to(self.root)) for path in files)
 
-    def record_release(self, topic: str, seed: int, digest: str, changes: Iterable[str] = ()) -> int:
-        """Store the release of ``topic`` with its seed, the hash of its exercises and its changes; return its number.
+    def record_release(
+        self, topic: str, seed: int, digest: str, changes: Iterable[str] = (), attempt_seeds: Sequence[int] = ()
+    ) -> int:
+        """Store the release of ``topic`` with its seeds, the hash of its exercises and its changes; return its number.
 
         The first release is version 1; one that equals an earlier release gets that one's number. The log is written from
         the record, so nothing is lost if the process stops between the two.
@@ -255,6 +257,7 @@ class Course:
         if said := [f"- {change}" for change in changes]:
             log = ["\n".join([f"## Version {number}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC", "", *said]), *log]
         state = {"seed": seed, "digest": digest, "releases": releases, "versions": versions, "log": log}
+        state |= {"attempt_seeds": list(attempt_seeds)} if attempt_seeds else {}
         write_text(as_json(state), self._release_record_file(topic))
         if log:
             write_text("\n\n".join([f"# Releases of {topic}", *log]) + "\n", self.release_log(topic))
@@ -326,6 +329,7 @@ class Course:
             facts.digest != record["digest"],
             {name: worth for name, worth in now.items() if worth != points[name]},
             plan.extra,
+            tuple(record.get("attempt_seeds", ())),
         )
 
     def _refuse_unreleased(self, topic):
@@ -346,6 +350,11 @@ class Course:
         kept = self._load_release_record(topic).get("seed")
         return next((one for one in (given, self.plan().assignment(topic).seed, kept) if one is not None), None)
 
+    def attempt_seeds(self, topic: str, seed: int) -> tuple[int, ...]:
+        """Return the seeds of the attempts after the first that were recorded with ``seed``, that of the release."""
+        record = self._load_release_record(topic)
+        return tuple(record.get("attempt_seeds", ())) if record.get("seed") == seed else ()
+
     def _load_release_record(self, topic):
         """Return the record of the releases of ``topic``, {} before the first."""
         path = self._release_record_file(topic)
@@ -360,7 +369,9 @@ class Course:
         lists = [record.get(name, []) for name in ("releases", "versions", "log")] if is_table else [None]
         if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
             raise CourseError("the record of the release is damaged", str(path), remedy)
-        if type(record.get("seed")) is not int or not isinstance(record.get("digest"), str):
+        seeds = record.get("attempt_seeds", [])
+        is_numeric = isinstance(seeds, list) and all(type(seed) is int for seed in [record.get("seed"), *seeds])
+        if not is_numeric or not isinstance(record.get("digest"), str):
             raise CourseError("the record of the release has no numeric seed, or no digest", str(path), remedy)
         return record
 

@@ -54,7 +54,7 @@ class Released:
 
     ``changed`` says that the key, the solutions or the course's own cases have changed since; ``other_points`` has the
     points in the key, or in course.toml, where they differ from those of the release, which count. ``extra`` has the
-    course's own hidden cases.
+    course's own hidden cases, ``attempt_seeds`` the seeds of the attempts after the first that were proved.
     """
 
     topic: str
@@ -66,6 +66,11 @@ class Released:
     changed: bool
     other_points: dict[str, float]
     extra: str = ""
+    attempt_seeds: tuple[int, ...] = ()
+
+    def recorded_seed(self, attempt: int) -> int | None:
+        """Return the seed recorded for ``attempt``, from 0; None for the first, and for one that was not proved."""
+        return next(iter(self.attempt_seeds[attempt - 1 : attempt]), None) if attempt else None
 
     @cached_property
     def version(self) -> str:

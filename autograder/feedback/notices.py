@@ -16,7 +16,7 @@ def set_aside_page(topic: str, reason: str, page: str = "") -> str:
         return _page(topic, f"<h1>{topic}: not graded yet</h1><p>{text}</p>")
     notice = (
         '<aside class="not-graded" style="margin: 1em; padding: 1em; border: 3px solid #b00020">'
-        f"<h2>{topic}: your latest submission could not be graded</h2><p>{text}</p>"
+        f"<h2>{topic}: your latest submission was not graded</h2><p>{text}</p>"
         "<p>This is the page of the submission that counts.</p></aside>"
     )
     return re.sub(r"<body[^>]*>", lambda body: body.group() + notice, NOTICE.sub("", page), count=1)

@@ -1,7 +1,7 @@
 """Keep what a person answers to students who asked for another look, because the gradebook has no field for it.
 
 In: a course, a topic, a student. Out: ``Reply`` and ``WaitingRequest`` records. Reads what `grade` has recorded of notebooks;
-writes one small file for each student who was answered.
+writes one small file for each student who was answered, and one for each who asked with a notebook that is not graded.
 """
 
 import json
@@ -14,6 +14,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.feedback.marks import Reply
 from autograder.files import as_json, write_text
+from autograder.notebooks.requests import RegradeRequest
 
 
 class WaitingRequest(NamedTuple):
@@ -26,16 +27,33 @@ class WaitingRequest(NamedTuple):
 
 
 def load_requests(course: Course, topic: str, students: Iterable[str]) -> list[WaitingRequest]:
-    """Return what ``students`` asked for in the notebooks that were graded last."""
+    """Return what ``students`` asked for in the notebooks that were graded last, or later with the same work."""
     requests = []
     for student in students:
-        recorded = course.load_record(student, topic).get("requests")
+        record = course.load_record(student, topic)
+        recorded = _load_later_requests(course, topic, student, record) or record.get("requests")
         if not recorded:
             continue
         answers = {(one.exercise, one.words): one.answer for one in load_replies(course, topic, student)}
         for exercise, words in recorded:
             requests.append(WaitingRequest(student, exercise, words, answers.get((exercise, words), "")))
     return requests
+
+
+def record_later_requests(course: Course, topic: str, student: str, requests: Iterable[RegradeRequest]) -> None:
+    """Store ``requests``, handed in with the work that was graded last; they replace the earlier ones about that work."""
+    asked = [[one.exercise, one.words] for one in requests]
+    about = course.load_record(student, topic).get("latest")
+    write_text(as_json({"about": about, "requests": asked}), _later_requests_file(course, topic, student))
+
+
+def _load_later_requests(course, topic, student, record):
+    """Return the requests that came after the notebook of ``record``, which was graded last; None if none did."""
+    try:
+        later = json.loads(_later_requests_file(course, topic, student).read_text(encoding="utf-8"))
+        return later["requests"] if later["about"] == record["latest"] else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def answer_request(course: Course, topic: str, student: str, exercise: str, answer: str) -> list[WaitingRequest]:
@@ -78,3 +96,7 @@ def load_replies(course: Course, topic: str, student: str) -> tuple[Reply, ...]:
 
 def _replies_file(course: Course, topic: str, student: str) -> Path:
     return course.root / ".autograder" / "replies" / topic / f"{student}.json"
+
+
+def _later_requests_file(course: Course, topic: str, student: str) -> Path:
+    return course.root / ".autograder" / "later_requests" / topic / f"{student}.json"

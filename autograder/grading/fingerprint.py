@@ -68,11 +68,12 @@ def fingerprint(
     limits: Limits,
     isolation: str,
     files: Mapping[str, bytes | None] | None = None,
+    seed: int | None = None,
 ) -> str:
     """Return a hash of everything that the verdicts on the file ``content`` depend on.
 
-    ``version`` covers the exercises and the releases that the file is read by; ``attempt`` says which hidden cases
-    count.
+    ``version`` covers the exercises and the releases that the file is read by; ``attempt``, and the ``seed`` that the release
+    recorded for it, if any, say which hidden cases count.
     """
     beside = {name: hashlib.sha256(data or b"").hexdigest() for name, data in sorted((files or {}).items())}
     state = [
@@ -83,6 +84,7 @@ def fingerprint(
         isolation,
         grader_versions(),
         beside,
+        *([] if seed is None else [seed]),
     ]
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 

@@ -14,6 +14,7 @@ from nbformat.v4.rwbase import strip_transient
 
 from autograder import exercises
 from autograder.errors import CourseError
+from autograder.exercises.attempts import candidate_seeds
 from autograder.exercises.own_numbers import Flat, exercise_with
 from autograder.feedback import pages
 from autograder.feedback.marks import CellResult, GradebookState, Marks, merge_results
@@ -33,7 +34,6 @@ LATER_EXERCISE_NOTE = (
     "Your notebook comes from an earlier release, which did not include {}. Download the assignment again and hand it in; "
     "until then, a person decides on those points."
 )
-MAX_DRAWS = 50  # of hidden cases, until every known mistake is caught by one
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class Task:
     paper: FeedbackRequest | None = None  # None: no page is made here
     extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
     student: str = ""  # whose own numbers count, where the release has some
+    attempt_seeds: tuple[int, ...] = ()  # recorded at the release; see ``candidate_seeds``
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def grade_task(task: Task) -> GradingResult:
     if graded is None:
         points = {name: points for name, points in task.points.items() if name not in later_exercises}
         own = own_draws(handout(template), task.student)
-        asked = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, own)
+        asked = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, task.attempt_seeds, own)
         prepared = grade.prepared_for(templates[0])
         with watch.stage("host"):
             graded = grade.grade(notebook, asked, task.limits, task.isolation, task.files, task.hidden, prepared)
@@ -127,6 +128,21 @@ def grade_task(task: Task) -> GradingResult:
         with watch.stage("page"):
             page, marks = _render_page(notebook, results, task, template)
     return GradingResult("", notes, graded, results, content, page, marks, requests, work, watch.spent, watch.used)
+
+
+def read_requests(
+    content: bytes, files: Mapping[str, bytes | None], templates: tuple[str, ...], topic: str
+) -> tuple[str, tuple[RegradeRequest, ...]]:
+    """Return the hash of the work in a notebook that is not graded, and what it asks to be looked at again.
+
+    ``templates`` are as in a ``Task``. Of a file that cannot be read, both are empty.
+    """
+    try:
+        notebook, template = repair.read_notebook(content, _read_templates(templates), topic)
+    except CourseError:
+        return "", ()
+    requests = find_requests(notebook.cells, handout(template).questions)
+    return hash_without_requests(notebook.cells, files), requests
 
 
 def find_later_exercises(template: NotebookNode, points: Mapping[str, float]) -> tuple[str, ...]:
@@ -156,6 +172,7 @@ def exercises_for(
     attempt: int,
     points: Mapping[str, float],
     extra: str = "",
+    attempt_seeds: tuple[int, ...] = (),
     own: Mapping[str, tuple[Flat, tuple[Flat, ...]]] = MappingProxyType({}),
 ) -> tuple[exercises.Exercise, ...]:
     """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``.
@@ -163,7 +180,7 @@ def exercises_for(
     ``own`` has the student's draws by exercise; see ``handout.own_draws``.
     """
     with LOADING_LOCK:
-        drawn = _load_drawn(topic, seed, attempt, extra)
+        drawn = _load_drawn(topic, seed, attempt, extra, attempt_seeds)
         drawn = tuple(exercise_with(topic, e.function, *own[e.name]) if e.name in own else e for e in drawn)
     return tuple(exercises.with_points(e, points[e.name]) for e in drawn if e.name in points)
 
@@ -175,13 +192,13 @@ def prepare(topic: str, seed: int, extra: str = "") -> None:
 
 
 @lru_cache(maxsize=16)
-def _load_drawn(topic, seed, attempt, extra=""):
+def _load_drawn(topic, seed, attempt, extra="", attempt_seeds=()):
     """Return the exercises with the hidden cases of this attempt; the first attempt has those of the release."""
     if attempt == 0:
         return exercises.load(topic, seed, extra)
-    for draw in range(MAX_DRAWS):
+    for candidate in candidate_seeds(seed, attempt, attempt_seeds):
         try:
-            return exercises.load(topic, (seed + 1_000_003 * attempt + 7919 * draw) % 2**32, extra)
+            return exercises.load(topic, candidate, extra)
         except AnswerKeyError:  # these cases let a known mistake pass
             continue
     return exercises.load(topic, seed, extra)

@@ -100,9 +100,9 @@ class Session:
 
     def answers(self) -> list[Answer]:
         """Return the answers that a person marks, as they are now; those that were left as handed out are not among them."""
-        return self._offered(self._load_all())
+        return self._select_offered(self._load_all())
 
-    def _offered(self, answers):
+    def _select_offered(self, answers):
         answers = [answer for answer in answers if not answer.is_untouched]
         return self.desk.offer(answers) if self.desk else answers
 
@@ -124,7 +124,7 @@ class Session:
 
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
         answers = self._load_all()
-        offered, untouched = self._offered(answers), sum(answer.is_untouched for answer in answers)
+        offered, untouched = self._select_offered(answers), sum(answer.is_untouched for answer in answers)
         counts = count_marked([(False, answer.held.waiting) for answer in offered]) | {"untouched": untouched}
         self._waiting = {self._id(answer): answer.held.waiting for answer in offered}
         groups = group_similar(offered, key=self._id)

@@ -23,23 +23,32 @@ from autograder.grading import grade, judge
 from autograder.notebooks.cell_ids import id_of, run_id, test_id
 
 
-def prove(source: NotebookNode, released: NotebookNode, questions: Sequence[Exercise]) -> None:
+def prove(
+    source: NotebookNode,
+    released: NotebookNode,
+    questions: Sequence[Exercise],
+    later: Sequence[Sequence[Exercise]] = (),
+) -> None:
     """Prove that the reference earns every automatic point, and the untouched release none.
 
-    Raises ``CourseError`` if either does not hold, with this grader or with stock nbgrader.
+    ``later`` are the same questions with the hidden cases of later attempts, which only this grader uses. Raises
+    ``CourseError`` if either does not hold, with this grader or with stock nbgrader.
     """
     place = f"assignment {questions[0].name.split('-')[0]}"
     automatic = {e.name: e.points for e in questions if e.is_automatic}
     untouched, isolation = _restore_tests(released, source, questions), trusted_isolation()
     for notebook, who, wanted in ((source, "reference", automatic), (untouched, "untouched release", None)):
         files = reference_files(questions) if wanted else {}
-        judged = grade.grade(notebook, questions, isolation=isolation, files=files)
-        stock = _stock_points(notebook, questions, files, isolation)
+        earned = {}
+        for number, asked in enumerate((questions, *later), 1):
+            judged = grade.grade(notebook, asked, isolation=isolation, files=files).by_exercise
+            grader = "the grader" if number == 1 else f"the grader in attempt {number}"
+            earned[grader] = {name: judged[name].earned for name in automatic}
+        earned["stock nbgrader"] = _stock_points(notebook, questions, files, isolation)
         for name, points in automatic.items():
             expected = points if wanted else 0.0
-            earned = {"the grader": judged.by_exercise[name].earned, "stock nbgrader": stock[name]}
-            for grader, got in earned.items():
-                if got != expected:
+            for grader, by_exercise in earned.items():
+                if (got := by_exercise[name]) != expected:
                     raise CourseError(
                         f"the {who} earns {got:g} of {points:g} points for {name} from {grader}; {expected:g} is right",
                         place,

@@ -42,11 +42,13 @@ def release(
     book: str | Path = BOOK,
     website: str = "",
     progress: Callable[[str], object] = lambda _: None,
+    attempt_seeds: Sequence[int] = (),
 ) -> Release:
     """Make the source and the release of ``topic`` in ``course``.
 
     It links to its chapter on ``website`` if given. The course's plan says which exercises it asks, their points and the due
-    date. What has changed since the last release is added to the course's log.
+    date. What has changed since the last release is added to the course's log. ``attempt_seeds`` are those of the attempts after
+    the first, each proved like the first and recorded; those recorded before stay for the attempts after them.
 
     Raises ``AnswerKeyError`` or ``CourseError`` if key, page and solutions do not fit, the assignment does not grade as
     it must, or another process is grading or releasing in this course.
@@ -55,18 +57,21 @@ def release(
     wanted = plan.assignment(topic)
     chosen = course.chosen_seed(topic, seed)
     seed = draw_seed() if chosen is None else chosen
-    everything = exercises.load(topic, seed, wanted.extra)
-    prove_fairness(everything, exercises.load(topic, 0, wanted.extra))
+    everything, *later = (exercises.load(topic, one, wanted.extra) for one in (seed, *attempt_seeds))
+    for drawn in (everything, *later):
+        prove_fairness(drawn, exercises.load(topic, 0, wanted.extra))
     questions = wanted.chosen(everything)
     left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
     own = [one for one in questions if one.entry.own] if wanted.own_numbers else []
     draws = {one.name: choose_draws(one, progress=progress) for one in own}
     source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out, draws)
     with exclusive_lock(course):
-        return _prove_and_write(course, topic, seed, everything, questions, source)
+        attempts = {one: wanted.chosen(drawn) for one, drawn in zip(attempt_seeds, later, strict=True)}
+        return _prove_and_write(course, topic, seed, everything, questions, source, attempts)
 
 
-def _prove_and_write(course, topic, seed, everything, questions, source):
+def _prove_and_write(course, topic, seed, everything, questions, source, attempts):
+    """Prove and write the release; ``attempts`` has the questions with the hidden cases of the later ones, by seed."""
     before = course.last_release(topic)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a trial course
         trial = init(folder)
@@ -74,7 +79,7 @@ def _prove_and_write(course, topic, seed, everything, questions, source):
         begin_gradebook(trial)
         generate(trial, topic, trial.gradebook)
         released = nbformat.read(trial.release(topic), as_version=4)
-        prove(source, released, questions)
+        prove(source, released, questions, tuple(attempts.values()))
         refuse_changed_exercises(course, topic, released)
         back_up(course, "release")
         begin_gradebook(course)
@@ -84,7 +89,8 @@ def _prove_and_write(course, topic, seed, everything, questions, source):
         write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     digest = exercises.digest(everything)
     changes = describe_changes_since(before, released, (seed, digest))
-    number = course.record_release(topic, seed, digest, changes)
+    attempt_seeds = [*attempts, *course.attempt_seeds(topic, seed)[len(attempts) :]]
+    number = course.record_release(topic, seed, digest, changes, attempt_seeds)
     course.released(topic)  # which caches the facts of its exercises
     store_due_dates(course, topic)
     return Release(course.release(topic), number, changes)

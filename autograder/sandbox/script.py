@@ -39,15 +39,25 @@ class Cell:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What all submissions of an assignment have in common, which a warm process prepares before the first one.
+    """What all submissions of one or more assignments have in common, which a warm process prepares before the first one.
 
-    ``sources`` are the code cells of the release. ``optimiser`` and ``pictures`` say whether it mentions torch's
-    optimisers or pictures: where it does not, a submission that uses them waits a second for the import.
+    ``sources`` are the code cells of the releases. ``optimiser`` and ``pictures`` say whether they mention torch's
+    optimisers or pictures: where they do not, a submission that uses them waits a second for the import.
     """
 
     sources: tuple[str, ...] = ()
     optimiser: bool = False
     pictures: bool = False
+
+    def covers(self, other: "Prepared") -> bool:
+        """Return whether what is prepared for ``other`` is prepared here, too."""
+        flags = self.optimiser >= other.optimiser and self.pictures >= other.pictures
+        return flags and set(self.sources) >= set(other.sources)
+
+    def merge(self, other: "Prepared") -> "Prepared":
+        """Return what prepares for both, with the sources of ``other`` first."""
+        sources = tuple(dict.fromkeys((*other.sources, *self.sources)))
+        return Prepared(sources, self.optimiser or other.optimiser, self.pictures or other.pictures)
 
 
 GRACE_SECONDS = 3.0  # seconds on top of a limit, before the host ends what did not end itself

@@ -169,6 +169,7 @@ class Zygote:
     def __init__(self, limits: Limits, hidden: Iterable[str] = (), prepared: Prepared = NOTHING):
         self.stack = contextlib.ExitStack()
         self.filter = base64.b64encode(seccomp.program()).decode()
+        self.prepared = prepared
         self.clean = True  # no submission has left anything behind
         self.close = weakref.finalize(self, self.stack.close)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -285,11 +286,14 @@ _thread_state = threading.local()  # a zygote dies with the thread that started 
 
 @contextlib.contextmanager
 def _zygote_child(limits, hidden, prepared):
-    settings = (limits.memory_mb, limits.processes, limits.disk_mb, hidden, prepared)
+    settings = (limits.memory_mb, limits.processes, limits.disk_mb, hidden)
     kept = getattr(_thread_state, "zygote", None)
-    if kept is None or kept[0] != settings:
+    before = kept[1].prepared if kept and kept[0] == settings else None
+    if kept is None or before is None or not before.covers(prepared):
         close()
         _require_bubblewrap()
+        # for both from now on: a start takes seconds, and assignments may take turns
+        prepared = before.merge(prepared) if before else prepared
         kept = _thread_state.zygote = settings, Zygote(limits, hidden, prepared)
     try:
         with kept[1].child(limits) as worker:

@@ -1,4 +1,7 @@
-"""Serve the instructor's page on what `watch` is doing, on loopback and only with a token, like the page of `mark`."""
+"""Serve the instructor's page on what `watch` is doing, and its metrics, on loopback and only with a token.
+
+In: a ``Status``. Out: an address. Writes the token into the course directory, where a program that reads the metrics finds it.
+"""
 
 import asyncio
 import contextlib
@@ -8,27 +11,49 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from autograder.courses.course import Course
 from autograder.feedback.rendering import load_template
 from autograder.marking.server import Asset, LoopbackHandler, serve_pages
-from autograder.watch.status import Snapshot
+from autograder.watch.status import Status
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 STOP_SECONDS = 5.0
+MIN_TOKEN_CHARACTERS = 32
 
 
 class _Page(LoopbackHandler):
     def get(self):
         self.require(self.get_query_argument("token", "", strip=False))
-        self.finish(load_template(TEMPLATE).render(now=self.session()))
+        self.finish(load_template(TEMPLATE).render(now=self.session.snapshot()))
+
+
+class _Metrics(LoopbackHandler):
+    def get(self):
+        bearer = self.request.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.require(self.get_query_argument("token", bearer, strip=False))
+        self.set_header("Content-Type", CONTENT_TYPE_LATEST)
+        self.finish(self.session.metrics.format())
 
 
 class _Asset(Asset):
     folder = TEMPLATE.parent
 
 
+def load_token(course: Course) -> str:
+    """Return the token of the page of ``course``, which is drawn once, so that bookmarks and readers of metrics keep it."""
+    path = course.root / ".autograder" / "watch.token"
+    path.parent.mkdir(exist_ok=True)
+    path.touch(mode=0o600)
+    if len(path.read_text(encoding="ascii").strip()) < MIN_TOKEN_CHARACTERS:  # new, or it could not be written before
+        path.write_text(secrets.token_hex(24), encoding="ascii")
+    return path.read_text(encoding="ascii").strip()
+
+
 @contextlib.contextmanager
-def status_page(snapshot: Callable[[], Snapshot], port: int) -> Iterator[str]:
-    """Serve the page with what ``snapshot`` returns from another thread; give its address.
+def status_page(status: Status, port: int, token: str) -> Iterator[str]:
+    """Serve the page of ``status``, and its metrics, from another thread; give its address, which has the ``token``.
 
     Raises ``CourseError`` if ``port`` is taken.
     """
@@ -40,8 +65,8 @@ def status_page(snapshot: Callable[[], Snapshot], port: int) -> Iterator[str]:
         def tell(address):
             ready.set_result((address, lambda: loop.call_soon_threadsafe(stop.set)))
 
-        handlers = [(r"/", _Page), (r"/(page\.css)", _Asset)]
-        await serve_pages(handlers, snapshot, secrets.token_hex(24), port, tell, stop)
+        handlers = [(r"/", _Page), (r"/metrics", _Metrics), (r"/(page\.css)", _Asset)]
+        await serve_pages(handlers, status, token, port, tell, stop)
 
     def serve():
         try:

@@ -108,7 +108,7 @@ class Record(contextlib.ExitStack):
             remedy = "move it away: what was graded is not graded again, but attempts are then counted from `grade`'s record."
             raise CourseError(f"this is not the record of `watch` ({error})", str(self.path), remedy) from None
 
-    def seen(self, topic: str, source: str) -> dict[str, str]:
+    def load_marks(self, topic: str, source: str) -> dict[str, str]:
         """Return the last mark of each entry of ``source`` that arrived, by name."""
         rows = self.connection.execute(
             "SELECT entry, mark FROM arrival WHERE topic = ? AND source = ? ORDER BY number", (topic, source)
@@ -158,22 +158,22 @@ class Record(contextlib.ExitStack):
                 "UPDATE arrival SET shown = ? WHERE topic = ? AND student = ? AND shown <> ''", (shown, topic, student)
             )
 
-    def pending(self, topic: str) -> list[Arrival]:
+    def list_pending(self, topic: str) -> list[Arrival]:
         """Return the arrivals of ``topic`` that have not come to their end, those first that were admitted."""
         order = f"CASE state WHEN '{ADMITTED}' THEN 0 ELSE 1 END, number"
         return self._select("topic = ? AND state <> ?", (topic, DONE), order)
 
-    def everything(self, topic: str) -> list[Arrival]:
+    def list_all(self, topic: str) -> list[Arrival]:
         """Return all arrivals of ``topic``, in their order."""
         return self._select("topic = ?", (topic,))
 
-    def graded(self, topic: str, student: str) -> list[Arrival]:
+    def list_graded(self, topic: str, student: str) -> list[Arrival]:
         """Return the arrivals of ``student`` that were graded, or are about to be, in the order of arrival."""
         return self._select(
             "topic = ? AND student = ? AND (outcome = ? OR state = ?)", (topic, student, GRADED, ADMITTED)
         )
 
-    def withheld(self, topic: str) -> list[str]:
+    def list_withheld(self, topic: str) -> list[str]:
         """Return the students whose published pages do not show everything."""
         rows = self.connection.execute(
             "SELECT DISTINCT student FROM arrival WHERE topic = ? AND shown NOT IN ('', 'all') ORDER BY student",
@@ -181,7 +181,7 @@ class Record(contextlib.ExitStack):
         )
         return [student for (student,) in rows]
 
-    def oldest(self) -> float | None:
+    def find_oldest(self) -> float | None:
         """Return when the first arrival came that is in the queue; None if it is empty."""
         query = "SELECT MIN(came) FROM arrival WHERE state IN (?, ?)"
         return self.connection.execute(query, (NEW, ADMITTED)).fetchone()[0]

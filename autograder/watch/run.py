@@ -15,7 +15,7 @@ from pathlib import Path
 import sqlalchemy.exc
 
 from autograder.batch.context import GradingOptions, load_run
-from autograder.batch.grade_class import examined_workers
+from autograder.batch.grade_class import start_workers
 from autograder.courses.course import Course
 from autograder.courses.locking import patient_lock, watch_lock
 from autograder.errors import CourseError, describe_db_error, describe_os_error
@@ -23,7 +23,7 @@ from autograder.feedback import notices
 from autograder.gradebook.backup import back_up
 from autograder.grading import cluster, submission
 from autograder.platforms.collect import escape_unprintable
-from autograder.watch.page import status_page
+from autograder.watch.page import load_token, status_page
 from autograder.watch.polling import Inbox, Seen
 from autograder.watch.record import ADMITTED, NEW, WAITING, Record
 from autograder.watch.service import Service, Settings
@@ -113,6 +113,10 @@ def watch(
 def _prepare(stack, course, topics, grading, options, status):
     stack.enter_context(watch_lock(course))
     runs = [load_run(course, topic, grading) for topic in topics]
+    for run in runs:
+        if run.assignment.attempts > (proved := 1 + len(run.released.attempt_seeds)):
+            what = f"{run.topic}: hidden cases were proved for {proved} of {run.assignment.attempts} attempts."
+            status.say(f"{what} To prove the others, run `release {run.topic}` again.")
     sources, exchange = find_sources(course, topics, options.folder)
     for what, folder, remedy in exchange_problems(course) if exchange else ():
         status.complain(f"The exchange is not safe: {folder}: {what}. Remedy: {remedy}")
@@ -123,14 +127,14 @@ def _prepare(stack, course, topics, grading, options, status):
         count = executor.workers
     else:
         count = options.workers
-        executor = stack.enter_context(examined_workers(runs[0], count))
+        executor = stack.enter_context(start_workers(runs, count))
         for run in runs:  # one for each process, so that no hand-in waits for it
             asked = run.topic, run.released.seed, run.released.extra
             for future in [executor.submit(submission.prepare, *asked) for _ in range(count)]:
                 future.result()
     record = stack.enter_context(Record(course))
     if options.port is not None:
-        page = stack.enter_context(status_page(status.snapshot, options.port))
+        page = stack.enter_context(status_page(status, options.port, load_token(course)))
         status.say(f"Status: {page}")
     settings = Settings(course, grading, executor, exchange, status, options.any_owner, ROUND * count)
     loop = _Loop(settings, record, topics, sources, options.interval)
@@ -151,7 +155,7 @@ class _Loop:
             mine = [topic for topic in topics if source.is_exchange or source.topic_of("") == topic]
             known: dict[str, str] = {}
             for topic in mine:
-                known |= record.seen(topic, str(source.path))
+                known |= record.load_marks(topic, str(source.path))
             inbox = Inbox(
                 source.path, source.is_exchange, lambda name, source=source: source.topic_of(name) in topics, known
             )
@@ -211,12 +215,12 @@ class _Loop:
             inbox.take(seen)
 
     def _row(self, source: Source, seen: Seen) -> tuple[str, str, str, str, str]:
-        return source.topic_of(seen.name), str(source.path), seen.name, seen.mark, source.claimed_by(seen.name)
+        return source.topic_of(seen.name), str(source.path), seen.name, seen.mark, source.read_claim(seen.name)
 
     def _count(self) -> None:
         status, record = self.status, self.record
         status.queued, status.waiting = record.count(NEW) + record.count(ADMITTED), record.count(WAITING)
-        since = record.oldest()
+        since = record.find_oldest()
         status.oldest = None if since is None else max(time.time() - since, 0.0)
 
     def _describe(self, error: Exception) -> str:

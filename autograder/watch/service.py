@@ -19,7 +19,7 @@ from functools import partial
 import sqlalchemy.exc
 
 from autograder.batch.context import GradingOptions
-from autograder.batch.grade_class import grade_class
+from autograder.batch.grade_class import WORKER_ERRORS, grade_class
 from autograder.batch.results import SubmissionResult
 from autograder.batch.task_queue import Executor
 from autograder.courses.course import Course
@@ -28,6 +28,9 @@ from autograder.courses.plan import Assignment, is_student_name
 from autograder.courses.released import Released
 from autograder.errors import OS_ERROR_REMEDIES, CourseError
 from autograder.feedback import notices
+from autograder.gradebook.requests import record_later_requests
+from autograder.grading import submission
+from autograder.grading.fingerprint import select_kept_files
 from autograder.platforms import attempts
 from autograder.platforms.attempts import Attempt, Journal
 from autograder.platforms.collect import Admission, collect, escape_unprintable
@@ -40,13 +43,17 @@ from autograder.with_nbgrader.exchange import ExchangeFolders, read_page
 
 OPENED_PER_STUDENT = 4  # hand-ins opened in a round, for each one graded: those set aside cost little
 AGAIN, EARLIER, REFUSED, SET_ASIDE = "again", "earlier", "refused", "set aside"  # outcomes, beside those of ``record``
-USED_UP, SUPERSEDED, GONE = "used up", "superseded", "gone"
+USED_UP, REQUEST, SUPERSEDED, GONE = "used up", "request", "superseded", "gone"
 MAX_WAIT_SECONDS = 60.0  # after which a wait is worked out anew: the course.toml of a waiting student may have changed
 TROUBLE_OF_MACHINE = {*OS_ERROR_REMEDIES, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EMFILE}
 TROUBLE_OF_MACHINE |= {errno.ENFILE, errno.ENOMEM, errno.EBUSY}
 TROUBLE = (CourseError, OSError, sqlite3.Error, sqlalchemy.exc.SQLAlchemyError)
 MAX_TRIES = 3  # of a hand-in that ends rounds with an error, before it counts as failed
 FAILED_NOTICE = "The grader itself failed on this submission. Your instructor has been told."
+UNREAD_NOTICE = (
+    "Your request for another look was not read, because something else has changed as well. To ask, hand in the graded notebook "
+    "once more, with nothing added but the cell that asks."
+)
 SUPERSEDED_NOTICE = "You handed in again before this submission could be graded, so it is not graded."
 
 
@@ -96,7 +103,7 @@ class Service:
         Raises ``CourseError``, ``OSError`` or an error of the database if the machine or the course does not let it go on.
         """
         rules_now = self.course.plan().assignment(self.topic)
-        pending = self.record.pending(self.topic)
+        pending = self.record.list_pending(self.topic)
         overdue = self._overdue(rules_now)
         if not pending and not overdue:
             return 0
@@ -148,10 +155,10 @@ class Service:
     def _overdue(self, rules_now):
         """Return the students whose due date has passed, and whose pages do not show everything yet."""
         now = datetime.now(UTC)
-        return [one for one in self.record.withheld(self.topic) if rules_now.shown_to(one, now) == "all"]
+        return [one for one in self.record.list_withheld(self.topic) if rules_now.shown_to(one, now) == "all"]
 
     def _decide(self, student, digest, notebook, rules_now):
-        graded = self.record.graded(self.topic, student)
+        graded = self.record.list_graded(self.topic, student)
         recorded = self.course.load_record(student, self.topic).get("tries", [])
         return rules.decide(rules_now, graded, recorded, digest, notebook, Clock.now())
 
@@ -159,7 +166,7 @@ class Service:
 
     def _open(self, this, arrival, rules_now):
         """Collect ``arrival``; return 1 if that was its end. One that is to be graded is entered into ``this``."""
-        decided: list[tuple[Arrival, rules.Decision]] = []
+        decided: list[tuple[Arrival, rules.Decision, dict[str, bytes]]] = []
         this.opened += 1
 
         def admit(student: str, attempt: Attempt, files: dict[str, bytes]) -> Admission:
@@ -169,9 +176,9 @@ class Service:
                 return Admission.LEAVE
             decision = self._decide(student, digest, notebook, rules_now)
             if decision.what == rules.GRADE:
-                decided.append((self.record.update(arrival, state=ADMITTED, **known), decision))
+                decided.append((self.record.update(arrival, state=ADMITTED, **known), decision, files))
                 return Admission.COUNT
-            decided.append((replace(arrival, **known), decision))
+            decided.append((replace(arrival, **known), decision, files))
             if decision.what == rules.USED_UP:
                 return Admission.KEEP
             attempts.keep_files(self.course, student, self.topic, files)
@@ -209,16 +216,14 @@ class Service:
             self.forget(arrival.entry)
             arrival = self.record.update(arrival, mark=f"{arrival.mark}, gone as {arrival.number}")
             return self._end(arrival, GONE, "it has disappeared from the folder")
-        arrival, decision = decided[-1]
+        arrival, decision, files = decided[-1]
         if decision.what == rules.GRADE:
             if self._is_standing(arrival):
                 this.to_grade[arrival.student] = arrival
                 return 0
             return self._end(arrival, EARLIER, "it was handed in before, and a later attempt counts")
         if decision.what == rules.USED_UP:
-            sentence = self._describe_limit(arrival.student, rules_now)
-            self._notify(arrival, sentence)
-            return self._end(arrival, USED_UP, sentence)
+            return self._end_used_up(arrival, files, rules_now)
         if arrival.state == NEW:
             arrival = self.record.update(
                 arrival,
@@ -242,9 +247,34 @@ class Service:
         last = attempts.load_attempts(self.course, arrival.student, self.topic)[-1:]
         return bool(last) and _hash_files(last[0]) == arrival.digest
 
+    def _end_used_up(self, arrival, files, rules_now):
+        """End ``arrival``, which came after the last permitted attempt; if it only asks for another look, record that."""
+        outcome, sentence = USED_UP, self._describe_limit(arrival.student, rules_now)
+        work, requests = self._read_requests(files)
+        if requests and work == self.course.load_record(arrival.student, self.topic).get("work"):
+            record_later_requests(self.course, self.topic, arrival.student, requests)
+            about = ", ".join(dict.fromkeys(one.exercise.partition("-")[2] for one in requests if one.exercise))
+            request = f"Your request for another look{f' at {about}' if about else ''}"
+            told = f"{request} has been recorded; the answer will appear on the page of the attempt that counts."
+            outcome, sentence = REQUEST, f"{told} {sentence}"
+        elif requests:
+            sentence = f"{sentence} {UNREAD_NOTICE}"
+        self._notify(arrival, sentence)
+        return self._end(arrival, outcome, sentence)
+
+    def _read_requests(self, files):
+        """Return ``(hash of the work, requests)`` of a notebook and its ``files``: a worker reads it, as students wrote it."""
+        released = self._load_released()
+        beside = select_kept_files(released.exercises, files)
+        asked = files[f"{self.topic}.ipynb"], beside, released.templates, self.topic
+        try:
+            return self.settings.executor.submit(submission.read_requests, *asked).result()
+        except WORKER_ERRORS:
+            return "", ()
+
     def _describe_limit(self, student, rules_now):
         """Return the sentence for a student whose attempts are used up."""
-        graded = self.record.graded(self.topic, student)
+        graded = self.record.list_graded(self.topic, student)
         last = attempts.load_attempts(self.course, student, self.topic)[-1:]
         digests = list(dict.fromkeys(one.digest for one in graded))
         counts = "your last graded attempt counts"
@@ -348,7 +378,7 @@ class Service:
         if row.set_aside:
             self._end(arrival, SET_ASIDE, row.set_aside.partition("\n")[0])
             return
-        before = [one for one in self.record.graded(self.topic, arrival.student) if one.number != arrival.number]
+        before = [one for one in self.record.list_graded(self.topic, arrival.student) if one.number != arrival.number]
         digests = list(dict.fromkeys(one.digest for one in before))
         is_again = arrival.digest in digests
         number = digests.index(arrival.digest) + 1 if is_again else len(digests) + 1

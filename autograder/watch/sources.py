@@ -34,7 +34,7 @@ class Source:
     def is_exchange(self) -> bool:
         return self.platform == "exchange"
 
-    def claimed_by(self, entry: str) -> str:
+    def read_claim(self, entry: str) -> str:
         """Return the student that the name of ``entry`` claims, in a form in which names can be compared."""
         if self.is_exchange:
             return fold_name(entry.partition("+")[0])

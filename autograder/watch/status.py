@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from autograder.watch.metrics import Metrics
+
 KEPT_TIMES, KEPT_LINES, KEPT_ERRORS = 500, 50, 20
 RATE_SECONDS = 600.0
 
@@ -50,6 +52,9 @@ class Status:
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_LINES))
     errors: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_ERRORS))
 
+    def __post_init__(self) -> None:
+        self.metrics = Metrics(lambda: self.queued)
+
     def say(self, line: str) -> None:
         """Write one line for the instructor."""
         line = f"{_now()[11:]} {line}"
@@ -74,6 +79,7 @@ class Status:
         """Count a hand-in that came to its end ``seconds`` after it arrived."""
         self.outcomes[outcome] += 1
         self.ends.append((time.monotonic(), seconds))
+        self.metrics.count(outcome, seconds)
 
     def snapshot(self) -> Snapshot:
         """Return the state now. It is called by another thread: what it copies is copied at once."""

@@ -152,11 +152,19 @@ class Judge(limits.Judge, NbGraderPreprocessor):
         doctor.require_once(self.isolation, course.hidden)
         content = read_file(course.submission(student, topic), course.submitted, self.submission_mb)
         _, attempt = course.list_attempts(student, topic, content)
-        asked = find_release(nb.cells, [handout(one) for one in released.notebooks])
-        own = own_draws(asked, student)
-        questions = submission.exercises_for(topic, released.seed, attempt, released.points, released.extra, own)
+        own = own_draws(find_release(nb.cells, [handout(one) for one in released.notebooks]), student)
+        cases = released.extra, released.attempt_seeds, own
+        questions = submission.exercises_for(topic, released.seed, attempt, released.points, *cases)
         files = handed_in_files(questions, course.submission(student, topic).parent)
-        key = fingerprint(content, released.version_for(student), attempt, self.limits(), self.isolation, files)
+        key = fingerprint(
+            content,
+            released.version_for(student),
+            attempt,
+            self.limits(),
+            self.isolation,
+            files,
+            released.recorded_seed(attempt),
+        )
         graded = course.store.get(key)
         if graded is None:
             graded = grade.grade(nb, questions, self.limits(), self.isolation, files, course.hidden)

@@ -86,6 +86,7 @@ def _make_assignment(course, topic, released, limits):
         released.extra,
         page_settings.from_config(config),
         limits,
+        released.attempt_seeds,
     )
 
 

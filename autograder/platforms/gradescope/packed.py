@@ -19,7 +19,8 @@ class PackedAssignment:
     """An assignment: releases as JSON text, the newest first, points by exercise, the seed of its hidden cases, limits.
 
     ``beside`` has the names of files that belong to a notebook, ``settings`` those of nbgrader's pages, ``extra`` the course's
-    own hidden cases; ``digest`` is the hash of the exercises, so that no other version of them grades.
+    own hidden cases, ``attempt_seeds`` the seeds of later attempts; ``digest`` is the hash of the exercises, so that no other
+    version of them grades.
     """
 
     topic: str
@@ -31,6 +32,7 @@ class PackedAssignment:
     extra: str
     settings: dict[str, Any]
     limits: Limits
+    attempt_seeds: tuple[int, ...] = ()
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -125,6 +125,7 @@ def grade_one(root: Path) -> dict[str, Any]:
         hidden,
         packed.settings,
         extra=packed.extra,
+        attempt_seeds=packed.attempt_seeds,
     )
     try:
         outcome = submission.grade_task(task)

@@ -2,15 +2,17 @@
 
 import dataclasses
 import re
+import types
 
 import numpy as np
 import pytest
 
 from autograder.audit import search
 from autograder.audit.mutants import Mutant
-from autograder.audit.search import CaughtMistakes, SeedSearch, count_caught, find_seed
+from autograder.audit.search import DRAWS, CaughtMistakes, SeedSearch, count_caught, find_attempt_seed, find_seed
 from autograder.audit.survivors import UnrejectedMutant
 from autograder.errors import CourseError
+from autograder.exercises.attempts import candidate_seeds
 from tests.autograder.samples import exercise_named
 
 pytestmark = pytest.mark.suite("audit")
@@ -72,6 +74,48 @@ def test_seeds_are_tried_until_one_catches_all(monkeypatch):
     seen.clear()
     with pytest.raises(CourseError, match=r"(?s)no draw of 1 catches a slip.*declare a family"):
         find_seed("scoring", 40, draws=1)
+
+
+@pytest.fixture
+def proofs(monkeypatch):
+    """What is proved of a seed, in place of the proofs: a test names the seeds that are not good."""
+    tried = types.SimpleNamespace(seeds=[], unfair=set(), slipping=set())
+
+    def prove_fairness(seed, other):
+        assert other == 0
+        tried.seeds.append(seed)
+        if seed in tried.unfair:
+            raise CourseError("a mistake earns 1 points with this seed", "the key", "add a hidden case.")
+
+    def find(topic, seed, draws):
+        if seed in tried.slipping:
+            raise CourseError("no draw of 1 catches a slip", "the key", "declare a family.")
+        return SeedSearch(seed, draws, ())
+
+    monkeypatch.setattr(search.exercises, "load", lambda topic, seed, extra: seed)
+    monkeypatch.setattr(search, "prove_fairness", prove_fairness)
+    monkeypatch.setattr(search, "find_seed", find)
+    return tried
+
+
+def test_the_seed_of_an_attempt_is_the_first_whose_cases_are_fair_and_catch_all(proofs):
+    first, second, third, *_ = candidate_seeds(7, 2)
+    proofs.unfair, proofs.slipping = {first}, {second}
+    assert find_attempt_seed("scoring", 7, 2) == third
+    assert proofs.seeds == [first, second, third]
+
+
+def test_the_recorded_seed_of_an_attempt_is_kept_as_long_as_it_is_good(proofs):
+    assert find_attempt_seed("scoring", 7, 2, (40, 41)) == 41
+    proofs.slipping = {41}
+    assert find_attempt_seed("scoring", 7, 2, (40, 41)) == next(candidate_seeds(7, 2))
+
+
+def test_if_no_draw_suits_an_attempt_the_error_says_which_and_why(proofs):
+    proofs.slipping = set(candidate_seeds(7, 2))
+    with pytest.raises(CourseError, match=r"(?s)no draw of 5 suits attempt 3: no draw of 1 catches a slip.*declare"):
+        find_attempt_seed("scoring", 7, 2)
+    assert len(proofs.seeds) == DRAWS
 
 
 def test_what_is_said_has_a_summary_and_with_verbose_each_case():

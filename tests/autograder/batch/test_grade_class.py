@@ -134,7 +134,7 @@ def test_grading_again_runs_nothing_and_changes_nothing(demonstration, monkeypat
         raise AssertionError("it ran again")
 
     monkeypatch.setattr("autograder.grading.submission.grade_task", refuse)
-    monkeypatch.setattr("autograder.batch.grade_class.examined_workers", refuse)
+    monkeypatch.setattr("autograder.batch.grade_class.start_workers", refuse)
     limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
     again = grade_class(
         course, "scoring", GradingOptions(limits), students=["ada_loops", "emil_no_tanh", "omar_not_a_notebook"]

@@ -287,7 +287,7 @@ class Grades(RuleBasedStateMachine):
         page = self.course.feedback(name, "scoring").read_text(encoding="utf-8")
         shown = re.search(r'class="sum">([\d.]+) of', page)[1]
         assert float(shown) == pytest.approx(self.earned(name) - self.penalty(name), abs=0.006)
-        assert ("could not be graded" in page) == (self.attempts[name][-1].right is None)
+        assert ("was not graded" in page) == (self.attempts[name][-1].right is None)
         attempt = self.recorded[name].attempt
         is_late = bool(attempt.received_at and attempt.received_at > self.due(name))
         lateness = re.search(r"<dt>Handed in</dt><dd>(.*?)</dd>", page)[1]

@@ -222,12 +222,12 @@ def test_a_submission_that_cannot_be_read_leaves_the_good_one_and_its_page(cours
         row = grade_quickly(course)["mia"]
         assert "not a Jupyter notebook" in row.set_aside
         assert row.total == AUTOMATIC
-        assert page(course, "mia").count("could not be graded") == 1
+        assert page(course, "mia").count("was not graded") == 1
         assert "Because U h_j" in page(course, "mia")
     assert course.autograded("mia", "scoring").read_bytes() == before
     hand_in(course, "mia", "Mended.")
     assert grade_quickly(course)["mia"].set_aside == ""
-    assert "could not be graded" not in page(course, "mia")
+    assert "was not graded" not in page(course, "mia")
 
 
 def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_rightly(course, grade_quickly, tmp_path):
@@ -239,12 +239,12 @@ def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_right
     (folder / "scoring.ipynb").write_text('{"cells": [{"metadata": {"nbgrader": {"grade_id": "softmax-softmax"}}}]}')
     (one,), _ = collect(course, "scoring", tmp_path / "class")
     assert "is a notebook of softmax" in one.problem
-    assert "could not be graded" in page(course, "mia")
+    assert "was not graded" in page(course, "mia")
     (folder / "scoring.ipynb").write_text(right)
     (one,), _ = collect(course, "scoring", tmp_path / "class")
     assert one.note == "unchanged"
     assert grade_quickly(course)["mia"].reused
-    assert "could not be graded" not in page(course, "mia")
+    assert "was not graded" not in page(course, "mia")
 
 
 def with_essay(course, essay):
@@ -272,14 +272,14 @@ def test_a_good_attempt_counts_when_a_broken_one_came_before_the_first_grading(c
         row = grade_quickly(course)["mia"]
         assert "not a Jupyter notebook" in row.set_aside
         assert (row.total, row.points, row.waiting) == (AUTOMATIC, foreseen.points, (ESSAY,))
-        assert page(course, "mia").count("could not be graded") == 1
+        assert page(course, "mia").count("was not graded") == 1
         assert "The second attempt." in page(course, "mia")
         assert "not a Jupyter notebook" in page(course, "mia")
     assert [move.what for move in foreseen.changes] == ["all"]
     collect_of_mia(course, tmp_path, *good, "{", "no notebook", with_essay(course, "The last attempt."))
     row = grade_quickly(course)["mia"]
     assert (row.set_aside, row.total) == ("", AUTOMATIC)
-    assert "could not be graded" not in page(course, "mia")
+    assert "was not graded" not in page(course, "mia")
     assert "The last attempt." in page(course, "mia")
 
 
@@ -292,7 +292,7 @@ def test_an_attempt_that_was_never_graded_counts_before_one_that_was(course, gra
         row = grade_quickly(course, again=again)["mia"]
         assert "not a Jupyter notebook" in row.set_aside
         assert "The second attempt." in page(course, "mia")
-        assert page(course, "mia").count("could not be graded") == 1
+        assert page(course, "mia").count("was not graded") == 1
     row = grade_quickly(course)["mia"]
     assert row.reused
 
@@ -334,7 +334,7 @@ def test_what_is_put_in_place_by_hand_takes_away_the_word_that_it_could_not_be_c
     assert "damaged" in one.problem
     hand_in(course, "mia")
     grade_quickly(course)
-    assert "could not be graded" not in page(course, "mia")
+    assert "was not graded" not in page(course, "mia")
 
 
 def test_where_no_attempt_can_be_read_the_page_says_why_the_last_one_cannot(course, grade_quickly, tmp_path):

@@ -58,6 +58,7 @@ DAMAGED = {
     "truncated": lambda text: text[: len(text) // 2],
     "no seed": lambda text: text.replace('"seed"', '"sed"'),
     "a seed that is no number": lambda text: re.sub(r'"seed": \d+', '"seed": "seven"', text),
+    "a seed of an attempt that is no number": lambda text: text.replace('"seed"', '"attempt_seeds": ["x"], "seed"'),
     "a list": lambda text: "[]",
     "releases that are no names": lambda text: re.sub(r'"releases": \[[^]]*\]', '"releases": [1]', text),
     "nested": lambda text: "[" * 100_000,

@@ -104,7 +104,7 @@ def test_the_penalty_of_what_was_graded_before_follows_a_mark_while_a_later_file
     assert "not a Jupyter notebook" in row.set_aside
     assert standing(late_course, "ada") == (AUTOMATIC + 2, pytest.approx(0.1 * (AUTOMATIC + 2)))
     assert "Marked meanwhile." in page(late_course, "ada")
-    assert page(late_course, "ada").count("could not be graded") == 1
+    assert page(late_course, "ada").count("was not graded") == 1
 
 
 def test_an_extension_is_on_the_first_page_as_it_is_in_the_penalty(late_course, grade_quickly):  # noqa: F811

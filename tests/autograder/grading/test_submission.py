@@ -56,6 +56,17 @@ def test_cases_that_let_a_known_mistake_pass_are_drawn_again(seeds):
     assert len(set(seeds.seeds)) == 3
 
 
+def test_a_seed_that_the_release_recorded_counts_before_any_other(seeds):
+    submission.exercises_for("toy", 1, 2, {}, "", (40, 41))
+    assert seeds.seeds == [41]
+
+
+def test_a_recorded_seed_that_no_longer_suits_the_key_is_replaced(seeds):
+    seeds.refuses = lambda seed: seed == 41
+    submission.exercises_for("toy", 1, 2, {}, "", (40, 41))
+    assert seeds.seeds == [41, 1 + 2 * 1_000_003]
+
+
 def test_where_all_draws_are_refused_the_cases_of_the_release_count(seeds):
     seeds.refuses = lambda seed: seed != 1
     submission.exercises_for("toy", 1, 4, {})

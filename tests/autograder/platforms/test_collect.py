@@ -377,7 +377,7 @@ def test_a_page_on_what_was_graded_stays_when_what_comes_after_it_is_set_aside(c
     collected, _ = collect(course, "scoring", handed_out(tmp_path, ("eve.zip", BAD["bomb"])))
     assert collected[0].problem
     assert page.read_text().endswith("graded</body>")
-    assert "could not be graded" in page.read_text()
+    assert "was not graded" in page.read_text()
 
 
 ROSTER = "id,name,email,canvas,login,gradescope,group\n"

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from nbclient import NotebookClient
 from nbgrader.api import Gradebook
@@ -18,10 +19,12 @@ from autograder.courses import demo
 from autograder.courses.course import Course, init
 from autograder.errors import CourseError
 from autograder.exercises import key_linter
+from autograder.exercises.attempts import candidate_seeds
 from autograder.exercises.packing import with_packed_texts
 from autograder.grading import grade
 from autograder.releases import proof, release
 from solutions import answer_key
+from tests.autograder.test_main import autograder
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -201,7 +204,7 @@ def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_
     monkeypatch.setattr("autograder.sandbox.bubblewrap.is_installed", lambda: False)
     earned = []
 
-    def of_the_reference(source, _, questions):  # one of four runs: each is a process that has to import torch
+    def of_the_reference(source, _, questions, later):  # one of four runs: each is a process that has to import torch
         judged = grade.grade(source, questions, isolation=proof.trusted_isolation()).by_exercise
         earned.append(
             [judged[exercise.name].earned == exercise.points for exercise in questions if exercise.is_automatic]
@@ -232,6 +235,43 @@ def test_a_starter_that_already_answers_is_refused(notebooks):
     generous = changed(notebooks[1], "scoring-scores_by_hand", "raise NotImplementedError()", answer)
     with pytest.raises(CourseError, match="the untouched release earns 1 of 1"):
         proof.prove(notebooks[0], generous, exercises.load("scoring", 0))
+
+
+def test_cases_of_a_later_attempt_that_the_reference_fails_are_refused(notebooks):
+    questions = exercises.load("scoring", 0)
+    place = next(n for n, each in enumerate(questions) if each.name == "scoring-additive_score")
+    wrong = tuple(replace(case, expected=np.asarray(case.expected) + 1.0) for case in questions[place].cases)
+    later = [*questions[:place], replace(questions[place], cases=wrong), *questions[place + 1 :]]
+    with pytest.raises(CourseError, match="for scoring-additive_score from the grader in attempt 2; 3 is right"):
+        proof.prove(*notebooks, questions, [later])
+
+
+def test_attempts_in_course_toml_have_each_a_seed_of_their_own_which_a_new_release_keeps(tmp_path):
+    course = init(tmp_path / "course")
+
+    def release_with(attempts, *seed):
+        (course.root / "course.toml").write_text(f"[assignment.scoring]\nattempts = {attempts}\n", encoding="utf-8")
+        done = autograder("release", "scoring", "--no-links", *seed, "--course", course.root)
+        assert done.returncode == 0, done.stderr
+        return course.released("scoring").attempt_seeds, done.stdout
+
+    seeds, said = release_with(3, "--seed", "7")
+    assert "each of the 3 has hidden cases of its own" in said
+    assert seeds == tuple(next(candidate_seeds(7, attempt)) for attempt in (1, 2))
+    assert release_with(2)[0] == seeds  # a student may have been graded with the last one
+    seeds, said = release_with(0, "--seed", "8")
+    assert (seeds, "has hidden cases of its own" in said) == ((), False)
+
+
+def test_the_proofs_of_an_assignment_hold_for_the_seed_of_each_attempt(tmp_path, monkeypatch):
+    fair, proved = [], []
+    monkeypatch.setattr(release, "prove_fairness", lambda drawn, other: fair.append(drawn))
+    monkeypatch.setattr(release, "prove", lambda *args: proved.append(args))
+    release.release(init(tmp_path / "course"), "scoring", seed=7, attempt_seeds=[40, 41])
+    wanted = [exercises.digest(exercises.load("scoring", seed)) for seed in (7, 40, 41)]
+    _, _, questions, later = proved[0]
+    assert list(map(exercises.digest, fair)) == wanted
+    assert list(map(exercises.digest, (questions, *later))) == wanted
 
 
 def test_a_page_that_does_not_fit_leaves_the_course_as_it_was(tmp_path):

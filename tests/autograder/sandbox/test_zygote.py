@@ -38,6 +38,7 @@ def outputs(prepared, *sources):
 
 def test_a_cell_that_was_read_before_puts_out_the_same():
     once = outputs(Prepared((HANDED_OUT,)), HANDED_OUT, "x = 1", HANDED_OUT)
+    sandbox.close()
     assert once == outputs(Prepared(), HANDED_OUT, "x = 1", HANDED_OUT)
     assert [count for count, _ in once.values()] == [1, 2, 3]
     assert once[0][1][-1]["data"]["text/plain"] == "2"
@@ -105,12 +106,34 @@ def test_what_the_checks_use_was_compiled_before_a_notebook_begins():
 )
 def test_a_cell_of_checks_that_was_compiled_before_does_the_same(text, said):
     cell = CHECKS_CELL.format(text)
-    before, anew = (outputs(ready, cell, "print(answer())") for ready in (Prepared((cell,)), Prepared()))
+    before = outputs(Prepared((cell,)), cell, "print(answer())")
+    sandbox.close()
+    anew = outputs(Prepared(), cell, "print(answer())")
     for number, (count, items) in before.items():  # a traceback shows what stands in the cell now
         assert [{**item, "traceback": []} for item in items] == [{**item, "traceback": []} for item in anew[number][1]]
         assert count == anew[number][0]
     first = next(item for _, items in before.values() for item in items)
     assert said in (first.get("ename"), first.get("text"))
+
+
+def test_assignments_that_take_turns_share_one_zygote_that_is_ready_for_all(new_zygotes, monkeypatch):
+    started, begin = [], start.Zygote
+
+    def count(limits, hidden, prepared):
+        started.append(prepared)
+        return begin(limits, hidden, prepared)
+
+    monkeypatch.setattr(start, "Zygote", count)
+    one, other = Prepared((HANDED_OUT,)), Prepared(("1 + 1",), optimiser=True)
+    for prepared in (one, other, one, other, Prepared()):
+        assert outputs(prepared, "1 + 1")[0][1][0]["data"]["text/plain"] == "2"
+    assert started == [one, Prepared(("1 + 1", HANDED_OUT), optimiser=True)]
+
+
+def test_a_zygote_is_started_again_for_other_limits_and_then_prepared_for_no_more_than_is_asked(new_zygotes):
+    outputs(Prepared((HANDED_OUT,)), "1")
+    sandbox.run(Script((Cell("1"),), {}), Limits(memory_mb=1900), "zygote")
+    assert start._thread_state.zygote[1].prepared == Prepared()
 
 
 def test_what_is_too_long_to_be_sent_first_is_only_not_prepared():

@@ -23,6 +23,7 @@ from autograder.watch.run import Stop, WatchOptions, watch
 from tests.autograder.batch.test_nothing_lost import ESSAY, all_right
 
 ACCOUNTS = {"prof": os.geteuid(), "ada": 30_001, "mal": 30_002, "ben": 30_003, "cem": 30_004}
+LIMITS = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
 
 
 class UntilIdle(Stop):
@@ -77,12 +78,15 @@ class Hub:
         lines = [f"{name} = {value}" for name, value in rules.items()]
         (self.course.root / "course.toml").write_text("\n".join(["[assignment.scoring]", *lines]), encoding="utf-8")
 
-    def notebook(self, essay):
+    def notebook(self, essay, *requests):
+        """Return a notebook with this answer to the written question, and a cell for each of ``requests`` at the end."""
         data = json.loads(json.dumps(self.release))
         next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = essay
+        for number, words in enumerate(requests):
+            data["cells"].append({"cell_type": "markdown", "id": f"ask{number}", "metadata": {}, "source": words})
         return json.dumps(data)
 
-    def submit(self, student="ada", essay="Because.", account="", when="", content=None, name=""):
+    def submit(self, student="ada", essay="Because.", account="", when="", content=None, name="", requests=()):
         """Hand in as ``account`` in the name of ``student``; return the secret of the submission."""
         self.count += 1
         when = when or f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
@@ -90,7 +94,7 @@ class Hub:
         folder = self.inbound / (name or f"{student}+scoring+{when}+{self.count}")
         folder.mkdir()
         files = {
-            "scoring.ipynb": self.notebook(essay) if content is None else content,
+            "scoring.ipynb": self.notebook(essay, *requests) if content is None else content,
             "timestamp.txt": when,
             "submission_secret.txt": secret,
         }
@@ -124,8 +128,8 @@ class Hub:
         began = len(self.lines)
         with self.monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
             patched.setattr(grade, "grade", noted)
-            patched.setattr(running, "examined_workers", lambda run, count: contextlib.nullcontext(pool))
-            grading = GradingOptions(Limits(cell_seconds=4, call_seconds=2, submission_seconds=60))
+            patched.setattr(running, "start_workers", lambda run, count: contextlib.nullcontext(pool))
+            grading = GradingOptions(LIMITS)
             stop = stop or UntilIdle(patience)
             watch(self.course, ["scoring"], grading, WatchOptions(**options), self.lines.append, stop)
         return self.lines[began:]
@@ -133,7 +137,7 @@ class Hub:
     def outcomes(self):
         """Return what became of each arrival, in their order."""
         with Record(self.course) as record:
-            return [(row.claimed, row.outcome or row.state) for row in record.everything("scoring")]
+            return [(row.claimed, row.outcome or row.state) for row in record.list_all("scoring")]
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import sqlalchemy.orm
 from nbgrader.api import Gradebook
 
 from autograder.courses.course import Course
+from autograder.gradebook.requests import load_requests
 from autograder.watch.record import Record
 from tests.autograder.watch.hub import hub  # noqa: F401
 
@@ -50,7 +51,7 @@ def state(hub, names):  # noqa: F811
     standing = {student: hub.course.submission(student, "scoring").read_bytes() for student in students}
     tries = {student: hub.course.load_record(student, "scoring").get("tries") for student in students}
     pages = [CLOCK.sub("", hub.page(name)) for name in names]
-    return rows, standing, tries, pages, hub.outcomes()
+    return rows, standing, tries, pages, load_requests(hub.course, "scoring", students), hub.outcomes()
 
 
 def killed(hub, step, place):  # noqa: F811
@@ -94,6 +95,7 @@ def test_after_a_kill_before_any_write_a_restart_ends_as_undisturbed(hub, tmp_pa
     hub.plan(attempts=2)
     names = [hub.submit("ada", "one"), hub.submit("ben", "other"), hub.submit("ada", "two"), hub.submit("ada", "three")]
     names += [hub.submit("cem", content="no notebook {")]
+    names += [hub.submit("ada", "two", requests=["Please look again at additive_score."])]
     hub.course.root.parent.joinpath("start").mkdir()
     for name in ("course", "exchange"):
         shutil.move(hub.course.root.parent / name, hub.course.root.parent / "start" / name)
@@ -110,7 +112,9 @@ def test_after_a_kill_before_any_write_a_restart_ends_as_undisturbed(hub, tmp_pa
         ("ada", "graded"),
         ("ada", "used up"),
         ("cem", "set aside"),
+        ("ada", "request"),
     ]
+    assert [one.student for one in wanted[-2]] == ["ada"]
     writes = int((folder / "writes").read_text())
     for number in range(1, writes + 1, STRIDE):
         other = copied(hub, folder / str(number))

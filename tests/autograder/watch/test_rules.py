@@ -198,7 +198,7 @@ def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everyth
     assert any("the whole feedback is released" in line for line in lines) == (shown != "all")
     assert len(hub.graded) == 1
     with Record(hub.course) as record:
-        assert record.withheld("scoring") == []
+        assert record.list_withheld("scoring") == []
 
 
 def test_the_record_keeps_the_order_and_takes_nothing_twice(tmp_path, released):
@@ -210,10 +210,10 @@ def test_the_record_keeps_the_order_and_takes_nothing_twice(tmp_path, released):
     with Record(course) as record:
         assert record.add(rows, 1.0) == 2
         assert record.add([*rows, ("scoring", "inbound", "ada+scoring", "2", "ada")], 2.0) == 1
-        assert [one.claimed for one in record.pending("scoring")] == ["ben", "ada", "ada"]
-        assert record.seen("scoring", "inbound") == {"ben+scoring": "1", "ada+scoring": "2"}
-        record.update(record.pending("scoring")[2], state=records.ADMITTED)
-        assert record.pending("scoring")[0].mark == "2"
+        assert [one.claimed for one in record.list_pending("scoring")] == ["ben", "ada", "ada"]
+        assert record.load_marks("scoring", "inbound") == {"ben+scoring": "1", "ada+scoring": "2"}
+        record.update(record.list_pending("scoring")[2], state=records.ADMITTED)
+        assert record.list_pending("scoring")[0].mark == "2"
     (course.root / ".autograder" / "watch.db").write_bytes(b"no database" * 1000)
     from autograder.errors import CourseError
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -11,9 +12,10 @@ import pytest
 
 from autograder.courses.locking import exclusive_lock, shared_lock, watch_lock
 from autograder.errors import CourseError
+from autograder.exercises.attempts import candidate_seeds
 from autograder.paths import ROOT
 from autograder.watch import polling
-from tests.autograder.watch.hub import hub  # noqa: F401
+from tests.autograder.watch.hub import LIMITS, hub  # noqa: F401
 
 SCANDIR = os.scandir
 pytestmark = pytest.mark.suite("assignments")
@@ -81,6 +83,49 @@ def test_each_attempt_meets_other_hidden_cases_and_regrading_the_same(hub, monke
     with ThreadPoolExecutor(1) as pool:
         grade_class(hub.course, "scoring", GradingOptions(again=True), executor=pool)
     assert seen == [0, 1, 2, 2]
+
+
+def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_of_its_regrading(hub, monkeypatch):  # noqa: F811
+    from concurrent.futures import ThreadPoolExecutor
+
+    from autograder.batch.context import GradingOptions
+    from autograder.batch.grade_class import grade_class
+    from autograder.grading import grade, submission
+    from tests.autograder.batch.test_nothing_lost import all_right
+
+    def load_noting(topic, seed, attempt, points, extra, attempt_seeds):
+        used.append(next(candidate_seeds(seed, attempt, attempt_seeds)))
+        return load(topic, seed, 0, points, extra)
+
+    def regrade():
+        used.clear()
+        with ThreadPoolExecutor(1) as pool, monkeypatch.context() as patched:
+            patched.setattr(grade, "grade", all_right)
+            grade_class(hub.course, "scoring", GradingOptions(LIMITS, dry=True), executor=pool)
+        return list(used)
+
+    used, load = [], submission.exercises_for
+    monkeypatch.setattr(submission, "exercises_for", load_noting)
+    hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[40])
+    hub.submit("ada", "one")
+    hub.submit("ada", "two")
+    hub.submit("ada", "three")
+    hub.watch()
+    assert used == [0, 40, next(candidate_seeds(0, 2))]
+    hub.submit("ada", "two")  # which counts again, as the second attempt
+    hub.watch()
+    assert regrade() == []  # its verdict is known
+    shutil.rmtree(hub.course.store.folder)
+    assert regrade() == [40]
+    hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[50])
+    assert regrade() == [50]  # a verdict on other cases is not taken for one on these
+
+
+def test_before_it_starts_it_says_of_which_attempts_the_hidden_cases_were_not_proved(hub):  # noqa: F811
+    hub.plan(attempts=2)
+    assert any("proved for 1 of 2 attempts. To prove the others, run `release scoring`" in line for line in hub.watch())
+    hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[40])
+    assert not any("proved" in line for line in hub.watch())
 
 
 def test_one_bad_hand_in_stops_nobody(hub):  # noqa: F811

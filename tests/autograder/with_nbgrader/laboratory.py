@@ -58,11 +58,16 @@ def settings(exchange, student=""):
 
     Where one user of the system plays all, it must say which ``student`` this is.
     """
-    page = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
-    shown = re.search(r"^:caption: nbgrader_config\.py\n\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)[1]
+    shown = read_guide_block("nbgrader_config.py")
     assert EXCHANGE in shown
     who = "" if OF_THEIR_OWN else f"import os\nc.CourseDirectory.student_id = {student}\n"
     return shown.replace(EXCHANGE, str(exchange)) + who
+
+
+def read_guide_block(caption):
+    """Return the block of code in `for_instructors` that has this ``caption``."""
+    page = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
+    return re.search(rf"^:caption: {re.escape(caption)}\n\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)[1]
 
 
 def collect_grade_and_hand_back(instructor, course, exchange):
@@ -85,12 +90,14 @@ class Desk:
         """Return what ``found`` returns as soon as it is something; what is about to change is asked again."""
         return WebDriverWait(self.browser, PATIENCE, ignored_exceptions=NOT_YET).until(lambda _: found())
 
+    def all_seen(self, selector, words=""):
+        """Return all that can be seen, that ``selector`` selects and whose text begins with ``words``."""
+        found = self.browser.find_elements("css selector", selector)
+        return [element for element in found if element.is_displayed() and element.text.strip().startswith(words)]
+
     def seen(self, selector, words=""):
-        """Return the first thing to be seen that ``selector`` selects and whose text begins with ``words``, or None."""
-        for element in self.browser.find_elements("css selector", selector):
-            if element.is_displayed() and element.text.strip().startswith(words):
-                return element
-        return None
+        """Return the first of ``all_seen``, or None."""
+        return next(iter(self.all_seen(selector, words)), None)
 
     def text(self, selector):
         return self.until(lambda: self.seen(selector)).text
@@ -132,9 +139,9 @@ class Desk:
 
         return self.until(found)
 
-    def answer(self, text):
-        """Type ``text`` in the place of the starter, run all cells, save; return what the check said, and the receipt."""
-        editor = self.cell("YOUR CODE HERE").find_element("css selector", ".cm-content")
+    def answer(self, text, before="YOUR CODE HERE"):
+        """Type ``text`` in the cell that has the words ``before``, run all, save; return what the check said, and the receipt."""
+        editor = self.cell(before).find_element("css selector", ".cm-content")
         editor.click()
         ActionChains(self.browser).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(text).perform()
         self.until(lambda: editor.text == text)
@@ -153,16 +160,28 @@ class Desk:
         self.until(lambda: not self.seen(".jp-Dialog"))
         return said
 
-    def submit(self):
+    def submit(self, count=1):
+        """Hand in, for the ``count``-th time."""
         self.click(".lm-DockPanel-tabBar .lm-TabBar-tab", "Assignments")
         self.click(f"{FETCHED} button", "Submit")
-        self.until(lambda: self.seen(f"{SUBMITTED} .nested_list_item"))
+        self.until(lambda: len(self.all_seen(f"{SUBMITTED} .nested_list_item")) >= count)
 
-    def feedback(self):
-        """Fetch the feedback, open the page as a student does, and return its text."""
+    def return_to_notebook(self):
+        self.click(".lm-DockPanel-tabBar .lm-TabBar-tab", "scoring.ipynb")
+
+    def folder(self):
+        """Return the path of the folder that is listed."""
+        crumbs = self.browser.find_elements("css selector", ".jp-BreadCrumbs-item")
+        return crumbs[-1].get_attribute("title") if crumbs else ""
+
+    def feedback(self, number=1):
+        """Fetch the feedback, open the page on the hand-in of this ``number`` as a student does, and return its text."""
         self.menu("Nbgrader", "Assignment List")
         self.click(f"{SUBMITTED} button", "Fetch Feedback")
-        self.click(f"{SUBMITTED} a", "(view feedback)")
+        links = self.until(lambda: self.all_seen(f"{SUBMITTED} a", "(view feedback)")[number - 1 :])
+        before = self.folder()
+        links[0].click()
+        self.until(lambda: self.folder() != before)  # the page on another hand-in has the same name
         page = self.until(lambda: self.seen(".jp-DirListing-item", "scoring.html"))
         ActionChains(self.browser).double_click(page).perform()
         self.browser.switch_to.frame(self.until(lambda: self.seen(".jp-HTMLViewer iframe")))

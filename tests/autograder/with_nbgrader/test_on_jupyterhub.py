@@ -33,8 +33,8 @@ PROXY = ROOT / "node_modules" / ".bin"
 
 
 @contextlib.contextmanager
-def jupyterhub(place, names, exchange):
-    """Run JupyterHub with the configuration that the book shows; give ``(address, password, process, log)``.
+def jupyterhub(place, names, exchange, more=""):
+    """Run JupyterHub with the configuration that the book shows, and ``more``; give ``(address, password, process, log)``.
 
     It lies in a folder of its own. Other are the ports and the way to log in: JupyterHub's dummy, with a password that nobody
     else on the machine can read, because what it opens is, for as long as the test runs, an account.
@@ -51,6 +51,7 @@ def jupyterhub(place, names, exchange):
     if not OF_THEIR_OWN:
         lines += ["c.JupyterHub.spawner_class = 'simple'"]
         lines += [f"c.SimpleLocalProcessSpawner.home_dir_template = '{place}/{{username}}'"]
+    lines += [more]
     config = folder / "of_the_test.py"
     config.touch(mode=0o600)
     config.write_text("\n".join(lines), encoding="utf-8")

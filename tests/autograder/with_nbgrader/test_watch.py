@@ -1,45 +1,84 @@
 """`watch` where students are users of the system: they hand in, fetch feedback, and hear when their attempts are used up."""
 
+import configparser
 import contextlib
 import json
+import shutil
+import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from tests.autograder.with_nbgrader.laboratory import NO_TANH, PLAN, RIGHT, course_of
+from tests.autograder.with_nbgrader.laboratory import HEAD, NO_TANH, PLAN, RIGHT, course_of, read_guide_block
 from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, PATIENCE, people
 from tests.autograder.with_nbgrader.test_on_jupyterhub import answers, jupyterhub, log_in
 from tests.book.test_browser import browser, size, until  # noqa: F401
 
 pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
+PYTHON = "/srv/attention/.venv/bin/python"  # in the book
+
+
+def wait_for(words, process, log):
+    """Wait until ``process``, which writes to ``log``, has said ``words``."""
+    ends = time.monotonic() + PATIENCE
+    while words not in (said := log.read_text()):
+        assert process.poll() is None, said
+        assert time.monotonic() < ends, said
+        time.sleep(0.1)
+
+
+def permit_one_attempt(instructor, course):
+    (course.root / "course.toml").write_text(f"{PLAN}attempts = 1\n", encoding="utf-8")
+    instructor.owns(course.root / "course.toml")
+
+
+def read_unit():
+    """Return the systemd unit that the book shows, by section and name."""
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str
+    unit.read_string(read_guide_block("/etc/systemd/system/watch.service").replace("\\\n", " "))
+    return unit
+
+
+def adapt(command, course):
+    """Return ``command``, which the book shows as a list of words, with the Python and the options of the test."""
+    assert command[0] == PYTHON
+    own = [] if OF_THEIR_OWN else ["--any-owner"]  # one user of the system plays all
+    return [sys.executable, *command[1:], "--course", str(course.root), "--workers", "1", *own]
+
+
+def make_service(course):
+    """Return what the book adds to jupyterhub_config.py, with the folders of the test."""
+    scope = {"c": SimpleNamespace(JupyterHub=SimpleNamespace())}
+    exec(read_guide_block("at the end of jupyterhub_config.py"), scope)
+    (service,) = scope["c"].JupyterHub.services
+    assert service["cwd"] == "/srv/attention"
+    home = course.root.parent
+    service |= {"command": adapt(service["command"], course), "cwd": str(home)}
+    service["environment"] = {"TMPDIR": str(home / "tmp")}
+    if not OF_THEIR_OWN:
+        del service["user"]
+    return f"c.JupyterHub.services = [{service!r}]"
 
 
 @contextlib.contextmanager
 def watching(instructor, course):
-    """Let the instructor's `watch` run; give a function that waits until it has said some words."""
-    (course.root / "course.toml").write_text(f"{PLAN}attempts = 1\n", encoding="utf-8")
-    instructor.owns(course.root / "course.toml")
-    command = [sys.executable, "-m", "autograder", "watch", "scoring", "--course", str(course.root), "--workers", "1"]
-    owners = [] if OF_THEIR_OWN else ["--any-owner"]  # one user of the system plays all
-    with instructor.running(*command, *owners) as (process, log):
-
-        def wait_for(words):
-            ends = time.monotonic() + PATIENCE
-            while words not in (said := log.read_text()):
-                assert process.poll() is None, said
-                assert time.monotonic() < ends, said
-                time.sleep(0.1)
-
-        wait_for("Watching")
-        yield wait_for
+    """Let the instructor's `watch` run as the systemd unit does; give its process and the file with what it says."""
+    command = adapt(read_unit()["Service"]["ExecStart"].split(), course)
+    with instructor.running(*command) as (process, log):
+        wait_for("Watching", process, log)
+        yield process, log
 
 
-def write_answer(student, course, answer):
-    """Write the student's notebook, with ``answer`` in the place of the starter."""
+def write_answer(student, course, answer, request=""):
+    """Write the student's notebook, with ``answer`` in the place of the starter, and a cell for the ``request`` if any."""
     data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
     cell = next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == "scoring-additive_score")
     cell["source"] = answer
+    if request:
+        data["cells"].append({"cell_type": "markdown", "id": "request", "metadata": {}, "source": request})
     (student.home / "scoring").mkdir(exist_ok=True)
     (student.home / "scoring" / "scoring.ipynb").write_text(json.dumps(data), encoding="utf-8")
     student.owns(student.home / "scoring")
@@ -56,53 +95,87 @@ def feedback_of(student):
     return [path.read_text() for path in sorted((student.home / "scoring" / "feedback").glob("*/scoring.html"))]
 
 
+def test_the_systemd_unit_is_valid_and_restarts_watch_unless_it_was_stopped(tmp_path):
+    unit = read_unit()
+    service = unit["Service"]
+    assert (service["Restart"], unit["Install"]["WantedBy"]) == ("on-failure", "multi-user.target")
+    assert service["KillMode"] == "mixed"  # SIGTERM goes to `watch` alone, which ends its workers itself
+    if program := shutil.which("systemd-analyze"):
+        here = {"ExecStart": service["ExecStart"].replace(PYTHON, sys.executable), "WorkingDirectory": str(tmp_path)}
+        service.update({**here, "User": "root"})
+        path = tmp_path / "watch.service"
+        with path.open("w") as file:
+            unit.write(file, space_around_delimiters=False)
+        done = subprocess.run([program, "verify", "--man=no", path], capture_output=True, text=True)
+        assert [line for line in done.stderr.splitlines() if "watch.service" in line] == []
+
+
 @pytest.mark.parametrize("who", [AS])
 def test_students_hand_in_fetch_feedback_and_are_told_when_attempts_are_used_up(who):
     with contextlib.ExitStack() as stack:
         place, (instructor, ada, ben) = stack.enter_context(people("prof", "ada", "ben"))
         exchange = place / "exchange"
         course = course_of(instructor, exchange)
-        wait_for = stack.enter_context(watching(instructor, course))
+        permit_one_attempt(instructor, course)
+        process, log = stack.enter_context(watching(instructor, course))
         for student, answer in ((ada, RIGHT), (ben, NO_TANH)):
             write_answer(student, course, answer)
             nbgrader(student, exchange, "submit")
-            wait_for(f"scoring {student.name}: attempt 1: graded")
+            wait_for(f"scoring {student.name}: attempt 1: graded", process, log)
             nbgrader(student, exchange, "fetch_feedback")
         (right,), (wrong,) = feedback_of(ada), feedback_of(ben)
         assert "3 of 3" in right
         assert "tanh" in wrong
         write_answer(ben, course, RIGHT)
         nbgrader(ben, exchange, "submit")
-        wait_for("scoring ben: used up")
+        wait_for("scoring ben: used up", process, log)
+        write_answer(ben, course, NO_TANH, "Please look again at additive_score.")
+        nbgrader(ben, exchange, "submit")
+        wait_for("scoring ben: request", process, log)
         nbgrader(ben, exchange, "fetch_feedback")
-        told = feedback_of(ben)[-1]
+        _, told, answered = feedback_of(ben)
         assert (
             "Your one attempt is used up, so this hand-in is kept but not graded; attempt 1, which arrived on" in told
         )
+        assert "Your request for another look at additive_score has been recorded" in answered
+        said = instructor.run(sys.executable, "-m", "autograder", "requests", "scoring", "--course", course.root)
+        assert "1 requests are waiting for an answer." in said
         if OF_THEIR_OWN:  # who hands in for somebody else is found out
             forged = exchange / "attention" / "inbound" / "ada+scoring+2026-01-01 00:00:00.000000 UTC+x"
             ben.run("cp", "-r", ben.home / "scoring", forged)
             ben.run("sh", "-c", f"echo x > '{forged}/submission_secret.txt' && chmod 777 '{forged}'")
-            wait_for("it claims to be ada's, but belongs to the account ben")
+            wait_for("it claims to be ada's, but belongs to the account ben", process, log)
 
 
 @pytest.mark.parametrize("who", [AS])
-def test_on_a_jupyterhub_feedback_is_there_soon_after_the_hand_in(browser, who):  # noqa: F811
-    names = ("prof", "ada")
+def test_as_a_service_of_a_jupyterhub_it_serves_students_and_says_when_attempts_are_used_up(browser, who):  # noqa: F811
+    names = ("prof", "ada", "ben")
     with contextlib.ExitStack() as stack:
-        place, (instructor, ada) = stack.enter_context(people(*names))
+        place, (instructor, ada, ben) = stack.enter_context(people(*names))
         exchange = place / "exchange"
         course = course_of(instructor, exchange)
-        wait_for = stack.enter_context(watching(instructor, course))
-        address, password, process, log = stack.enter_context(jupyterhub(place, names, exchange))
+        permit_one_attempt(instructor, course)
+        hub = stack.enter_context(jupyterhub(place, names, exchange, make_service(course)))
+        address, password, process, log = hub
         until(browser, lambda: process.poll() is not None or answers(address))
-        assert process.poll() is None, log.read_text()
+        wait_for("Watching", process, log)
         size(browser, 1280)
         desk = log_in(browser, address, password, ada)
         desk.fetch()
         _, receipt = desk.answer(RIGHT)
         desk.submit()
-        wait_for("scoring ada: attempt 1: graded")
-        page = log_in(browser, address, password, ada).feedback()
+        wait_for("scoring ada: attempt 1: graded", process, log)
+        page = desk.feedback()
         assert "3 of 3" in page
         assert receipt in page
+        desk = log_in(browser, address, password, ben)
+        desk.fetch()
+        desk.answer(NO_TANH)
+        desk.submit()
+        wait_for("scoring ben: attempt 1: graded", process, log)
+        assert "tanh" in desk.feedback()
+        desk.return_to_notebook()
+        desk.answer(RIGHT, HEAD.strip())
+        desk.submit(2)
+        wait_for("scoring ben: used up", process, log)
+        assert "Your one attempt is used up, so this hand-in is kept but not graded; attempt 1," in desk.feedback(2)

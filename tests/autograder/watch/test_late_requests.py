@@ -1,0 +1,94 @@
+"""A student whose attempts are used up can still ask for another look at the work that was graded."""
+
+import pytest
+
+from autograder.gradebook.requests import answer_request, load_requests
+from autograder.grading import submission
+from tests.autograder.batch.test_nothing_lost import grade_quickly  # noqa: F401
+from tests.autograder.test_main import autograder
+from tests.autograder.watch.hub import hub  # noqa: F401
+
+pytestmark = pytest.mark.suite("assignments")
+WORDS = "Please look again at additive_score: my loop is right."
+RECORDED = (
+    "Your request for another look at additive_score has been recorded; the answer will appear on the page of the attempt that "
+    "counts. Your one attempt is used up, so this hand-in is kept but not graded; attempt 1, which arrived on"
+)
+UNREAD = "Your request for another look was not read, because something else has changed as well."
+
+
+@pytest.fixture
+def used_up(hub):  # noqa: F811
+    """A course in which ada has used up her one attempt; what she then asks for is listed by ``requests``."""
+    hub.plan(attempts=1)
+    hub.submit("ada", "one")
+    hub.watch()
+    return hub
+
+
+def list_requests(hub):  # noqa: F811
+    return [(one.exercise, one.words) for one in load_requests(hub.course, "scoring", ["ada"])]
+
+
+def test_a_request_with_the_same_work_is_recorded_and_neither_counted_nor_graded(used_up):
+    secret = used_up.submit("ada", "one", requests=[WORDS])
+    lines = used_up.watch()
+    assert RECORDED in used_up.page(secret)
+    assert "one" in used_up.page(secret)
+    assert RECORDED in used_up.course.feedback("ada", "scoring").read_text()
+    assert any("ada: request: Your request for another look at additive_score" in line for line in lines)
+    assert used_up.outcomes() == [("ada", "graded"), ("ada", "request")]
+    assert used_up.graded == ["one"]
+    assert len(used_up.course.load_record("ada", "scoring")["tries"]) == 1
+    done = autograder("requests", "scoring", "--course", used_up.course.root)
+    assert "my loop is right" in done.stdout
+    assert "1 requests are waiting for an answer." in done.stdout
+
+
+def test_a_request_with_other_work_is_not_read_and_the_page_says_how_to_ask(used_up):
+    secret = used_up.submit("ada", "two", requests=[WORDS])
+    used_up.watch()
+    assert list_requests(used_up) == []
+    assert f"counts. {UNREAD} To ask, hand in the graded notebook once more" in used_up.page(secret)
+    assert used_up.outcomes()[-1] == ("ada", "used up")
+    plain = used_up.submit("ada", "three")
+    used_up.watch()
+    assert UNREAD not in used_up.page(plain)
+
+
+def test_the_last_notebook_says_what_is_asked_of_the_graded_work(used_up):
+    for requests in ([WORDS], ["Please look again at additive_shapes.", "Please look again at race."]):
+        secret = used_up.submit("ada", "one", requests=requests)
+        used_up.watch()
+    assert [exercise for exercise, _ in list_requests(used_up)] == ["scoring-additive_shapes", "scoring-race"]
+    assert "Your request for another look at additive_shapes, race has been recorded" in used_up.page(secret)
+
+
+def test_a_request_stays_and_its_answer_appears_when_the_class_is_graded_again(used_up, grade_quickly):  # noqa: F811
+    used_up.submit("ada", "one", requests=[WORDS])
+    used_up.watch()
+    answer_request(used_up.course, "scoring", "ada", "", "The loop counts.")
+    grade_quickly(used_up.course, again=True)
+    assert list_requests(used_up) == [("scoring-additive_score", WORDS)]
+    assert "The loop counts." in used_up.course.feedback("ada", "scoring").read_text()
+
+
+def test_a_request_about_work_that_no_longer_counts_is_dropped(used_up):
+    used_up.submit("ada", "one", requests=[WORDS])
+    used_up.watch()
+    used_up.plan(attempts=2)
+    used_up.submit("ada", "two")
+    used_up.watch()
+    assert used_up.graded == ["one", "two"]
+    assert list_requests(used_up) == []
+
+
+def test_a_notebook_that_breaks_the_worker_that_reads_it_is_only_not_read(used_up):
+    def breaks(*args):
+        raise TimeoutError
+
+    used_up.monkeypatch.setattr(submission, "read_requests", breaks)
+    secret = used_up.submit("ada", "one", requests=[WORDS])
+    used_up.watch()
+    assert used_up.outcomes()[-1] == ("ada", "used up")
+    assert "Your one attempt is used up" in used_up.page(secret)
