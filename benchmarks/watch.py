@@ -58,7 +58,7 @@ def main():
         with log.open("w") as file:
             process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=file, stderr=file)
         try:
-            waitwait_until(lambda: "Watching" in log.read_text(), process, log)
+            wait_until(lambda: "Watching" in log.read_text(), process, log)
             time.sleep(1)
             began = _memory(process.pid)
             singles = []
@@ -127,11 +127,11 @@ def _serve(exchange, notebooks, process, log):
                 waits[student] = now - since
         return len(waits) == len(pages)
 
-    waitwait_until(all_are_there, process, log)
+    wait_until(all_are_there, process, log)
     return waits
 
 
-def waitwait_until(found, process, log):
+def wait_until(found, process, log):
     """Wait until ``found``; stop with what ``process`` has written into ``log`` if it ends, or after ``PATIENCE_SECONDS``."""
     ends = time.monotonic() + PATIENCE_SECONDS
     while not found():
