@@ -17,6 +17,7 @@ from autograder.notebooks.cell_ids import MENDED, check_id, id_of, test_id, text
 from autograder.notebooks.handout import Handout, receipt_of_notebook
 from autograder.notebooks.receipt import UNANSWERED
 from autograder.notebooks.requests import find_requests
+from autograder.verdicts import NOT_ASKED
 
 TEMPLATE = Path(__file__).parent / "templates" / "page.html.j2"
 QUESTIONS_KEPT = 1000  # questions
@@ -44,6 +45,7 @@ class Section:
     check: list[Markup] = field(default_factory=list)
     own: list[Markup] = field(default_factory=list)
     is_brief: bool = False  # it tells no reasons
+    is_asked: bool = True  # it counts for the section of the student
     question: Markup = Markup("")  # noqa: RUF009  (it cannot be changed)
 
     @property
@@ -53,6 +55,8 @@ class Section:
     @property
     def line(self) -> str:
         """The verdict in one line."""
+        if not self.is_asked:
+            return NOT_ASKED
         if self.waiting and not self.by_person:
             return PERSON
         if self.waiting:
@@ -76,6 +80,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
     before = Section("", "Before the first exercise")
     mended, failures = _fill_sections(notebook, sections, before)
     for section in sections.values():
+        section.is_asked = section.name not in marks.not_asked
         _enter_marks(section, marks)
     ordered = [section for section in sections.values() if section.points or section.answer]
     if shown != "all":
@@ -90,7 +95,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         asked=asked,
         came="" if marks.is_earliest else _format_time(marks.received_at),
         late=_describe_lateness(marks),
-        receipt=receipt_of_notebook(notebook, asked),
+        receipt=receipt_of_notebook(notebook, asked, marks.not_asked),
         marks=marks,
         mended=mended,
         failures=failures,

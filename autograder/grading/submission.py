@@ -64,6 +64,7 @@ class Task:
     graded: Graded | None = None  # verdicts that are known already: nothing is run
     paper: FeedbackRequest | None = None  # None: no page is made here
     extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
+    not_asked: tuple[str, ...] = ()  # exercises that do not count for the section of the student
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ def grade_task(task: Task) -> GradingResult:
             return GradingResult(set_aside=str(error))
         later_exercises = find_later_exercises(template, task.points)
         work = hash_without_requests(notebook.cells, task.files)
-        notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in later_exercises))
+        asked_later = [name for name in later_exercises if name not in task.not_asked]
+        notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in asked_later))
         repair.add_notes(notebook, notes)
     graded = task.graded
     if graded is None:
@@ -114,7 +116,8 @@ def grade_task(task: Task) -> GradingResult:
         watch.spent.update(graded.spent)
         watch.used.update(graded.used)
     with watch.stage("notebook"):
-        results = pages.enter_results(notebook, graded, templates[0], task.settings, later_exercises)
+        unusual = later_exercises, task.not_asked
+        results = pages.enter_results(notebook, graded, templates[0], task.settings, *unusual)
         # each text in one piece: in lines and indented, it would take five times as long to write
         content = (json.dumps(strip_transient(notebook), sort_keys=True, ensure_ascii=False) + "\n").encode()
         requests = find_requests(notebook.cells, handout(template).questions)

@@ -1,6 +1,6 @@
 """Build an assignment: the nbgrader source notebook, and the marking scheme, from chapter, solutions and key."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import nbformat
@@ -32,11 +32,13 @@ def source_notebook(
     website: str = "",
     notice: str = "",
     left_out: Sequence[str] = (),
+    sections_without: Callable[[str], Sequence[str]] = lambda name: (),
 ) -> NotebookNode:
     """Return the nbgrader source notebook of ``topic``; with the address of a ``website`` it links to its chapter there.
 
     A ``notice`` stands at its head, in bold. What is ``left_out`` are exercises of the page that this assignment does
-    not ask. Raises CourseError if the page lacks an exercise that the key names, or has one that the key does not know.
+    not ask; ``sections_without`` says for which sections an exercise does not count. Raises CourseError if the page lacks
+    an exercise that the key names, or has one that the key does not know.
     """
     title, texts = load_chapter(topic, book)
     for _, error in find_mismatches(topic, [*(exercise.name for exercise in exercises), *left_out], texts, book):
@@ -46,7 +48,7 @@ def source_notebook(
     for exercise in exercises:
         cells += provided_cells(topic) if exercise is builds_on else []
         cells += own_cells(topic) if exercise.trained else []
-        cells += exercise_cells(exercise, texts[exercise.name])
+        cells += exercise_cells(exercise, texts[exercise.name], sections_without(exercise.name))
     cells.append(receipt_cell(topic, exercises, version_of(cells)))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"

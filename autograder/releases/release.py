@@ -51,7 +51,8 @@ def release(course: Course, topic: str, seed: int | None = None, book: str | Pat
     prove_fairness(everything, exercises.load(topic, 0, wanted.extra))
     questions = wanted.chosen(everything)
     left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
-    source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out)
+    notice, sections_without = plan.notice(topic), wanted.sections_without
+    source = assemble.source_notebook(topic, questions, book, website, notice, left_out, sections_without)
     with exclusive_lock(course):
         return _prove_and_write(course, topic, seed, everything, questions, source)
 

@@ -40,7 +40,9 @@ def grade_table(
         grid.add_column("hints", ratio=1)
     for row in rows:
         points = [_format_points(row, exercise.name) for exercise in questions]
-        total = f"{row.total:g}" + ("+" if row.waiting else "") if row.points else ""
+        most = sum(exercise.points for exercise in questions if exercise.name in row.points)
+        of_own = f" of {most:g}" if len(row.points) < len(questions) else ""
+        total = f"{row.total:g}" + ("+" if row.waiting else "") + of_own if row.points else ""
         name = Text(plain(called.get(row.student, row.student)))
         grid.add_row(name, *points, total, *([Text(_advice(row))] if wide else []))
     return grid

@@ -16,6 +16,7 @@ from nbconvert.exporters import HTMLExporter, NotebookExporter
 from nbconvert.exporters.exporter import Exporter, ResourcesDict
 from nbformat import NotebookNode, v4
 from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.utils import compute_checksum
 from traitlets.log import get_logger
 
 from autograder.courses.course import EXCHANGE_FILES, TIMESTAMP, Course
@@ -162,9 +163,16 @@ class Judge(limits.Judge, NbGraderPreprocessor):
                 graded = grade.grade(nb, questions, self.limits(), self.isolation, files, course.hidden)
             if not graded.killed:
                 course.store.put(key, graded)
-        pages.write_verdicts(nb, graded)
+        not_asked = course.plan().assignment(topic).not_asked_of(student, released.points)
+        pages.write_verdicts(nb, graded.without(not_asked))
         for cell in nb.cells:
             meta = cell.metadata.get("nbgrader", {})
-            if meta.get("grade") and meta.get("solution") and any(added_cells(nb.cells, meta.grade_id)):
+            if not (meta.get("grade") and meta.get("solution")):
+                continue
+            if meta.grade_id in not_asked:
+                meta["checksum"] = compute_checksum(
+                    cell
+                )  # so that nbgrader gives 0 points, and lets it wait for nobody
+            elif any(added_cells(nb.cells, meta.grade_id)):
                 meta.pop("checksum", None)  # else nbgrader takes it for no response
         return nb, resources
