@@ -460,11 +460,13 @@ def list_requests(
     section: Sections = None,
     course: CoursePath = Path("course"),
 ) -> None:
-    """List what students ask to be looked at again, or answer one of them.
+    """List what students ask to be looked at again, with verdicts and points, or answer one of them.
 
-    A student asks in a Markdown cell that begins with "Please look again at", handed in with the notebook. `mark` changes
-    the points; an answer given here appears on the feedback page after the next `grade`.
+    A student asks in the notebook's last cell, or in a Markdown cell that begins with "Please look again at", and hands in
+    the notebook again. `mark` changes the points; an answer given here appears on the feedback page after the next `grade`.
+    `mark requests` is the same command.
     """
+    from autograder.courses.sections import names_by_id
     from autograder.gradebook.requests import answer_request
     from autograder.reports.requests import request_rows
     from autograder.reports.tables import requests_table
@@ -476,9 +478,8 @@ def list_requests(
         )
     if student:
         answered = answer_request(root, topic, student, exercise, answer)
-        _print_line(
-            f"Answered: {student}, {', '.join(sorted({one.exercise or 'no exercise named' for one in answered}))}."
-        )
+        about = ", ".join(sorted({one.exercise or "no exercise named" for one in answered}))
+        _print_line(f"Answered: {names_by_id(root.plan()).get(student, student)}, {about}.")
         _print_line(f"Next: `python -m autograder grade {topic}` puts the answer on the feedback page.")
         return
     rows, waiting = request_rows(root, topic, _select_submissions(root, topic, None, section), everything)
@@ -898,6 +899,8 @@ def main() -> None:
     os.environ.setdefault(
         "OMP_NUM_THREADS", "1"
     )  # arrays are small: more threads cost torch several times the CPU time
+    if sys.argv[1:3] == ["mark", "requests"]:  # no topic has this name
+        del sys.argv[1]
     try:
         app()
     except (CourseError, AnswerKeyError) as error:

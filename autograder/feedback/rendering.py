@@ -13,7 +13,8 @@ from nbformat import NotebookNode
 from autograder.feedback import cell_html
 from autograder.feedback.marks import Mark, Marks
 from autograder.feedback.page_settings import Shown
-from autograder.notebooks.cell_ids import MENDED, check_id, id_of, test_id, text_id
+from autograder.notebooks.added_cells import is_request
+from autograder.notebooks.cell_ids import MENDED, REQUEST, check_id, id_of, test_id, text_id
 from autograder.notebooks.handout import Handout, receipt_of_notebook
 from autograder.notebooks.receipt import UNANSWERED
 from autograder.notebooks.requests import find_requests
@@ -156,6 +157,8 @@ def _fill_sections(notebook, sections, before):
             verdict = _verdict(cell)
             section.said, section.hints = list(verdict.get("said", ())), list(verdict.get("hints", ()))
             failures += [text for text in [verdict.get("failure")] if text and text not in failures]
+        elif cell_id == REQUEST or is_request(cell):
+            continue  # what it asks is listed apart
         elif not meta.get("locked"):
             section.own += [_render_source(cell), *outputs]
         elif any(item.output_type == "error" for item in cell.get("outputs", ())):

@@ -18,6 +18,7 @@ from autograder.notebooks.cells import (
     own_cells,
     provided_cells,
     receipt_cell,
+    request_cell,
 )
 from autograder.notebooks.chapter import ExerciseText, chapter_texts
 from autograder.notebooks.handout import version_of
@@ -49,7 +50,7 @@ def source_notebook(
         cells += provided_cells(topic) if exercise is builds_on else []
         cells += own_cells(topic) if exercise.trained else []
         cells += exercise_cells(exercise, texts[exercise.name], sections_without(exercise.name))
-    cells.append(receipt_cell(topic, exercises, version_of(cells)))
+    cells += [receipt_cell(topic, exercises, version_of(cells)), request_cell()]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}

@@ -28,7 +28,8 @@ from autograder.exercises import (
 from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden
 from autograder.exercises.packing import DRAWN, compress
 from autograder.notebooks import ready, receipt
-from autograder.notebooks.cell_ids import COMPARE, IMPORTS, RECEIPT, check_id, run_id, test_id, text_id
+from autograder.notebooks.added_cells import UNTOUCHED_REQUEST
+from autograder.notebooks.cell_ids import COMPARE, IMPORTS, RECEIPT, REQUEST, check_id, run_id, test_id, text_id
 from autograder.notebooks.chapter import ExerciseText
 from solutions import answer_key
 
@@ -63,7 +64,7 @@ an estimated {least} to {most} minutes.
 
 - Checks give no points. For code, a check tries the worked example from the question and one with other sizes. For numbers it only
   finds values that cannot be right, and for shapes those that do not fit together.
-- The last cell prints a receipt. Your feedback repeats its code.{_rules(exercises)}
+- The last code cell prints a receipt. Your feedback repeats its code.{_rules(exercises)}
 
 </details>"""
     return new_markdown_cell(text, metadata=_metadata("heading"))
@@ -246,11 +247,16 @@ def own_cells(topic: str) -> list[NotebookNode]:
 
 
 def receipt_cell(topic: str, exercises: Sequence[Exercise], version: str) -> NotebookNode:
-    """Return the last cell of a notebook, which prints what the notebook holds; ``version`` names the release."""
+    """Return the last code cell of a notebook, which prints what the notebook holds; ``version`` names the release."""
     functions = [exercise.function for exercise in exercises if exercise.is_automatic]
     call = f'checks.receipt("{topic}", version="{version}", functions={functions}, written={len(exercises) - len(functions)})'
     text = f"# Your receipt: run all cells from the top, this one last, then save.\n{call}"
     return new_code_cell(text, metadata=_metadata(RECEIPT))
+
+
+def request_cell() -> NotebookNode:
+    """Return the cell below the receipt, in which a student can ask for another look at an exercise."""
+    return new_markdown_cell(UNTOUCHED_REQUEST, metadata=_metadata(REQUEST, locked=False))
 
 
 def _training_cell(exercise):

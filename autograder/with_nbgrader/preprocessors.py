@@ -30,6 +30,7 @@ from autograder.grading import grade, submission
 from autograder.grading.fingerprint import fingerprint, handed_in_files
 from autograder.notebooks import repair
 from autograder.notebooks.added_cells import added_cells
+from autograder.notebooks.cell_ids import REQUEST, id_of
 from autograder.notebooks.handout import handout
 from autograder.notebooks.submitted_file import read_file
 from autograder.platforms.attempts import find_collected_attempt
@@ -109,6 +110,11 @@ class Repair(NbGraderPreprocessor):
         nb, template = repair.read_notebook(content, _load_released(course, topic).notebooks, topic)
         notes = repair.repair(nb, template)
         repair.add_notes(nb, notes)
+        for cell in nb.cells:
+            if id_of(cell) == REQUEST:
+                del cell.metadata[
+                    "nbgrader"
+                ]  # which the gradebook does not know, because it is neither locked nor graded
         for note in notes:
             self.log.warning(note)
         return nb, resources
