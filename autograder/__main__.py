@@ -96,8 +96,13 @@ def _init_example(root):
 
 def _print_next(command, course, also=""):
     """Print the command to give next, for the same ``course``, as the last line."""
+    _print_line(f"Next: {_complete_command(command, course)}{also}")
+
+
+def _complete_command(command, course):
+    """Return ``command`` as it is typed, with --course unless ``course`` is the usual one."""
     where = "" if Path(course).resolve() == Path("course").resolve() else f" --course {shlex.quote(str(course))}"
-    _print_line(f"Next: python -m autograder {command}{where}{also}")
+    return f"python -m autograder {command}{where}"
 
 
 @app.command()
@@ -119,6 +124,7 @@ def release(
     from autograder.audit.search import DRAWS, find_seed
     from autograder.releases.release import draw_seed
     from autograder.releases.release import release as make
+    from autograder.with_nbgrader.exchange import exchange_root
 
     require_checkout("release")
     (topic,) = _select_topics([topic])
@@ -138,7 +144,10 @@ def release(
         out.print(f"  {line}", markup=False, highlight=False)
     out.print(f"For students: {made.path}")
     out.print(f"For markers:  {root.marking_scheme(topic)}")
-    _print_next(f"collect {topic} ARCHIVE", course, ", once the students have the notebook and have handed it in")
+    if exchange_root(root):
+        _print_line(f"Next: nbgrader release_assignment {topic}, in the folder {root.root}")
+    else:
+        _print_next(f"collect {topic} ARCHIVE", course, ", once the students have the notebook and have handed it in")
 
 
 @app.command()
@@ -666,6 +675,8 @@ def doctor(
         out.print(f"[red]The exchange is not safe[/]  {folder}: {what}. Remedy: {command}")
     if problems:
         raise typer.Exit(FAILED)
+    if root is None or not any(root.root.glob("release/*/*.ipynb")):
+        _print_next("init course" if root is None else "release scoring", root.root if root else DEFAULT_ROOT)
 
 
 @app.command()
@@ -860,7 +871,9 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     waiting = {name for row in rows for name in row.waiting}
     written = [one.name.partition("-")[2] for one in released.exercises if not one.is_automatic and one.name in waiting]
     marker = " --marker NAME" if course.plan().markers else ""
-    _print_next(f"mark {topic} {written[0]}{marker}" if written else f"export {topic}", course.root)
+    next_step = f"mark {topic} {written[0]}{marker}" if written else f"export {topic}"
+    feedback = _complete_command(f"feedback {topic}", course.root)
+    _print_next(next_step, course.root, f", or pack the feedback pages as they are: {feedback}")
     return rows
 
 
