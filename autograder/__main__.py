@@ -205,6 +205,7 @@ def collect(
     All attempts are kept, and the latest one counts; collecting an archive twice changes nothing. Exit status 3:
     everything else was done, but some submissions were set aside, or notebooks left over.
     """
+    from autograder.courses.sections import names_by_id
     from autograder.platforms.attempts import Journal
     from autograder.platforms.collect import collect as put
     from autograder.platforms.collect import undo as take_back
@@ -217,7 +218,7 @@ def collect(
         raise CourseError("give archives, --times or --undo, the last on its own", "collect", remedy)
     if undo:
         collected = take_back(root, topic)
-        out.print(collected_table(collected))
+        out.print(collected_table(collected, names_by_id(root.plan())))
         _print_line(f"{len(collected)} undone. Run `python -m autograder grade {topic}` to update the grades.")
         raise typer.Exit(SET_ASIDE if any(one.problem for one in collected) else 0)
     journal, stated = Journal(root, topic), read_times(times, root.plan().students) if times else {}
@@ -231,7 +232,7 @@ def collect(
         left += unused
     collected += set_times(root, topic, stated, journal)
     if collected:
-        out.print(collected_table(collected))
+        out.print(collected_table(collected, names_by_id(root.plan())))
     status = _report_collection(root, topic, collected, left)
     _print_next(f"grade {topic}", course)
     raise typer.Exit(status)
@@ -434,13 +435,16 @@ def mark(
     """
 
     if student:
+        from autograder.courses.sections import names_by_id
         from autograder.marking.override import override
 
         if (points is None) != automatic:
             remedy = "give either --points 2.5 --reason '…' or --automatic."
             raise CourseError("it is not clear which points should count", "--points, --automatic", remedy)
-        before, now = override(_open_course(course), topic, exercise, student, points, reason)
-        _print_line(f"{student}, {exercise}: {before:g} points before, {now:g} now.")
+        root = _open_course(course)
+        before, now = override(root, topic, exercise, student, points, reason)
+        name = names_by_id(root.plan()).get(student, student)
+        _print_line(f"{name}, {exercise}: {before:g} points before, {now:g} now.")
         _print_line(f"Next: `python -m autograder grade {topic}` updates the feedback page.")
         return
     if points is not None or reason or automatic:
@@ -575,8 +579,11 @@ def _as_file_name(text):
 
 
 def _report_export(exported, target, what, following, course):
+    from autograder.courses.sections import names_by_id
+
+    called = names_by_id(_open_course(course).plan())
     for why, names in exported.left_out.items():
-        _print_line(f"{len(names)} {why}: {_join_names(names)}")
+        _print_line(f"{len(names)} {why}: {_join_names([called.get(name, name) for name in names])}")
     _print_line(f"{exported.count} {what} in {target}")
     _print_next(following, course, ", after you have uploaded this file")
     raise typer.Exit(SET_ASIDE if exported.left_out else 0)
@@ -819,7 +826,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     sandbox.require_known(options.isolation)
     if options.isolation == "none":
         out.print(TRUSTED_ONLY)
-    released = course.released(topic)
+    released, called = course.released(topic), names_by_id(course.plan())
     _say_key_changes(topic, released)
     with contextlib.ExitStack() as stack:
         executor, (scheduler, *certificates) = None, machines
@@ -833,7 +840,8 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
             rate = f"{done / max(time.monotonic() - began, 1e-3):.1f}/s"
             bar.update(task, completed=done, total=total, rate=rate)
             if not out.is_terminal:
-                text = f"{done}/{total} {rate} {notices.plain(row.student)}: {report.describe_status(row)}"
+                name = notices.plain(called.get(row.student) or row.student)
+                text = f"{done}/{total} {rate} {name}: {report.describe_status(row)}"
                 out.print(text, markup=False, highlight=False)
 
         def notice(text):
@@ -845,7 +853,6 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
             bar.stop()
             Console(stderr=True).print("Stopped. Grades so far are kept; run the same command again to continue.")
             raise typer.Exit(STOPPED) from None
-    called = names_by_id(course.plan())
     if options.dry:
         _say_mark_changes(rows, topic, called)
         return rows
@@ -854,8 +861,8 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     if out.width < report.WIDE_COLUMNS:
         out.print(report.hint_lines(rows, called), markup=False, highlight=False)
     out.print(report.summary_line(rows))
-    if slowest := report.slowest_line(rows):
-        out.print(slowest, markup=False, highlight=False)
+    if slowest := report.slowest_line(rows, called):
+        _print_line(slowest)
     for path in course.misplaced_notebooks():
         place = f"submitted/STUDENT/{topic}/{topic}.ipynb"
         out.print(f"Ignored: {notices.plain(path)}. Submissions belong in {place}.", markup=False)
@@ -898,7 +905,7 @@ def _say_mark_changes(rows, topic, called):
         out.print(report.changes_table(rows, called))
     for row in rows:
         if row.set_aside or row.failed:
-            _print_line(f"{notices.plain(row.student)}: {report.describe_status(row)}")
+            _print_line(f"{notices.plain(called.get(row.student, row.student))}: {report.describe_status(row)}")
     summary = report.changes_summary(rows)
     _print_line(f"{summary}. Nothing was recorded: `python -m autograder regrade {topic} --apply` records it.")
 

@@ -264,7 +264,7 @@ class _Batch:
         paper = None
         if run.makes_pages and with_page:
             told = job.earlier.get("told", {})
-            paper = submission.FeedbackRequest(job.student, job.state, told, PAGE_SECONDS, job.shown)
+            paper = submission.FeedbackRequest(run.name_of(job.student), job.state, told, PAGE_SECONDS, job.shown)
         task = submission.Task(
             job.content,
             job.files,
@@ -364,7 +364,8 @@ class _Batch:
     def _ask_for_page(self, job):
         from autograder.feedback import pages
 
-        args = job.notebook, job.marks, job.student, self.topic, self.run.settings, self.run.handouts, job.shown
+        name = self.run.name_of(job.student)
+        args = job.notebook, job.marks, name, self.topic, self.run.settings, self.run.handouts, job.shown
         self.tasks.send(job, self._finish_page, pages.feedback_page, *args)
 
     def _finish_page(self, job: Job, future: Future) -> None:

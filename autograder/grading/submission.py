@@ -36,7 +36,7 @@ MAX_DRAWS = 50  # of hidden cases, until every known mistake is caught by one
 
 @dataclass(frozen=True)
 class FeedbackRequest:
-    """What a feedback page says beside what was graded: whose it is, and the gradebook's state when it was sent."""
+    """What a feedback page says beside what was graded: whose it is, by name, and the gradebook's state when it was sent."""
 
     student: str
     standing: GradebookState

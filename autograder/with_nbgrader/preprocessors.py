@@ -20,6 +20,7 @@ from nbgrader.utils import compute_checksum
 from traitlets.log import get_logger
 
 from autograder.courses.course import EXCHANGE_FILES, TIMESTAMP, Course
+from autograder.courses.sections import names_by_id
 from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.files import unexpected_entries
@@ -134,8 +135,12 @@ class Gather(NbGraderPreprocessor):
             is_earliest = attempt is not None and attempt.is_late_without_time
             marks = recorder.current_state(student, ReceivedTime(is_earliest=is_earliest)).marks
         handouts = tuple(map(handout, _load_released(course, topic).notebooks))
-        shown = course.plan().assignment(topic).shown_to(student, datetime.now(UTC))
-        resources["feedback"] = marks, student, topic, handouts, shown
+        plan = course.plan()
+        shown, name = (
+            plan.assignment(topic).shown_to(student, datetime.now(UTC)),
+            names_by_id(plan).get(student, student),
+        )
+        resources["feedback"] = marks, name, topic, handouts, shown
         return nb, resources
 
 
