@@ -167,6 +167,12 @@ def test_a_platform_with_one_maximum_takes_one_section_at_a_time(taught, grade_q
         assert [row["scoring"] for row in csv.DictReader(file)] == ["5", "4.5"]
 
 
+def test_packing_for_gradescope_says_that_all_exercises_count_there(taught, tmp_path):
+    done = autograder("pack", "scoring", "--output", tmp_path / "p.zip", "--course", taught.root)
+    assert done.returncode == 0, done.stderr
+    assert "all exercises count for everybody" in done.stdout
+
+
 def test_nbgraders_own_commands_count_the_sections_exercises_only(taught):
     done = nbgrader("autograde", "scoring", "--student=ada", "--force", cwd=taught.root)
     assert done.returncode == 0, done.stdout + done.stderr
