@@ -108,6 +108,22 @@ def test_the_last_cell_of_the_notebook_is_a_request_once_it_is_completed(course,
     assert "It was counted." in page(course, "mia")
 
 
+def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_request(course, grade_quickly):  # noqa: F811
+    def delete(data):
+        del data["cells"][-1]
+
+    def copy_it(data):
+        completing("additive_score.")(data)
+        data["cells"].append({**data["cells"][-1], "id": "copy", "source": "Please look again at additive_shapes."})
+
+    hand_in(course, "mia", change=delete)
+    hand_in(course, "noa", change=copy_it)
+    rows = grade_quickly(course)
+    assert rows["mia"].notes == ()
+    assert load_requests(course, "scoring", ["mia"]) == []
+    assert {one.exercise for one in load_requests(course, "scoring", ["noa"])} == {CODE, "scoring-additive_shapes"}
+
+
 def test_completing_the_last_cell_after_the_due_date_costs_no_late_penalty(course, grade_quickly):  # noqa: F811
     rules = "[late]\npercent_a_day = 10\n[assignment.scoring]\ndue = 2025-12-01T00:00:00Z\n"
     (course.root / "course.toml").write_text(rules, encoding="utf-8")
