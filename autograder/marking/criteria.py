@@ -28,6 +28,11 @@ class MovesChanged(Exception):
     """The marks or the criteria are not as a person has seen them."""
 
 
+def normalise_criteria(criteria: Sequence[Criterion]) -> list[Criterion]:
+    """Return ``criteria`` with each comment in one line, as it is in the gradebook."""
+    return [replace(one, points=float(one.points), comment=" ".join(one.comment.split())) for one in criteria]
+
+
 def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Criterion]) -> list[MarkMove]:
     """Return which marks ``criteria`` would move. If none, they are those that marks are given by from now on."""
     with change_marking_record(course, topic, exercise) as record:
@@ -111,8 +116,3 @@ def _adopt(record: MarkingRecord, criteria: Sequence[Criterion]) -> None:
         if record.criteria and after.points is not None:
             given.points, given.comment = after.points, after.comment or ""
     record.criteria = list(criteria)
-
-
-def normalise_criteria(criteria: Sequence[Criterion]) -> list[Criterion]:
-    """Return ``criteria`` with each comment in one line, as it is in the gradebook."""
-    return [replace(one, points=float(one.points), comment=" ".join(one.comment.split())) for one in criteria]

@@ -231,10 +231,10 @@ class Session:
             moved = settle_moves(*where, self._criteria, request.seen, request.move)
         except (MovesChanged, AnswersChanged):
             raise Conflict({"problem": "The marks or the criteria have changed meanwhile: reload the page."}) from None
-        self.marked |= {one.answer.student for one in moved}
+        self.marked |= {one.answer.student for one in moved if not one.after.waiting}
         return {"moved": len(moved)}
 
-    def _describe_move(self, move):
+    def _describe_move(self, move: MarkMove) -> tuple[str, str, str, str]:
         """Return ``(student, points before, after, what else changes)`` of a move."""
         held, after = move.answer.held, move.after
         why = "waits for another look" if after.waiting and not held.waiting else ""
