@@ -12,10 +12,13 @@ export PYTHONDONTWRITEBYTECODE := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help course test test-quick check site pdf sandbox browser database format clean
+.PHONY: help install course test test-quick check site pdf sandbox browser database format clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+install: $(STAMP) sandbox  ## Install what grading needs, and nothing else
+	@echo "Next: . $(BIN)/activate, then python -m autograder doctor"
 
 course: $(STAMP) sandbox site  ## Build the website, release the assignments, grade the demonstration class
 	@echo "== The demonstration class: released, handed in, graded"

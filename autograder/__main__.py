@@ -96,8 +96,13 @@ def _init_example(root):
 
 def _print_next(command, course, also=""):
     """Print the command to give next, for the same ``course``, as the last line."""
+    _print_line(f"Next: {_complete_command(command, course)}{also}")
+
+
+def _complete_command(command, course):
+    """Return ``command`` as it is typed, with --course unless ``course`` is the usual one."""
     where = "" if Path(course).resolve() == Path("course").resolve() else f" --course {shlex.quote(str(course))}"
-    _print_line(f"Next: python -m autograder {command}{where}{also}")
+    return f"python -m autograder {command}{where}"
 
 
 @app.command()
@@ -120,6 +125,7 @@ def release(
     from autograder.audit.search import DRAWS, find_seed
     from autograder.releases.release import draw_seed
     from autograder.releases.release import release as make
+    from autograder.with_nbgrader.exchange import exchange_root
 
     require_checkout("release")
     (topic,) = _select_topics([topic])
@@ -140,7 +146,10 @@ def release(
         out.print(f"  {line}", markup=False, highlight=False)
     out.print(f"For students: {made.path}")
     out.print(f"For markers:  {root.marking_scheme(topic)}")
-    _print_next(f"collect {topic} ARCHIVE", course, ", once the students have the notebook and have handed it in")
+    if exchange_root(root):
+        _print_line(f"Next: nbgrader release_assignment {topic}, in the folder {root.root}")
+    else:
+        _print_next(f"collect {topic} ARCHIVE", course, ", once the students have the notebook and have handed it in")
 
 
 def _find_attempt_seeds(course, topic, seed):
@@ -211,6 +220,7 @@ def collect(
     All attempts are kept, and the latest one counts; collecting an archive twice changes nothing. Exit status 3:
     everything else was done, but some submissions were set aside, or notebooks left over.
     """
+    from autograder.courses.sections import names_by_id
     from autograder.platforms.attempts import Journal
     from autograder.platforms.collect import collect as put
     from autograder.platforms.collect import undo as take_back
@@ -223,7 +233,7 @@ def collect(
         raise CourseError("give archives, --times or --undo, the last on its own", "collect", remedy)
     if undo:
         collected = take_back(root, topic)
-        out.print(collected_table(collected))
+        out.print(collected_table(collected, names_by_id(root.plan())))
         _print_line(f"{len(collected)} undone. Run `python -m autograder grade {topic}` to update the grades.")
         raise typer.Exit(SET_ASIDE if any(one.problem for one in collected) else 0)
     journal, stated = Journal(root, topic), read_times(times, root.plan().students) if times else {}
@@ -237,7 +247,7 @@ def collect(
         left += unused
     collected += set_times(root, topic, stated, journal)
     if collected:
-        out.print(collected_table(collected))
+        out.print(collected_table(collected, names_by_id(root.plan())))
     status = _report_collection(root, topic, collected, left)
     _print_next(f"grade {topic}", course)
     raise typer.Exit(status)
@@ -440,13 +450,16 @@ def mark(
     """
 
     if student:
+        from autograder.courses.sections import names_by_id
         from autograder.marking.override import override
 
         if (points is None) != automatic:
             remedy = "give either --points 2.5 --reason '…' or --automatic."
             raise CourseError("it is not clear which points should count", "--points, --automatic", remedy)
-        before, now = override(_open_course(course), topic, exercise, student, points, reason)
-        _print_line(f"{student}, {exercise}: {before:g} points before, {now:g} now.")
+        root = _open_course(course)
+        before, now = override(root, topic, exercise, student, points, reason)
+        name = names_by_id(root.plan()).get(student, student)
+        _print_line(f"{name}, {exercise}: {before:g} points before, {now:g} now.")
         _print_line(f"Next: `python -m autograder grade {topic}` updates the feedback page.")
         return
     if points is not None or reason or automatic:
@@ -475,11 +488,13 @@ def list_requests(
     section: Sections = None,
     course: CoursePath = Path("course"),
 ) -> None:
-    """List what students ask to be looked at again, or answer one of them.
+    """List what students ask to be looked at again, with verdicts and points, or answer one of them.
 
-    A student asks in a Markdown cell that begins with "Please look again at", handed in with the notebook. `mark` changes
-    the points; an answer given here appears on the feedback page after the next `grade`.
+    A student asks in the notebook's last cell, or in a Markdown cell that begins with "Please look again at", and hands in
+    the notebook again. `mark` changes the points; an answer given here appears on the feedback page after the next `grade`.
+    `mark requests` is the same command.
     """
+    from autograder.courses.sections import names_by_id
     from autograder.gradebook.requests import answer_request
     from autograder.reports.requests import request_rows
     from autograder.reports.tables import requests_table
@@ -491,9 +506,8 @@ def list_requests(
         )
     if student:
         answered = answer_request(root, topic, student, exercise, answer)
-        _print_line(
-            f"Answered: {student}, {', '.join(sorted({one.exercise or 'no exercise named' for one in answered}))}."
-        )
+        about = ", ".join(sorted({one.exercise or "no exercise named" for one in answered}))
+        _print_line(f"Answered: {names_by_id(root.plan()).get(student, student)}, {about}.")
         _print_line(f"Next: `python -m autograder grade {topic}` puts the answer on the feedback page.")
         return
     rows, waiting = request_rows(root, topic, _select_submissions(root, topic, None, section), everything)
@@ -580,8 +594,11 @@ def _as_file_name(text):
 
 
 def _report_export(exported, target, what, following, course):
+    from autograder.courses.sections import names_by_id
+
+    called = names_by_id(_open_course(course).plan())
     for why, names in exported.left_out.items():
-        _print_line(f"{len(names)} {why}: {_join_names(names)}")
+        _print_line(f"{len(names)} {why}: {_join_names([called.get(name, name) for name in names])}")
     _print_line(f"{exported.count} {what} in {target}")
     _print_next(following, course, ", after you have uploaded this file")
     raise typer.Exit(SET_ASIDE if exported.left_out else 0)
@@ -612,6 +629,8 @@ def pack(
     root, target = _open_course(course), output or Path(f"{topic}-autograder-{platform}.zip")
     refuse_overwriting(target, force)
     released, (limits, _) = root.released(topic), settings(root)
+    if any(rule.exercises for rule in root.plan().assignment(topic).sections.values()):
+        _print_line("Gradescope does not know the roster's sections: there, all exercises count for everybody.")
     _say_key_changes(topic, released)
     archive = make(root, topic, released, limits, web_address(torch_index, "--torch-index") if torch_index else "")
     write_bytes(archive.content, target)
@@ -678,6 +697,8 @@ def doctor(
         out.print(f"[red]The exchange is not safe[/]  {folder}: {what}. Remedy: {command}")
     if problems:
         raise typer.Exit(FAILED)
+    if root is None or not any(root.root.glob("release/*/*.ipynb")):
+        _print_next("init course" if root is None else "release scoring", root.root if root else DEFAULT_ROOT)
 
 
 @app.command()
@@ -820,7 +841,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     sandbox.require_known(options.isolation)
     if options.isolation == "none":
         out.print(TRUSTED_ONLY)
-    released = course.released(topic)
+    released, called = course.released(topic), names_by_id(course.plan())
     _say_key_changes(topic, released)
     with contextlib.ExitStack() as stack:
         executor, (scheduler, *certificates) = None, machines
@@ -834,7 +855,8 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
             rate = f"{done / max(time.monotonic() - began, 1e-3):.1f}/s"
             bar.update(task, completed=done, total=total, rate=rate)
             if not out.is_terminal:
-                text = f"{done}/{total} {rate} {notices.plain(row.student)}: {report.describe_status(row)}"
+                name = notices.plain(called.get(row.student) or row.student)
+                text = f"{done}/{total} {rate} {name}: {report.describe_status(row)}"
                 out.print(text, markup=False, highlight=False)
 
         def notice(text):
@@ -846,7 +868,6 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
             bar.stop()
             Console(stderr=True).print("Stopped. Grades so far are kept; run the same command again to continue.")
             raise typer.Exit(STOPPED) from None
-    called = names_by_id(course.plan())
     if options.dry:
         _say_mark_changes(rows, topic, called)
         return rows
@@ -855,8 +876,8 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     if out.width < report.WIDE_COLUMNS:
         out.print(report.hint_lines(rows, called), markup=False, highlight=False)
     out.print(report.summary_line(rows))
-    if slowest := report.slowest_line(rows):
-        out.print(slowest, markup=False, highlight=False)
+    if slowest := report.slowest_line(rows, called):
+        _print_line(slowest)
     for path in course.misplaced_notebooks():
         place = f"submitted/STUDENT/{topic}/{topic}.ipynb"
         out.print(f"Ignored: {notices.plain(path)}. Submissions belong in {place}.", markup=False)
@@ -872,7 +893,9 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     waiting = {name for row in rows for name in row.waiting}
     written = [one.name.partition("-")[2] for one in released.exercises if not one.is_automatic and one.name in waiting]
     marker = " --marker NAME" if course.plan().markers else ""
-    _print_next(f"mark {topic} {written[0]}{marker}" if written else f"export {topic}", course.root)
+    next_step = f"mark {topic} {written[0]}{marker}" if written else f"export {topic}"
+    feedback = _complete_command(f"feedback {topic}", course.root)
+    _print_next(next_step, course.root, f", or pack the feedback pages as they are: {feedback}")
     return rows
 
 
@@ -897,7 +920,7 @@ def _say_mark_changes(rows, topic, called):
         out.print(report.changes_table(rows, called))
     for row in rows:
         if row.set_aside or row.failed:
-            _print_line(f"{notices.plain(row.student)}: {report.describe_status(row)}")
+            _print_line(f"{notices.plain(called.get(row.student, row.student))}: {report.describe_status(row)}")
     summary = report.changes_summary(rows)
     _print_line(f"{summary}. Nothing was recorded: `python -m autograder regrade {topic} --apply` records it.")
 
@@ -911,6 +934,8 @@ def main() -> None:
     os.environ.setdefault(
         "OMP_NUM_THREADS", "1"
     )  # arrays are small: more threads cost torch several times the CPU time
+    if sys.argv[1:3] == ["mark", "requests"]:  # no topic has this name
+        del sys.argv[1]
     try:
         app()
     except (CourseError, AnswerKeyError) as error:

@@ -3,7 +3,11 @@
 Records only, which the process that coordinates reads without what makes them.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+NOT_ASKED = "Not part of your section's assignment."
 
 
 @dataclass(frozen=True)
@@ -23,13 +27,17 @@ class Part:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one exercise earned, in words for the student. ``earned`` is None where a person must mark it."""
+    """What one exercise earned, in words for the student. ``earned`` is None where a person must mark it.
+
+    ``is_asked`` is False if it does not count for the section of the student.
+    """
 
     exercise: str
     earned: float | None
     points: float
     parts: tuple[Part, ...] = ()
     hints: tuple[str, ...] = ()
+    is_asked: bool = True
 
 
 @dataclass(frozen=True)
@@ -47,3 +55,13 @@ class Graded:
     @property
     def by_exercise(self) -> dict[str, Verdict]:
         return {verdict.exercise: verdict for verdict in self.verdicts}
+
+    def without(self, names: Collection[str]) -> Self:
+        """Return the same, but for the exercises ``names``, which do not count: 0 points, and no words."""
+        return replace(
+            self,
+            verdicts=tuple(
+                Verdict(one.exercise, 0.0, one.points, is_asked=False) if one.exercise in names else one
+                for one in self.verdicts
+            ),
+        )

@@ -5,6 +5,7 @@ In: a course, a topic, options. Out: a frozen ``GradingRun``. Reads the course d
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,6 +17,7 @@ from autograder import sandbox
 from autograder.courses.course import Course
 from autograder.courses.plan import Assignment, Shown
 from autograder.courses.released import Released
+from autograder.courses.sections import names_by_id
 from autograder.feedback import page_settings
 from autograder.sandbox import Limits
 
@@ -51,6 +53,7 @@ class GradingRun:
     settings: dict[str, Any]  # of nbgrader's pages
     rules: str  # a hash of what pages and penalties depend on
     cost_without_time: str  # in words, of being late by an unknown time
+    names: Mapping[str, str] = field(default_factory=dict)  # what to call students, by id
 
     @property
     def makes_pages(self) -> bool:
@@ -62,13 +65,22 @@ class GradingRun:
 
         return tuple(map(handout, self.released.notebooks))
 
+    def name_of(self, student: str) -> str:
+        """Return what the page of ``student`` calls them: the roster's name with the id, or the id alone."""
+        return self.names.get(student, student)
+
     def shown_to(self, student: str) -> Shown:
         """Return how much of the feedback the page of ``student`` shows now."""
         return self.assignment.shown_to(student, datetime.now(UTC))
 
-    def state_of(self, key: str, beside: dict[str, str]) -> str:
-        """Return a text that changes with everything that a recorded submission depends on."""
-        return json.dumps([key, self.rules, page_settings.version_key(), beside])
+    def not_asked_of(self, student: str) -> tuple[str, ...]:
+        """Return the exercises that do not count for the section of ``student``."""
+        return self.assignment.not_asked_of(student, self.released.points)
+
+    def state_of(self, student: str, key: str, beside: dict[str, str]) -> str:
+        """Return a text that changes with everything that a recorded submission of ``student`` depends on."""
+        state = [key, self.rules, page_settings.version_key(), beside, self.not_asked_of(student)]
+        return json.dumps([*state, self.name_of(student)])
 
 
 def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> GradingRun:
@@ -87,4 +99,5 @@ def load_run(course: Course, topic: str, options: GradingOptions, released: Rele
         page_settings.from_config(PyFileConfigLoader(str(course.config)).load_config()),
         hashlib.sha256(rules).hexdigest(),
         f"{plan.late.cost_without_time()} See `collect {topic} --times`.",
+        names_by_id(plan),
     )

@@ -250,7 +250,7 @@ class _Batch:
             self._submit(job)
             return
         row.reused = True
-        row.enter_verdicts(job.graded, job.earlier["notes"])
+        row.enter_verdicts(job.graded.without(self.run.not_asked_of(row.student)), job.earlier["notes"])
         job.marks = self._update_penalty(row, job.state)
         if not self.run.makes_pages or recording.is_page_current(self.run, job, job.marks):
             self._report_progress(row)
@@ -265,7 +265,7 @@ class _Batch:
         paper = None
         if run.makes_pages and with_page:
             told = job.earlier.get("told", {})
-            paper = submission.FeedbackRequest(job.student, job.state, told, PAGE_SECONDS, job.shown)
+            paper = submission.FeedbackRequest(run.name_of(job.student), job.state, told, PAGE_SECONDS, job.shown)
         task = submission.Task(
             job.content,
             job.files,
@@ -284,6 +284,7 @@ class _Batch:
             released.extra,
             job.student,
             released.attempt_seeds,
+            run.not_asked_of(job.student),
         )
         self.tasks.send(job, self._finish_grading, submission.grade_task, task)
 
@@ -331,7 +332,7 @@ class _Batch:
         job.graded = graded
         row.spent |= outcome.spent
         row.used |= outcome.used
-        row.enter_verdicts(graded, outcome.notes)
+        row.enter_verdicts(graded.without(self.run.not_asked_of(row.student)), outcome.notes)
         row.notes += (when.problem,) if when.problem else ()
         if when.is_earliest:
             row.notes += (f"It was late, by an unknown amount. {self.run.cost_without_time}",)
@@ -366,7 +367,8 @@ class _Batch:
     def _ask_for_page(self, job):
         from autograder.feedback import pages
 
-        args = job.notebook, job.marks, job.student, self.topic, self.run.settings, self.run.handouts, job.shown
+        name = self.run.name_of(job.student)
+        args = job.notebook, job.marks, name, self.topic, self.run.settings, self.run.handouts, job.shown
         self.tasks.send(job, self._finish_page, pages.feedback_page, *args)
 
     def _finish_page(self, job: Job, future: Future) -> None:
@@ -379,7 +381,8 @@ class _Batch:
             )
             from autograder.feedback import pages
 
-            verdicts = job.graded.verdicts if job.graded and job.shown == "all" else ()
+            graded = job.graded and job.graded.without(self.run.not_asked_of(job.student))
+            verdicts = graded.verdicts if graded and job.shown == "all" else ()
             lines = [line for verdict in verdicts for line in pages.describe_verdict(verdict)]
             page = notices.plain_page(self.topic, lines).encode()
         recording.write_page(self.run, job, page)

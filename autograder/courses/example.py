@@ -50,7 +50,7 @@ def hand_in_example(course: Course) -> int:
         path = course.submission(student.name, TOPIC)
         if student.name == "fay_transposed":
             notebook = json.loads(path.read_text(encoding="utf-8"))
-            notebook["cells"].append({"cell_type": "markdown", "id": "another-look", "metadata": {}, "source": REQUEST})
+            notebook["cells"][-1]["source"] = REQUEST
             write_text(json.dumps(notebook), path)
         if due:
             came = due + timedelta(hours=5) if student.name == late else due - timedelta(hours=3 * number + 1)

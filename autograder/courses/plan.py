@@ -10,7 +10,7 @@ import json
 import math
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -70,8 +70,9 @@ most_percent = 100  # at most this much is deducted
 # [assignment.scoring.extensions]  # extended due dates for these students
 # ada = 2026-12-03T23:59:00+01:00
 #
-# [assignment.scoring.sections.A]  # for the students of a section in the roster; a later extension still counts
-# due = 2026-12-01T23:59:00+01:00
+# [assignment.scoring.sections.A]  # for the students of a section in the roster
+# due = 2026-12-01T23:59:00+01:00  # a later extension still counts
+# exercises = ["additive_score"]  # the only ones that count for this section, of those above
 #
 # Hidden cases of your own, written as in the answer key, so that they are not public.
 # [[assignment.scoring.case]]
@@ -111,19 +112,21 @@ class NamedExercise(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class SectionRule:
-    """What one section of the roster has instead of what the assignment says."""
+    """What one section of the roster has instead of what the assignment says: None and () if nothing."""
 
-    due: datetime
+    due: datetime | None = None
+    exercises: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
     """One assignment. ``exercises`` and ``points`` name functions; without ``exercises``, it asks all of its chapter.
 
-    ``extra`` is the JSON text of the course's own hidden cases, "" for none. ``sections`` has rules by section, and
-    ``section_due`` what follows from them by student, once the roster is known. ``attempts`` is how many `watch` grades, 0 for
-    any number, and ``minutes_between`` how long it waits between two. ``feedback_before_due`` says how much of the feedback
-    a page shows before the due date. With ``own_numbers``, each student gets other numbers in exercises worked by hand.
+    ``extra`` is the JSON text of the course's own hidden cases, "" for none. ``sections`` has rules by section;
+    ``section_due`` and ``section_exercises`` have what follows from them by student, once the roster is known. ``attempts``
+    is how many `watch` grades, 0 for any number, and ``minutes_between`` how long it waits between two.
+    ``feedback_before_due`` says how much of the feedback a page shows before the due date. With ``own_numbers``, each student
+    gets other numbers in exercises worked by hand.
     """
 
     due: datetime | None = None
@@ -134,6 +137,7 @@ class Assignment:
     extra: str = ""
     sections: dict[str, SectionRule] = field(default_factory=dict)
     section_due: dict[str, datetime] = field(default_factory=dict)
+    section_exercises: dict[str, tuple[str, ...]] = field(default_factory=dict)
     attempts: Size = 0
     minutes_between: Minutes = 0
     feedback_before_due: Shown = "all"
@@ -148,6 +152,14 @@ class Assignment:
     def asks(self, exercise: NamedExercise) -> bool:
         """Return whether the assignment asks ``exercise``."""
         return not self.exercises or exercise.function in self.exercises
+
+    def not_asked_of(self, student: str, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of the exercises ``names`` that do not count for the section of ``student``."""
+        return _others(names, self.section_exercises.get(student))
+
+    def sections_without(self, name: str) -> tuple[str, ...]:
+        """Return the sections for which the exercise ``name`` does not count, sorted."""
+        return tuple(one for one, rule in sorted(self.sections.items()) if _others([name], rule.exercises))
 
     def due_for(self, student: str) -> datetime | None:
         """Return when the work of ``student`` is due, by section and with an extension that is later; None if never."""
@@ -165,6 +177,11 @@ class Assignment:
         """Return how much of the feedback the page of ``student`` shows at the time ``now``."""
         due = self.due_for(student)
         return self.feedback_before_due if due and now < due else "all"
+
+
+def _others(names, functions):
+    """Return those of the exercises ``names`` that are not among ``functions``; none if these are not given."""
+    return tuple(name for name in names if functions and name.partition("-")[2] not in functions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +233,7 @@ class Plan:
         """Return the head of the notebook of ``topic``: course title and due date, as far as they are known."""
         due, sections = self.assignment(topic).due, self.assignment(topic).sections
         when = f"Due: {_format_due(due)}." if due else ""
-        own = [f"Section {name}: {_format_due(rule.due)}." for name, rule in sorted(sections.items())]
+        own = [f"Section {name}: {_format_due(rule.due)}." for name, rule in sorted(sections.items()) if rule.due]
         return " ".join(filter(None, [f"{self.title}." if self.title else "", when, *own]))
 
     def lateness(self, topic: str) -> str:
@@ -269,7 +286,7 @@ def _refuse_own_numbers_in_groups(plan, text):
 
 
 def _apply_sections(plan, text):
-    """Return ``plan`` with each student's due date by section; refuse a section that the roster does not have.
+    """Return ``plan`` with what the rules of sections say for each student; refuse sections that the roster does not have.
 
     A roster without sections, as before a course begins, has none to compare with.
     """
@@ -288,7 +305,9 @@ def _apply_sections(plan, text):
         own = {
             student.id: one.sections[student.section] for student in plan.students if student.section in one.sections
         }
-        assignments[topic] = replace(one, section_due={student: rule.due for student, rule in own.items()})
+        due = {student: rule.due for student, rule in own.items() if rule.due}
+        exercises = {student: rule.exercises for student, rule in own.items() if rule.exercises}
+        assignments[topic] = replace(one, section_due=due, section_exercises=exercises)
     return replace(plan, assignments=assignments)
 
 
@@ -367,9 +386,11 @@ def _parse_assignment(topic, table, place):
         from autograder.exercises.course_cases import read_course_cases
 
         read_course_cases(extra, topic, place)  # raises errors here, with their line
-    ready = {"extra": extra, "sections": _parse_sections(table.pop("sections", {}), topic, place), "section_due": {}}
+    sections = _parse_sections(table.pop("sections", {}), topic, place)
+    ready = {"extra": extra, "sections": sections, "section_due": {}, "section_exercises": {}}
     assignment = read_record(Assignment, table, place, "an assignment", ready)
     _refuse_unknown(assignment, entries, topic, place)
+    _refuse_unknown_in_sections(assignment, entries, topic, place)
     _refuse_dates(assignment, place)
     _refuse_rules(assignment, place)
     return assignment
@@ -384,6 +405,8 @@ def _parse_sections(tables, topic, place):
     for name, table in tables.items():
         here = _place_of_section(place.text, topic, name)
         sections[name] = read_record(SectionRule, table, here, "a section")
+        if not sections[name].due and not sections[name].exercises:
+            here.refuse(f"nothing is said of section {name}", "write due or exercises, or remove the table.")
         _refuse_date(sections[name].due, here, "due")
     return sections
 
@@ -401,12 +424,24 @@ def _refuse_unknown(assignment, entries, topic, place):
             place.refuse(f"{name} is worth {what}", remedy, "points")
 
 
+def _refuse_unknown_in_sections(assignment, entries, topic, place):
+    """Refuse exercises of a section that ``topic`` does not have, or that the assignment does not ask."""
+    asked = assignment.exercises or tuple(entries)
+    for section, rule in assignment.sections.items():
+        for name in rule.exercises:
+            if name not in asked:
+                where = f"the assignment's exercises ({topic})" if name in entries else topic
+                here = _place_of_section(place.text, topic, section)
+                here.refuse(f"no exercise {name!r} in {where}", f"name one of {', '.join(asked)}.", "exercises")
+
+
 def _refuse_dates(assignment, place):
     extensions = (("extensions", moment) for moment in assignment.extensions.values())
     for name, moment in [("due", assignment.due), *extensions]:
         _refuse_date(moment, place, name)
-    for name in ("extensions", "sections"):
-        if getattr(assignment, name) and assignment.due is None:
+    by_section = any(rule.due for rule in assignment.sections.values())
+    for name, is_given in (("extensions", bool(assignment.extensions)), ("sections", by_section)):
+        if is_given and assignment.due is None:
             place.refuse(f"{name} without a due date", "write `due` as well.", name)
 
 

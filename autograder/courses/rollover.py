@@ -56,6 +56,7 @@ def take_over(last_year: Path, now: datetime | None = None) -> NewYear:
         (f"due date of {topic}, section {section}", rule.due)
         for topic, one in plan.assignments.items()
         for section, rule in one.sections.items()
+        if rule.due
     ]
     old = [f"{what}: {due:%Y-%m-%d}" for what, due in dates if due < now]
     text = _mark_old_dates(text, {due.isoformat() for _, due in dates if due < now})

@@ -6,6 +6,8 @@ Marks follow from its rows as nbgrader works them out. Pure.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from autograder.notebooks.cell_ids import exercise_of_test
+
 
 @dataclass(frozen=True)
 class CellResult:
@@ -47,6 +49,8 @@ class Reply:
 class Marks:
     """What the gradebook holds for one submission. ``comments`` maps a cell to what is said of it.
 
+    ``not_asked`` names the exercises that do not count for the section of the student: they are in nothing else.
+
     ``received_at`` and ``due`` say when it was handed in and when it had to be, extensions in, as ISO 8601 in UTC; ""
     if not known. ``is_earliest`` if it is only known to be late: ``received_at`` is then the earliest possible time.
     """
@@ -60,6 +64,7 @@ class Marks:
     due: str = ""
     is_earliest: bool = False
     replies: tuple[Reply, ...] = ()
+    not_asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ class CellComment:
 
 @dataclass(frozen=True)
 class GradebookState:
-    """All rows of the gradebook for one submission; ``is_new`` if it has none yet. The times are as in ``Marks``."""
+    """All rows of the gradebook for one submission; ``is_new`` if it has none yet. The rest is as in ``Marks``."""
 
     entries: dict[str, Entry] = field(default_factory=dict)  # by cell
     comments: dict[str, CellComment] = field(default_factory=dict)  # by cell
@@ -102,6 +107,7 @@ class GradebookState:
     due: str = ""
     is_earliest: bool = False
     replies: tuple[Reply, ...] = ()
+    not_asked: tuple[str, ...] = ()
 
     @property
     def marks(self) -> Marks:
@@ -109,11 +115,12 @@ class GradebookState:
         cells = {
             name: Mark(float(e.score), float(e.points), e.automatic, e.manual is not None, e.waiting)
             for name, e in self.entries.items()
+            if exercise_of_test(name) not in self.not_asked
         }
         score, points = (sum(getattr(mark, what) for mark in cells.values()) for what in ("score", "points"))
-        comments = {name: comment.text for name, comment in self.comments.items()}
+        comments = {name: comment.text for name, comment in self.comments.items() if name not in self.not_asked}
         penalty, times = float(self.late_penalty), (self.received_at, self.due, self.is_earliest)
-        return Marks(cells, comments, float(score), float(points), penalty, *times, self.replies)
+        return Marks(cells, comments, float(score), float(points), penalty, *times, self.replies, self.not_asked)
 
 
 def merge_results(standing: GradebookState, results: Iterable[CellResult], texts: Mapping[str, str]) -> GradebookState:
@@ -129,6 +136,7 @@ def merge_results(standing: GradebookState, results: Iterable[CellResult], texts
             was_marked = entry.manual is not None and not entry.waiting
             is_same = texts.get(result.name) == result.text if result.text else entry.automatic == result.auto_score
             waiting = not (was_marked and is_same) and (entry.manual is not None or result.auto_score is None)
+            waiting = waiting and exercise_of_test(result.name) not in standing.not_asked
             entries[result.name] = replace(entry, automatic=result.auto_score, waiting=waiting)
         if result.is_answer:
             comments[result.name] = replace(comments[result.name], automatic=result.comment)

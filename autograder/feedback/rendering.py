@@ -13,10 +13,12 @@ from nbformat import NotebookNode
 from autograder.feedback import cell_html
 from autograder.feedback.marks import Mark, Marks
 from autograder.feedback.page_settings import Shown
-from autograder.notebooks.cell_ids import MENDED, check_id, id_of, test_id, text_id
+from autograder.notebooks.added_cells import is_request
+from autograder.notebooks.cell_ids import MENDED, REQUEST, check_id, id_of, test_id, text_id
 from autograder.notebooks.handout import Handout, receipt_of_notebook
 from autograder.notebooks.receipt import UNANSWERED
 from autograder.notebooks.requests import find_requests
+from autograder.verdicts import NOT_ASKED
 
 TEMPLATE = Path(__file__).parent / "templates" / "page.html.j2"
 QUESTIONS_KEPT = 1000  # questions
@@ -44,6 +46,7 @@ class Section:
     check: list[Markup] = field(default_factory=list)
     own: list[Markup] = field(default_factory=list)
     is_brief: bool = False  # it tells no reasons
+    is_asked: bool = True  # it counts for the section of the student
     question: Markup = Markup("")  # noqa: RUF009  (it cannot be changed)
 
     @property
@@ -53,6 +56,8 @@ class Section:
     @property
     def line(self) -> str:
         """The verdict in one line."""
+        if not self.is_asked:
+            return NOT_ASKED
         if self.waiting and not self.by_person:
             return PERSON
         if self.waiting:
@@ -79,6 +84,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
     before = Section("", "Before the first exercise")
     mended, failures = _fill_sections(notebook, sections, before)
     for section in sections.values():
+        section.is_asked = section.name not in marks.not_asked
         _enter_marks(section, marks)
     ordered = [section for section in sections.values() if section.points or section.answer]
     if shown != "all":
@@ -93,7 +99,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         asked=asked,
         came="" if marks.is_earliest else _format_time(marks.received_at),
         late=_describe_lateness(marks),
-        receipt=receipt_of_notebook(notebook, asked),
+        receipt=receipt_of_notebook(notebook, asked, marks.not_asked),
         marks=marks,
         mended=mended,
         failures=failures,
@@ -154,6 +160,8 @@ def _fill_sections(notebook, sections, before):
             verdict = _verdict(cell)
             section.said, section.hints = list(verdict.get("said", ())), list(verdict.get("hints", ()))
             failures += [text for text in [verdict.get("failure")] if text and text not in failures]
+        elif cell_id == REQUEST or is_request(cell):
+            continue  # what it asks is listed apart
         elif not meta.get("locked"):
             section.own += [_render_source(cell), *outputs]
         elif any(item.output_type == "error" for item in cell.get("outputs", ())):

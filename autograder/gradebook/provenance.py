@@ -14,6 +14,7 @@ import msgspec
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.files import write_bytes
+from solutions.answer_key import Criterion
 
 
 class GivenMark(msgspec.Struct):
@@ -30,7 +31,8 @@ class MarkingRecord(msgspec.Struct):
     """How the answers to one question are shared among the markers, each by student.
 
     ``shares`` says whose share an answer is, ``given`` who gave the points in the gradebook. ``second_shares`` and ``second``
-    are the same for the second marking, whose points are only here. ``open`` has the answers on each marker's page.
+    are the same for the second marking, whose points are only here. ``open`` has the answers on each marker's page, and
+    ``criteria`` those by which the marks were given; it is empty before the first.
     """
 
     shares: dict[str, str] = {}
@@ -38,6 +40,7 @@ class MarkingRecord(msgspec.Struct):
     given: dict[str, GivenMark] = {}
     second: dict[str, GivenMark] = {}
     open: dict[str, list[str]] = {}
+    criteria: list[Criterion] = []
 
 
 def load_marking_record(course: Course, topic: str, exercise: str) -> MarkingRecord:

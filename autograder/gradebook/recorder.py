@@ -36,6 +36,7 @@ from autograder.gradebook.database import (
 from autograder.gradebook.lateness import Lateness, ReceivedTime, nbgrader_config
 from autograder.gradebook.requests import load_replies
 from autograder.gradebook.students import name_columns, store_names
+from autograder.notebooks.cell_ids import exercise_of_test
 from autograder.paths import add_environment_to_path
 
 # The queries for every submission, built once.
@@ -127,7 +128,7 @@ class Recorder(contextlib.ExitStack):
         with self.engine.connect() as connection:
             existing = self._find_submission(connection, student)
             state = self._read_state(connection, student, existing)
-        state = replace(state, replies=load_replies(self.course, self.topic, student))
+        state = self._add_course_facts(state, student)
         return state if received is None else _set_times(state, _received_at(existing, received), received)
 
     def update_penalty(self, student: str, state: GradebookState) -> Marks:
@@ -178,10 +179,16 @@ class Recorder(contextlib.ExitStack):
         existing = self._find_submission(db, student)
         before = self._read_state(db, student, existing)
         when = _received_at(existing, received)
-        before = replace(before, replies=load_replies(self.course, self.topic, student))
+        before = self._add_course_facts(before, student)
         state = _set_times(merge_results(before, results, texts), when, received)
         penalty = self._penalty(student, state)
         return existing, before, replace(state, late_penalty=penalty or 0.0), when, penalty
+
+    def _add_course_facts(self, state, student):
+        """Return ``state`` with what the course knows of ``student`` beside the gradebook."""
+        exercises = [exercise_of_test(name) for name, points in self.points.items() if points]  # a check has none
+        not_asked = self.lateness.plan.not_asked_of(student, exercises)
+        return replace(state, replies=load_replies(self.course, self.topic, student), not_asked=not_asked)
 
     def _load_assignment(self, connection):
         """Read the rows that all submissions share: the assignment, its notebooks and their cells."""

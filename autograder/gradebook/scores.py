@@ -51,6 +51,11 @@ class StudentResult:
     entries: dict[str, Entry] = field(default_factory=dict)
 
     @property
+    def points(self) -> float:
+        """The points that the exercises are worth which count for the student's section."""
+        return sum(entry.points for entry in self.entries.values())
+
+    @property
     def earned(self) -> float:
         """The points of all exercises; entries that are still to be marked count as they are."""
         return sum(entry.score for entry in self.entries.values())
@@ -75,10 +80,12 @@ def require_gradebook(course: Course, topic: str) -> None:
 def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
     """Return the ``StudentResult`` of each student who is in the gradebook for ``topic``, by name.
 
+    What does not count for a student's section is not in it.
     Raises ``CourseError`` if the gradebook does not know the assignment, or cannot be read.
     """
     require_gradebook(course, topic)
     results: dict[str, StudentResult] = {}
+    plan = course.plan().assignment(topic)
     with open_connection(course) as connection:
         assignment = connection.scalar(select(ASSIGNMENT.c.id).where(ASSIGNMENT.c.name == topic))
         rows = connection.execute(GRADES_OF_ASSIGNMENT.where(SUBMITTED_ASSIGNMENT.c.assignment_id == assignment)).all()
@@ -87,5 +94,7 @@ def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
         raise CourseError(f"the gradebook does not know {topic}", str(course.root), remedy)
     for student, time, penalty, cell, points, automatic, manual, extra, waiting in rows:
         result = results.setdefault(student, StudentResult(student, time, float(penalty or 0.0)))
-        result.entries[exercise_of_test(cell)] = Entry(float(points), automatic, manual, extra, bool(waiting))
+        name = exercise_of_test(cell)
+        if not plan.not_asked_of(student, [name]):
+            result.entries[name] = Entry(float(points), automatic, manual, extra, bool(waiting))
     return dict(sorted(results.items()))

@@ -38,7 +38,7 @@ LATER_EXERCISE_NOTE = (
 
 @dataclass(frozen=True)
 class FeedbackRequest:
-    """What a feedback page says beside what was graded: whose it is, and the gradebook's state when it was sent."""
+    """What a feedback page says beside what was graded: whose it is, by name, and the gradebook's state when it was sent."""
 
     student: str
     standing: GradebookState
@@ -68,6 +68,7 @@ class Task:
     extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
     student: str = ""  # whose own numbers count, where the release has some
     attempt_seeds: tuple[int, ...] = ()  # recorded at the release; see ``candidate_seeds``
+    not_asked: tuple[str, ...] = ()  # exercises that do not count for the section of the student
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,8 @@ def grade_task(task: Task) -> GradingResult:
             return GradingResult(set_aside=str(error))
         later_exercises = find_later_exercises(template, task.points)
         work = hash_without_requests(notebook.cells, task.files)
-        notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in later_exercises))
+        asked_later = [name for name in later_exercises if name not in task.not_asked]
+        notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in asked_later))
         repair.add_notes(notebook, notes)
     graded = task.graded
     if graded is None:
@@ -119,7 +121,8 @@ def grade_task(task: Task) -> GradingResult:
         watch.spent.update(graded.spent)
         watch.used.update(graded.used)
     with watch.stage("notebook"):
-        results = pages.enter_results(notebook, graded, templates[0], task.settings, later_exercises)
+        unusual = later_exercises, task.not_asked
+        results = pages.enter_results(notebook, graded, templates[0], task.settings, *unusual)
         # each text in one piece: in lines and indented, it would take five times as long to write
         content = (json.dumps(strip_transient(notebook), sort_keys=True, ensure_ascii=False) + "\n").encode()
         requests = find_requests(notebook.cells, handout(template).questions)

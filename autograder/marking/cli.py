@@ -28,6 +28,8 @@ def run_server(session: Session, port: int, browser: bool, say: Callable[[str], 
         remedy = f"`python -m autograder collect {topic} ARCHIVE`, then `python -m autograder grade {topic}`."
         raise CourseError(f"there is no answer to {session.exercise}: {left}", str(session.course.root), remedy)
     back_up(session.course, "mark")
+    for line in session.describe_moves():
+        say(line)
     asyncio.run(_until_stopped(session, port, browser, say))
     progress, count = session.progress(), len(session.marked)
     lines = [f"Marked now: {count}. {progress['marked']} of {progress['of']} answers to {session.exercise} are marked."]

@@ -75,6 +75,30 @@ function draw() {
   if (problem.textContent !== text) problem.textContent = text;
 }
 
+// Send a request; return the answer, which has a problem where the server has refused it.
+async function post(path, wanted) {
+  const headers = { "Content-Type": "application/json", "X-Marking-Token": token };
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(wanted) });
+  const isJson = response.headers.get("Content-Type").startsWith("application/json");
+  const reply = isJson ? await response.json() : { problem: await response.text() };
+  return response.ok || reply.problem ? reply : { problem: response.statusText };
+}
+
+function describe(error) {
+  return error instanceof TypeError ? "The command that serves this page has ended, or cannot be reached." : error.message;
+}
+
+// Decide on the marks that changed criteria move; then the page is loaded anew, to go on marking.
+async function settleMoves(move) {
+  try {
+    const reply = await post("criteria", { seen: data.moves, move });
+    if (reply.problem) throw new Error(reply.problem);
+    location.reload();
+  } catch (error) {
+    byId("moves-problem").textContent = describe(error);
+  }
+}
+
 // Send one request at a time for each group; changes made meanwhile go into the next one.
 async function save(group) {
   group.unsaved = true;
@@ -85,13 +109,10 @@ async function save(group) {
     while (group.unsaved) {
       group.unsaved = false;
       const waiting = group.points === null;
-      const sent = JSON.stringify({ answers: group.answers, points: group.points, comment: commentOf(group) });
-      const headers = { "Content-Type": "application/json", "X-Marking-Token": token };
-      const response = await fetch("marks", { method: "POST", headers, body: sent });
-      const reply = response.headers.get("Content-Type").startsWith("application/json") ? await response.json() : {};
-      if (!response.ok) {
+      const reply = await post("marks", { answers: group.answers, points: group.points, comment: commentOf(group) });
+      if (reply.problem) {
         group.theirs = reply.now ?? null;
-        throw new Error(reply.problem ?? (await response.text()));
+        throw new Error(reply.problem);
       }
       [group.answers, group.waiting, group.by, group.problem, group.theirs] = [reply.answers, waiting, [], "", null];
       offerAgain(group.words.trim());
@@ -100,7 +121,7 @@ async function save(group) {
     }
   } catch (error) {
     group.unsaved = true;
-    group.problem = error instanceof TypeError ? "The command that serves this page has ended, or cannot be reached." : error.message;
+    group.problem = describe(error);
     message.textContent = "";
   }
   group.saving = false;
@@ -257,6 +278,8 @@ criteria.forEach((button, number) => button.addEventListener("click", () => togg
 for (const [id, key] of Object.entries({ before: "k", next: "j", waiting: "Enter", all: "a", none: "0", undo: "u", split: "s" })) {
   byId(id).addEventListener("click", keys[key]);
 }
+byId("move")?.addEventListener("click", () => settleMoves(true));
+byId("leave")?.addEventListener("click", () => settleMoves(false));
 commentField.addEventListener("change", saveComment);
 saidBefore.addEventListener("click", (event) => event.target.matches("button") && sayAgain(event.target.textContent));
 pointsField.addEventListener("change", savePoints);

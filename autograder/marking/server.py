@@ -17,7 +17,7 @@ from tornado import web
 from tornado.httpserver import HTTPServer
 
 from autograder.errors import CourseError
-from autograder.marking.session import Conflict, MarkRequest, Session
+from autograder.marking.session import Conflict, CriteriaRequest, MarkRequest, Session
 
 HERE = Path(__file__).parent
 LOOPBACK = "127.0.0.1"
@@ -36,7 +36,7 @@ HEADERS = {
 
 async def serve(session: Session, token: str, port: int, ready: Callable[[str], object], stop: asyncio.Event) -> None:
     """Serve ``session`` until ``stop``; give ``ready`` the address. Raise CourseError if ``port`` is taken."""
-    handlers = [(r"/", _Page), (r"/marks", _Marks), (r"/pictures/(\w+)", _Picture)]
+    handlers = [(r"/", _Page), (r"/marks", _Marks), (r"/criteria", _Criteria), (r"/pictures/(\w+)", _Picture)]
     await serve_pages([*handlers, (r"/(page\.(?:css|js))", Asset)], session, token, port, ready, stop)
 
 
@@ -135,7 +135,14 @@ class Asset(LoopbackHandler):
         self.finish((self.folder / name).read_bytes())
 
 
-class _Marks(LoopbackHandler):
+class _Post(LoopbackHandler):
+    """A request that changes something: ``kind`` is its form as JSON, and ``serve`` does what it asks."""
+
+    kind: type[msgspec.Struct]
+
+    def serve(self, wanted: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
     def post(self):
         self.require(self.request.headers.get("X-Marking-Token", ""))
         if self.request.headers.get("Origin", f"http://{self.request.host}") != f"http://{self.request.host}":
@@ -143,11 +150,11 @@ class _Marks(LoopbackHandler):
         if self.request.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
             raise web.HTTPError(415, reason="Marks come as JSON")
         try:
-            wanted = msgspec.json.decode(self.request.body, type=MarkRequest)
+            wanted = msgspec.json.decode(self.request.body, type=self.kind)
         except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeError) as error:
             return self._say(400, {"problem": f"These are not valid marks: {error}"})
         try:
-            return self._say(200, self.session.mark(wanted))
+            return self._say(200, self.serve(wanted))
         except Conflict as conflict:
             return self._say(409, conflict.told)
         except CourseError as error:
@@ -156,6 +163,20 @@ class _Marks(LoopbackHandler):
     def _say(self, status, told):
         self.set_status(status)
         self.finish(told)
+
+
+class _Marks(_Post):
+    kind = MarkRequest
+
+    def serve(self, wanted):
+        return self.session.mark(wanted)
+
+
+class _Criteria(_Post):
+    kind = CriteriaRequest
+
+    def serve(self, wanted):
+        return self.session.settle_moves(wanted)
 
 
 class _NotFound(LoopbackHandler):

@@ -22,6 +22,8 @@ from msgspec import Meta
 
 from autograder.courses.course import Course
 from autograder.courses.sections import Selection, names_by_id
+from autograder.feedback.notices import plain
+from autograder.gradebook.provenance import load_marking_record
 from autograder.marking.answers import (
     Answer,
     AnswersChanged,
@@ -35,6 +37,7 @@ from autograder.marking.answers import (
     read_picture,
     save_marks,
 )
+from autograder.marking.criteria import MarkMove, MovesChanged, find_moves, hash_moves, normalise_criteria, settle_moves
 from autograder.marking.desk import AnswersTaken, Desk
 
 if TYPE_CHECKING:  # what shows answers is imported when there is a page to show: the marker waits for its address only
@@ -42,6 +45,7 @@ if TYPE_CHECKING:  # what shows answers is imported when there is a page to show
 
 MAX_COMMENT_CHARACTERS = 10_000  # characters of a comment
 MAX_OFFERED, MAX_OFFERED_CHARACTERS = 12, 500  # comments that are offered again; characters of one
+MAX_LISTED = 20  # marks that changed criteria move, in the terminal
 RENDERED_ANSWERS_KEPT = 2000  # answers that were rendered
 MAX_PAGE_CHARACTERS = 10 * 2**20  # of HTML of answers on one page
 Id = Annotated[str, Meta(max_length=64)]
@@ -60,6 +64,13 @@ class MarkRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     answers: Annotated[tuple[ClientState, ...], Meta(min_length=1, max_length=10_000)]
     points: Annotated[float, Meta(ge=0)] | None
     comment: Annotated[str, Meta(max_length=MAX_COMMENT_CHARACTERS)] = ""
+
+
+class CriteriaRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What a person has decided on the marks that changed criteria move: to move them, or to leave them."""
+
+    seen: Id
+    move: bool
 
 
 class Conflict(Exception):
@@ -85,12 +96,13 @@ class Session:
         self.course, self.topic, self.names, self.only = course, topic, names, only
         self.scheme: Scheme = load_scheme(course, topic, exercise)
         self.exercise = self.scheme.question.name
-        self._called = names_by_id(course.plan()) if names else {}
+        self._called = names_by_id(course.plan())
         self.marked: set[str] = set()  # students, in this sitting
         self._key = secrets.token_bytes()
         self._shown: dict[str, dict[str, Answer]] = {}  # id -> seen -> answer
         self._pictures: dict[str, tuple[str, str]] = {}  # id -> student, name
         self.progress()  # which can be refused
+        self.find_moves()
         self.desk = Desk(course, topic, self.exercise, marker) if marker else None
         self._waiting: dict[str, bool] = {}  # id -> whether it waits, of what a marker was offered last
 
@@ -123,7 +135,8 @@ class Session:
         from autograder.marking.grouping import group_similar
 
         # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
-        answers = self._load_all()
+        moves = self.find_moves()
+        answers = [] if moves else self._load_all()
         offered, untouched = self._select_offered(answers), sum(answer.is_untouched for answer in answers)
         counts = count_marked([(False, answer.held.waiting) for answer in offered]) | {"untouched": untouched}
         self._waiting = {self._id(answer): answer.held.waiting for answer in offered}
@@ -135,7 +148,7 @@ class Session:
             if shown and size > MAX_PAGE_CHARACTERS:
                 break
             shown.append((group, spellings))
-        criteria = [(one, _one_line(one.comment)) for one in self.scheme.criteria]
+        criteria = [(one, one.comment) for one in self._criteria]
         blind = {answer.student for answer in offered if answer.is_second}
         said = _said_before([one for one in answers if one.student not in blind], {comment for _, comment in criteria})
         data = {
@@ -143,6 +156,7 @@ class Session:
             "criteria": [{"points": one.points, "comment": comment} for one, comment in criteria],
             "groups": [self._told(group) for group, _ in shown],
             "progress": counts,
+            "moves": hash_moves(moves),
         }
         return load_template(Path(__file__).with_name("page.html.j2")).render(
             scheme=self.scheme,
@@ -154,6 +168,7 @@ class Session:
             left=sum(len(group.answers) for group in groups[len(shown) :]),
             untouched=counts["untouched"],
             names=self.names,
+            moves=[self._describe_move(one) for one in moves],
             data=data,
         )
 
@@ -171,6 +186,8 @@ class Session:
         """
         from autograder.feedback import sanitize
 
+        if load_marking_record(self.course, self.topic, self.exercise).criteria != self._criteria:
+            raise Conflict({"problem": "The criteria have changed: reload the page."})
         if request.points is not None and request.points > self.scheme.points:
             raise Conflict({"problem": f"The maximum is {self.scheme.points:g} points."})
         seen_answers = [self._shown.get(one.id, {}).get(one.seen) for one in request.answers]
@@ -186,6 +203,44 @@ class Session:
             raise Conflict({"problem": f"{taken.by} has this answer now: reload the page."}) from None
         self.marked = (self.marked | {one.student for one in saved}) - {one.student for one in saved if held.waiting}
         return {"answers": [self._show(answer) for answer in saved], **self._page_progress(saved)}
+
+    def find_moves(self) -> list[MarkMove]:
+        """Read the criteria; return the marks that they would move, because they have changed since these were given.
+
+        Until a person has decided on them, nothing can be marked.
+        """
+        self.scheme = load_scheme(self.course, self.topic, self.exercise)
+        self._criteria = normalise_criteria(self.scheme.criteria)
+        return find_moves(self.course, self.topic, self.exercise, self._criteria)
+
+    def describe_moves(self) -> list[str]:
+        """Return lines that say whose marks the criteria would move; none if they move none."""
+        moves = [self._describe_move(one) for one in self.find_moves()]
+        lines = [f"  {name}: {before} → {after}{f', {why}' if why else ''}" for name, before, after, why in moves]
+        more = [f"  … and {len(lines) - MAX_LISTED} more"] if len(lines) > MAX_LISTED else []
+        title = f"The criteria of {self.exercise} have changed since these marks were given:"
+        return [title, *lines[:MAX_LISTED], *more, "Nothing changes until you decide on the page."] if lines else []
+
+    def settle_moves(self, request: CriteriaRequest) -> dict[str, Any]:
+        """Move the marks that changed criteria move, or leave them, as the page asks; return how many were moved.
+
+        Raises Conflict if they are not as the page has them, and CourseError if the gradebook cannot be written now.
+        """
+        where = self.course, self.topic, self.exercise
+        try:
+            moved = settle_moves(*where, self._criteria, request.seen, request.move)
+        except (MovesChanged, AnswersChanged):
+            raise Conflict({"problem": "The marks or the criteria have changed meanwhile: reload the page."}) from None
+        self.marked |= {one.answer.student for one in moved if not one.after.waiting}
+        return {"moved": len(moved)}
+
+    def _describe_move(self, move: MarkMove) -> tuple[str, str, str, str]:
+        """Return ``(student, points before, after, what else changes)`` of a move."""
+        held, after = move.answer.held, move.after
+        why = "waits for another look" if after.waiting and not held.waiting else ""
+        why = why or ("the comment changes" if after.points == held.points else "")
+        name = plain(self._called.get(move.answer.student, move.answer.student))
+        return name, f"{held.points:g}", f"{after.points:g}", why
 
     def _save(self, marks):
         """Save ``marks``: in the gradebook, second ones beside it, and with a desk who gave them; return the answers then."""

@@ -6,12 +6,25 @@ from typing import Any, cast
 
 from autograder.notebooks.cell_ids import text_id
 
-REQUEST = re.compile(r"[\s#>*_]*please\s+look\s+again\s+at\b", re.IGNORECASE)
+REQUEST = re.compile(r"[\s#>*_]*please\s+look\s+again\s+at\b\s*…?", re.IGNORECASE)
+INSTRUCTION = (
+    "*After your feedback, you can ask a person to look at an exercise again: complete this sentence with its name and "
+    "your reason, save, and hand in the notebook once more. Otherwise, leave this cell as it is.*"
+)
+UNTOUCHED_REQUEST = f"Please look again at …\n\n{INSTRUCTION}"
 
 
 def is_request(cell: Mapping[str, Any]) -> bool:
-    """Return whether a cell of a student's own asks for another look at an exercise: it is no part of an answer."""
+    """Return whether a cell asks for another look at an exercise, or would if it were completed: it is no part of an answer."""
     return cell["cell_type"] == "markdown" and bool(REQUEST.match(source_of(cell)))
+
+
+def request_words(cell: Mapping[str, Any]) -> str:
+    """Return what a request says in one line, without the notebook's instruction; "" if its sentence was not completed."""
+    lines = (" ".join(line.split()) for line in source_of(cell).splitlines())
+    text = " ".join(line for line in lines if line and line != INSTRUCTION)
+    asked = REQUEST.sub("", text, count=1) if REQUEST.match(text) else text
+    return text.replace("at …", "at", 1) if re.search(r"\w", asked) else ""
 
 
 def added_cells(cells: Iterable[Mapping[str, Any]], exercise_name: str) -> Iterator[Mapping[str, Any]]:

@@ -1,6 +1,6 @@
 """Build an assignment: the nbgrader source notebook, and the marking scheme, from chapter, solutions and key."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,6 +19,7 @@ from autograder.notebooks.cells import (
     imports_cell,
     provided_cells,
     receipt_cell,
+    request_cell,
     student_cell,
     students_cells,
 )
@@ -35,12 +36,14 @@ def source_notebook(
     website: str = "",
     notice: str = "",
     left_out: Sequence[str] = (),
+    sections_without: Callable[[str], Sequence[str]] = lambda name: (),
     draws: Mapping[str, Sequence[Flat]] = MappingProxyType({}),
 ) -> NotebookNode:
     """Return the nbgrader source notebook of ``topic``; with the address of a ``website`` it links to its chapter there.
 
     A ``notice`` stands at its head, in bold. What is ``left_out`` are exercises of the page that this assignment does
-    not ask. In the exercises that ``draws`` names, each student has the numbers of one of these draws.
+    not ask; ``sections_without`` says for which sections an exercise does not count. In the exercises that ``draws`` names, each
+    student has the numbers of one of these draws.
 
     Raises CourseError if the page lacks an exercise that the key names, or has one that the key does not know.
     """
@@ -53,8 +56,9 @@ def source_notebook(
     for exercise in exercises:
         cells += provided_cells(topic) if exercise is builds_on else []
         cells += students_cells(topic) if exercise.trained else []
-        cells += exercise_cells(exercise, texts[exercise.name], draws.get(exercise.name, ()))
-    cells.append(receipt_cell(topic, exercises, version_of(cells)))
+        name = exercise.name
+        cells += exercise_cells(exercise, texts[name], sections_without(name), draws.get(name, ()))
+    cells += [receipt_cell(topic, exercises, version_of(cells)), request_cell()]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # reading them takes longer than all that is done here
     from nbformat import NotebookNode
 
-COMPARE, IMPORTS, RECEIPT, STUDENT = "compare", "imports", "receipt", "student"
+COMPARE, IMPORTS, STUDENT, RECEIPT, REQUEST = "compare", "imports", "student", "receipt", "request"
 MENDED = "mended"  # no grade_id, but the id of the cell that says what was mended
 
 

@@ -29,7 +29,19 @@ from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden
 from autograder.exercises.own_numbers import Flat
 from autograder.exercises.packing import DRAWN, compress
 from autograder.notebooks import own_cells, own_text, ready, receipt
-from autograder.notebooks.cell_ids import COMPARE, IMPORTS, RECEIPT, STUDENT, check_id, own_id, run_id, test_id, text_id
+from autograder.notebooks.added_cells import UNTOUCHED_REQUEST
+from autograder.notebooks.cell_ids import (
+    COMPARE,
+    IMPORTS,
+    RECEIPT,
+    REQUEST,
+    STUDENT,
+    check_id,
+    own_id,
+    run_id,
+    test_id,
+    text_id,
+)
 from autograder.notebooks.chapter import ExerciseText
 from solutions import answer_key
 
@@ -72,7 +84,7 @@ an estimated {least} to {most} minutes.
 
 - Checks give no points. For code, a check tries the worked example from the question and one with other sizes. For numbers it only
   finds values that cannot be right, and for shapes those that do not fit together.
-- The last cell prints a receipt. Your feedback repeats its code.{_rules(exercises)}
+- The last code cell prints a receipt. Your feedback repeats its code.{_rules(exercises)}
 
 </details>"""
     return new_markdown_cell(text, metadata=_metadata("heading"))
@@ -184,10 +196,16 @@ def _first_paragraph(docstring):
     return f'{first}"""' if others else first
 
 
-def exercise_cells(exercise: Exercise, text: ExerciseText, draws: Sequence[Flat] = ()) -> list[NotebookNode]:
-    """Return the cells of ``exercise``. With ``draws``, a code cell shows its text, with the numbers of whoever runs it."""
+def exercise_cells(
+    exercise: Exercise, text: ExerciseText, sections_without: Sequence[str] = (), draws: Sequence[Flat] = ()
+) -> list[NotebookNode]:
+    """Return the cells of ``exercise``. Its text says which sections of the roster it does not count for.
+
+    With ``draws``, a code cell shows the text, with the numbers of whoever runs it.
+    """
+    but = f"; not part of the assignment of section {' or '.join(sections_without)}" if sections_without else ""
     body = OWN_QUESTION if draws else f"{text.body}{_examples(exercise)}"
-    question = f"## {text.heading}\n\n*{_points_text(exercise)}*\n\n{body}"
+    question = f"## {text.heading}\n\n*{_points_text(exercise)}{but}*\n\n{body}"
     cells = [new_markdown_cell(question, metadata=_metadata(text_id(exercise.name)))]
     if draws:
         own = own_cells.question_source(exercise, text.body, draws)
@@ -264,11 +282,16 @@ def students_cells(topic: str) -> list[NotebookNode]:
 
 
 def receipt_cell(topic: str, exercises: Sequence[Exercise], version: str) -> NotebookNode:
-    """Return the last cell of a notebook, which prints what the notebook holds; ``version`` names the release."""
+    """Return the last code cell of a notebook, which prints what the notebook holds; ``version`` names the release."""
     functions = [exercise.function for exercise in exercises if exercise.is_automatic]
     call = f'checks.receipt("{topic}", version="{version}", functions={functions}, written={len(exercises) - len(functions)})'
     text = f"# Your receipt: run all cells from the top, this one last, then save.\n{call}"
     return new_code_cell(text, metadata=_metadata(RECEIPT))
+
+
+def request_cell() -> NotebookNode:
+    """Return the cell below the receipt, in which a student can ask for another look at an exercise."""
+    return new_markdown_cell(UNTOUCHED_REQUEST, metadata=_metadata(REQUEST, locked=False))
 
 
 def _training_cell(exercise):

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
@@ -13,7 +13,7 @@ from autograder.notebooks.cell_ids import RECEIPT, code_cells, exercise_of_own, 
 from autograder.notebooks.own_text import own_text, unpack, variant_of
 
 TITLE = re.compile(r"^#+ +(.*)$", flags=re.MULTILINE)
-POINTS = re.compile(r"^\*[\d.]+ points?\*\s*", flags=re.MULTILINE)
+POINTS = re.compile(r"^\*[\d.]+ points?[^*\n]*\*\s*", flags=re.MULTILINE)
 CHAPTER = re.compile(r"\]\((https?://[^\s()]+)\)")
 CODE = re.compile(r"Code: ([0-9a-f]{4}-[0-9a-f]{4})")
 RUN = re.compile(r"^checks\.receipt\(", flags=re.MULTILINE)
@@ -128,15 +128,16 @@ def topic_of(asked: Handout) -> str:
     return asked.questions[0].name.partition("-")[0] if asked.questions else ""
 
 
-def receipt_of(sources: Iterable[str], asked: Handout, printed: str = "") -> Receipt:
+def receipt_of(sources: Iterable[str], asked: Handout, printed: str = "", not_asked: Collection[str] = ()) -> Receipt:
     """Return the ``Receipt`` of a notebook that has code cells of these ``sources``, in order."""
-    answers = receipt.answers_in(sources, asked.functions)
-    return Receipt(receipt.count_of(answers), len(answers), receipt.code_of(topic_of(asked), answers), printed)
+    answers, topic = receipt.answers_in(sources, asked.functions), topic_of(asked)
+    counted = {name: answer for name, answer in answers.items() if f"{topic}-{name}" not in not_asked}
+    return Receipt(receipt.count_of(counted), len(counted), receipt.code_of(topic, answers), printed)
 
 
-def receipt_of_notebook(notebook: NotebookNode, asked: Handout) -> Receipt:
-    """Return the ``Receipt`` of a notebook that was graded."""
-    return receipt_of([cell.source for cell in code_cells(notebook)], asked)
+def receipt_of_notebook(notebook: NotebookNode, asked: Handout, not_asked: Collection[str] = ()) -> Receipt:
+    """Return the ``Receipt`` of a notebook that was graded. It does not count the exercises ``not_asked`` of the student."""
+    return receipt_of([cell.source for cell in code_cells(notebook)], asked, not_asked=not_asked)
 
 
 def receipt_of_file(content: bytes, asked: Handout) -> Receipt | None:

@@ -1,7 +1,7 @@
-"""Find where students ask for another look: Markdown cells of their own that begin with "Please look again at".
+"""Find where students ask for another look: in the notebook's last cell, or in Markdown cells of their own like it.
 
-In: the cells of a notebook that was handed in, the questions of its release. Out: ``RegradeRequest``s, bounded; a hash of the
-rest. Pure.
+These begin with "Please look again at". In: the cells of a notebook that was handed in, the questions of its release. Out:
+``RegradeRequest``s, bounded; a hash of the rest. Pure.
 """
 
 import hashlib
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.notebooks.added_cells import is_request, source_of
-from autograder.notebooks.cell_ids import exercise_of_test, exercise_of_text
+from autograder.notebooks.added_cells import is_request, request_words, source_of
+from autograder.notebooks.cell_ids import RECEIPT, REQUEST, exercise_of_test, exercise_of_text
 from autograder.notebooks.handout import Question
 
 MAX_REQUESTS, MAX_WORDS = 20, 2000  # in one notebook; characters of one
@@ -26,16 +26,18 @@ class RegradeRequest:
 
 
 def find_requests(cells: Iterable[Mapping[str, Any]], questions: Sequence[Question]) -> tuple[RegradeRequest, ...]:
-    """Return the requests among ``cells``, each once: the exercise is the one that is named, or else the one above."""
+    """Return the requests among ``cells``, each once: the exercise is the one that is named, or else the one above.
+
+    What stands below the receipt, as the notebook's own cell for requests does, is about no exercise that it does not name.
+    """
     requests, above = [], ""
     for cell in cells:
         meta = cell["metadata"].get("nbgrader")
         grade_id = str(meta.get("grade_id") or "") if isinstance(meta, dict) else ""
-        if grade_id:
+        if grade_id and grade_id != REQUEST:
             name = exercise_of_text(grade_id) or exercise_of_test(grade_id)
-            above = name if name in {question.name for question in questions} else above
-        elif is_request(cell):
-            words = " ".join(source_of(cell)[:MAX_WORDS].split())
+            above = name if name in {question.name for question in questions} else "" if grade_id == RECEIPT else above
+        elif (grade_id or is_request(cell)) and (words := request_words(cell)[:MAX_WORDS].strip()):
             requests.append(RegradeRequest(_find_named(words, questions) or above, words))
     return tuple(dict.fromkeys(requests))[:MAX_REQUESTS]
 
@@ -45,8 +47,8 @@ def hash_without_requests(cells: Iterable[Mapping[str, Any]], files: Mapping[str
     work = []
     for cell in cells:
         meta, source = cell["metadata"].get("nbgrader"), source_of(cell)
-        if meta or (source.strip() and not is_request(cell)):
-            grade_id = str(meta.get("grade_id")) if isinstance(meta, dict) else ""
+        grade_id = str(meta.get("grade_id")) if isinstance(meta, dict) else ""
+        if (meta and grade_id != REQUEST) or (not meta and source.strip() and not is_request(cell)):
             work.append([cell["cell_type"], grade_id, source])
     beside = {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if content is not None}
     return hashlib.sha256(json.dumps([work, beside], sort_keys=True).encode()).hexdigest()

@@ -64,7 +64,8 @@ def release(
     left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
     own = [one for one in questions if one.entry.own] if wanted.own_numbers else []
     draws = {one.name: choose_draws(one, progress=progress) for one in own}
-    source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out, draws)
+    notice, sections_without = plan.notice(topic), wanted.sections_without
+    source = assemble.source_notebook(topic, questions, book, website, notice, left_out, sections_without, draws)
     with exclusive_lock(course):
         attempts = {one: wanted.chosen(drawn) for one, drawn in zip(attempt_seeds, later, strict=True)}
         return _prove_and_write(course, topic, seed, everything, questions, source, attempts)

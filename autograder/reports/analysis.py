@@ -66,6 +66,7 @@ class ExerciseAnalysis:
 class AssignmentAnalysis:
     """The analysis of one assignment. ``scores`` are sorted, so that they do not say whose they are.
 
+    They are points, or percentages where the exercises, and so the points, depend on the section.
     ``alike`` has groups of students whose answers differ only in names and layout: (exercise, students).
     """
 
@@ -80,6 +81,7 @@ class AssignmentAnalysis:
     alike: tuple[tuple[str, tuple[str, ...]], ...]
     marking: tuple[MarkingAnalysis, ...] = ()
     variants: tuple[VariantAnalysis, ...] = ()
+    unit: str = "points"
 
 
 def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAnalysis:
@@ -90,17 +92,26 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
     released, everybody = course.released(topic), load_results(course, topic)
     everybody = {student: one for student, one in everybody.items() if only is None or student in only}
     asked = released.load_exercises()
+    plan = course.plan().assignment(topic)
+    not_asked = {
+        student: plan.not_asked_of(student, released.points) for student in {*everybody, *course.students(topic)}
+    }
     tries = {student: found for student in everybody if (found := _load_verdicts(course, student, topic))}
+    tries = {student: [_drop_verdicts(one, not_asked[student]) for one in found] for student, found in tries.items()}
     graded = {student: found[-1] for student, found in tries.items()}
     roster = [one.id for one in course.plan().students if only is None or one.id in only]
     handed_in = {one for one in course.students(topic) if only is None or one in only}
     starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
     names = {exercise.name for exercise in asked}
-    answers = {student: _load_answers(course, student, topic, names) for student in sorted(handed_in)}
+    answers = {
+        student: _load_answers(course, student, topic, names - {*not_asked[student]}) for student in sorted(handed_in)
+    }
+    worth = {one.points for one in everybody.values()} or {sum(released.points.values())}
+    scores = [one.score if len(worth) == 1 else 100 * one.score / (one.points or 1.0) for one in everybody.values()]
     return AssignmentAnalysis(
         topic,
-        sum(released.points.values()),
-        tuple(sorted(one.score for one in everybody.values())),
+        max(worth) if len(worth) == 1 else 100.0,
+        tuple(sorted(scores)),
         tuple(analyse_exercises(asked, everybody, tries)),
         sum(bool(one.waiting) for one in everybody.values()),
         sum(one.timed_out for one in graded.values()),
@@ -109,7 +120,13 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
         tuple(find_alike_answers(asked, answers, starters)),
         tuple(analyse_marking(course, released, everybody)),
         tuple(analyse_variants(released.notebooks[0], everybody)),
+        "points" if len(worth) == 1 else "% of their points",
     )
+
+
+def _drop_verdicts(graded, names):
+    """Return ``graded`` without those on the exercises ``names``."""
+    return replace(graded, verdicts=tuple(one for one in graded.verdicts if one.exercise not in names))
 
 
 def _load_verdicts(course, student, topic):
@@ -131,7 +148,7 @@ def analyse_exercises(
     for exercise in exercises:
         marked = [one for one in everybody.values() if (entry := one.entries.get(exercise.name)) and not entry.waiting]
         shares = np.array([one.entries[exercise.name].score / exercise.points for one in marked])
-        rest = np.array([one.earned - one.entries[exercise.name].score for one in marked])
+        rest = np.array([_share_of_rest(one, exercise.name) for one in marked])
         verdicts = [found for one in tries.values() if (found := one[-1].by_exercise.get(exercise.name))]
         parts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         for verdict in verdicts:
@@ -147,6 +164,12 @@ def analyse_exercises(
             tuple((name, whole, count) for name, (whole, count) in parts.items()),
             tuple(_count_hints(exercise.name, tries.values())),
         )
+
+
+def _share_of_rest(result, name):
+    """Return the share that a student earned of the points of all other exercises."""
+    entry = result.entries[name]
+    return (result.earned - entry.score) / ((result.points - entry.points) or 1.0)
 
 
 def _count_hints(name, tries):
@@ -168,7 +191,7 @@ def discrimination(shares: np.ndarray, rest: np.ndarray) -> tuple[float, float, 
     Parameters
     ----------
     shares, rest : (students,)
-        The share of an exercise's points, and the points of all other exercises.
+        The share of an exercise's points, and that of the points of all other exercises.
     """
     if len(shares) < MIN_STUDENTS or not np.ptp(shares) or not np.ptp(rest):
         return None

@@ -10,6 +10,7 @@ from autograder.courses.course import Course
 from autograder.courses.sections import names_by_id
 from autograder.gradebook.requests import load_requests
 from autograder.gradebook.scores import load_results
+from autograder.verdicts import NOT_ASKED
 
 
 def request_rows(
@@ -20,6 +21,7 @@ def request_rows(
     With ``everything``, those that were answered have rows as well.
     """
     results, called = load_results(course, topic), names_by_id(course.plan())
+    plan = course.plan().assignment(topic)
     requests = load_requests(course, topic, sorted(students or course.students(topic)))
     rows = []
     for one in requests:
@@ -29,6 +31,7 @@ def request_rows(
         entry = result.entries.get(one.exercise) if result else None
         points = f"{entry.score:g} of {entry.points:g}" + (" mark" if entry.waiting else "") if entry else ""
         verdict = "marked by a person" if entry and entry.manual is not None else _verdict(course, topic, one)
+        verdict = NOT_ASKED if plan.not_asked_of(one.student, [one.exercise]) and one.exercise else verdict
         name = called.get(one.student, one.student)
         rows.append([name, one.exercise.partition("-")[2], one.words, verdict, points, one.answer])
     return rows, sum(not one.answer for one in requests)

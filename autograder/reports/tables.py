@@ -40,7 +40,9 @@ def grade_table(
         grid.add_column("hints", ratio=1)
     for row in rows:
         points = [_format_points(row, exercise.name) for exercise in questions]
-        total = f"{row.total:g}" + ("+" if row.waiting else "") if row.points else ""
+        most = sum(exercise.points for exercise in questions if exercise.name in row.points)
+        of_own = f" of {most:g}" if len(row.points) < len(questions) else ""
+        total = f"{row.total:g}" + ("+" if row.waiting else "") + of_own if row.points else ""
         name = Text(plain(called.get(row.student, row.student)))
         grid.add_row(name, *points, total, *([Text(_advice(row))] if wide else []))
     return grid
@@ -84,7 +86,7 @@ def _net_gain(move):
     return -gain if move.what == "late penalty" else gain
 
 
-def collected_table(collected: Iterable["Collected"]) -> Table:
+def collected_table(collected: Iterable["Collected"], called: Mapping[str, str] = MappingProxyType({})) -> Table:
     """Return each collected file with its student, release and notes; those that were set aside come last."""
     grid = Table(pad_edge=False)
     for name in ("file", "student", "version", "receipt"):
@@ -92,7 +94,8 @@ def collected_table(collected: Iterable["Collected"]) -> Table:
     grid.add_column("status", ratio=1, overflow="fold")
     for one in sorted(collected, key=lambda one: bool(one.problem)):
         said = f"set aside: {one.problem}" if one.problem else one.note or "collected"
-        grid.add_row(*(Text(plain(text)) for text in (one.file, one.student, str(one.version or "?"), one.code, said)))
+        name = called.get(one.student, one.student)
+        grid.add_row(*(Text(plain(text)) for text in (one.file, name, str(one.version or "?"), one.code, said)))
     return grid
 
 
@@ -137,11 +140,17 @@ def summary_line(rows: Sequence["SubmissionResult"]) -> str:
     return ", ".join(parts)
 
 
-def slowest_line(rows: Iterable["SubmissionResult"], count: int = 5) -> str:
+def slowest_line(
+    rows: Iterable["SubmissionResult"], called: Mapping[str, str] = MappingProxyType({}), count: int = 5
+) -> str:
     """Return a line with the submissions that took longest to run, or "" if nothing was run."""
     took = {row.student: sum(row.spent.get(stage, 0.0) for stage in ("cells", "calls")) for row in rows}
     first = sorted((name for name in took if took[name]), key=lambda name: took[name], reverse=True)[:count]
-    return "Slowest: " + ", ".join(f"{plain(name)} {took[name]:.1f} s" for name in first) if first else ""
+    return (
+        "Slowest: " + ", ".join(f"{plain(called.get(name, name))} {took[name]:.1f} s" for name in first)
+        if first
+        else ""
+    )
 
 
 def describe_status(row: "SubmissionResult") -> str:

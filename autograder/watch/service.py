@@ -26,6 +26,7 @@ from autograder.courses.course import Course
 from autograder.courses.locking import patient_lock
 from autograder.courses.plan import Assignment, is_student_name
 from autograder.courses.released import Released
+from autograder.courses.sections import names_by_id
 from autograder.errors import OS_ERROR_REMEDIES, CourseError
 from autograder.feedback import notices
 from autograder.gradebook.requests import record_later_requests
@@ -390,7 +391,7 @@ class Service:
     def _release_again(self, student):
         self._publish_own(student)
         self.record.set_shown(self.topic, student, "all")
-        self.say(f"{self.topic} {escape_unprintable(student)}: due, the whole feedback is released")
+        self.say(f"{self.topic} {self._name_of(student)}: due, the whole feedback is released")
 
     # --- what students and the instructor are told ---------------------------------------------------------------------
 
@@ -426,9 +427,15 @@ class Service:
         self._tell(arrival, said if outcome in (GRADED, AGAIN) else f"{outcome}: {said}", outcome == FAILED)
         return 1
 
+    def _name_of(self, student: str) -> str:
+        """Return what to call ``student``: the roster's name with the id, or the id alone."""
+        with contextlib.suppress(CourseError, OSError):  # nobody waits for a name until course.toml is mended
+            return escape_unprintable(names_by_id(self.course.plan()).get(student, student))
+        return escape_unprintable(student)
+
     def _tell(self, arrival, said, is_error=False):
-        who = arrival.student or arrival.entry
-        line = f"{self.topic} {escape_unprintable(who)}: {escape_unprintable(said)}"
+        who = self._name_of(arrival.student) if arrival.student else escape_unprintable(arrival.entry)
+        line = f"{self.topic} {who}: {escape_unprintable(said)}"
         (self.settings.status.complain if is_error else self.say)(line)
 
 

@@ -14,7 +14,7 @@ from typing import Self, cast
 from nbgrader.auth import Authenticator
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeError
-from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseAssignment, ExchangeReleaseFeedback
 from nbgrader.utils import notebook_hash
 from traitlets.config.loader import PyFileConfigLoader
 
@@ -48,6 +48,18 @@ class Collect(ExchangeCollect):
                 self.log.info("Collected: %s%s", escape_unprintable(one.student), f" ({one.note})" if one.note else "")
         for name in left:
             self.log.warning("Not taken: %s", escape_unprintable(name))
+
+
+class ReleaseAssignment(ExchangeReleaseAssignment):
+    """Let students put submissions into the inbound folder, but neither move nor replace those of others."""
+
+    def init_dest(self) -> None:
+        super().init_dest()
+        os.chmod(self.inbound_path, os.stat(self.inbound_path).st_mode | stat.S_ISVTX)
+
+    def copy_files(self) -> None:
+        super().copy_files()
+        self.log.info("Next: python -m autograder watch %s", cast(CourseDirectory, self.coursedir).assignment_id)
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):
@@ -118,13 +130,18 @@ def read_page(course: Course, student: str, topic: str) -> tuple[bytes, str]:
     return path.read_bytes(), secret.read_text(encoding="utf-8", errors="replace") if secret.is_file() else ""
 
 
+def exchange_root(course: Course) -> str:
+    """Return the folder of the exchange that nbgrader_config.py names, "" if it names none."""
+    stated = PyFileConfigLoader(str(course.config)).load_config().Exchange.get("root")
+    return stated if isinstance(stated, str) else ""
+
+
 def exchange_problems(course: Course) -> list[tuple[str, str, str]]:
     """Return ``(problem, folder, remedy)`` for each folder of the course's exchange that others could replace."""
-    config = PyFileConfigLoader(str(course.config)).load_config()
-    stated = config.Exchange.get("root")
-    if not isinstance(stated, str):
+    stated = exchange_root(course)
+    if not stated:
         return []
-    root = Path(stated)
+    config, root = PyFileConfigLoader(str(course.config)).load_config(), Path(stated)
     name = config.CourseDirectory.get("course_id")
     folders = [root, root / name, root / name / INBOUND] if isinstance(name, str) else [root]
     problems = []

@@ -41,6 +41,7 @@ def configure(config: Config) -> None:
     config.Autograde.pre_convert_hook = f"{plugin}.set_unexpected_files_aside"
     config.GenerateFeedback.pre_convert_hook = f"{plugin}.remove_leftovers"
     config.ExchangeFactory.collect = "autograder.with_nbgrader.exchange.Collect"
+    config.ExchangeFactory.release_assignment = "autograder.with_nbgrader.exchange.ReleaseAssignment"
     config.ExchangeFactory.release_feedback = "autograder.with_nbgrader.exchange.ReleaseFeedback"
     config.GenerateFeedback.preprocessors = [f"{plugin}.Gather", "autograder.feedback.sanitize.Outputs"]
     config.GenerateFeedback.exporter_class = f"{plugin}.Page"

@@ -16,9 +16,11 @@ from nbconvert.exporters import HTMLExporter, NotebookExporter
 from nbconvert.exporters.exporter import Exporter, ResourcesDict
 from nbformat import NotebookNode, v4
 from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.utils import compute_checksum
 from traitlets.log import get_logger
 
 from autograder.courses.course import EXCHANGE_FILES, TIMESTAMP, Course
+from autograder.courses.sections import names_by_id
 from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.files import unexpected_entries
@@ -29,6 +31,7 @@ from autograder.grading import grade, submission
 from autograder.grading.fingerprint import fingerprint, handed_in_files
 from autograder.notebooks import repair
 from autograder.notebooks.added_cells import added_cells
+from autograder.notebooks.cell_ids import REQUEST, id_of
 from autograder.notebooks.handout import find_release, handout, own_draws
 from autograder.notebooks.submitted_file import read_file
 from autograder.platforms.attempts import find_collected_attempt
@@ -108,6 +111,11 @@ class Repair(NbGraderPreprocessor):
         nb, template = repair.read_notebook(content, _load_released(course, topic).notebooks, topic)
         notes = repair.repair(nb, template)
         repair.add_notes(nb, notes)
+        for cell in nb.cells:
+            if id_of(cell) == REQUEST:
+                del cell.metadata[
+                    "nbgrader"
+                ]  # which the gradebook does not know, because it is neither locked nor graded
         for note in notes:
             self.log.warning(note)
         return nb, resources
@@ -127,8 +135,12 @@ class Gather(NbGraderPreprocessor):
             is_earliest = attempt is not None and attempt.is_late_without_time
             marks = recorder.current_state(student, ReceivedTime(is_earliest=is_earliest)).marks
         handouts = tuple(map(handout, _load_released(course, topic).notebooks))
-        shown = course.plan().assignment(topic).shown_to(student, datetime.now(UTC))
-        resources["feedback"] = marks, student, topic, handouts, shown
+        plan = course.plan()
+        shown, name = (
+            plan.assignment(topic).shown_to(student, datetime.now(UTC)),
+            names_by_id(plan).get(student, student),
+        )
+        resources["feedback"] = marks, name, topic, handouts, shown
         return nb, resources
 
 
@@ -172,9 +184,16 @@ class Judge(limits.Judge, NbGraderPreprocessor):
                 graded = grade.grade(nb, questions, self.limits(), self.isolation, files, course.hidden)
             if not graded.killed:
                 course.store.put(key, graded)
-        pages.write_verdicts(nb, graded)
+        not_asked = course.plan().assignment(topic).not_asked_of(student, released.points)
+        pages.write_verdicts(nb, graded.without(not_asked))
         for cell in nb.cells:
             meta = cell.metadata.get("nbgrader", {})
-            if meta.get("grade") and meta.get("solution") and any(added_cells(nb.cells, meta.grade_id)):
+            if not (meta.get("grade") and meta.get("solution")):
+                continue
+            if meta.grade_id in not_asked:
+                meta["checksum"] = compute_checksum(
+                    cell
+                )  # so that nbgrader gives 0 points, and lets it wait for nobody
+            elif any(added_cells(nb.cells, meta.grade_id)):
                 meta.pop("checksum", None)  # else nbgrader takes it for no response
         return nb, resources

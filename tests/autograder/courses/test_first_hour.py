@@ -1,6 +1,7 @@
 """The first hour of an instructor: an example to play with, last year's course taken over, and always a next command."""
 
 import shlex
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -176,6 +177,30 @@ def test_the_example_has_two_sections_dates_and_ten_hand_ins(example):
     assert "Ada Loops (ada_loops)" in said
     assert "Students have asked for another look: 1." in said
     assert "late by 5 hours" in course.feedback("ines_half_finished", "scoring").read_text(encoding="utf-8")
+
+
+def test_the_example_calls_students_by_name_in_every_table_and_on_every_page(example, tmp_path):
+    course, said = example
+    page = course.feedback("fay_transposed", "scoring").read_text(encoding="utf-8")
+    assert "<dd>Fay Transposed (fay_transposed)</dd>" in page
+    assert "<title>Feedback for Fay Transposed (fay_transposed): " in page
+    names = {f"{one.name} ({one.id})" for one in course.plan().students}
+    graded = {line.split("/s ")[1].partition(":")[0] for line in said.splitlines() if line.endswith(": graded")}
+    assert graded == names
+    (slowest,) = [line for line in said.splitlines() if line.startswith("Slowest: ")]
+    assert {one.rpartition(" ")[0].rpartition(" ")[0] for one in slowest.removeprefix("Slowest: ").split(", ")} < names
+    where = ("--course", course.root)
+    done = autograder("export", "scoring", "--to", "canvas", "--output", tmp_path / "c.csv", *where)
+    assert ", Fay Transposed (fay_transposed)" in done.stdout  # who waits to be marked
+    reason = ("--points", "1", "--reason", "Because.")
+    done = autograder("mark", "scoring", "additive_shapes", "--student", "fay_transposed", *reason, *where)
+    assert done.stdout.startswith("Fay Transposed (fay_transposed), additive_shapes: "), done.stdout + done.stderr
+    done = autograder("report", "--names", "--output", tmp_path / "r.html", *where)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "handed in"
+    shutil.copytree(course.submission("fay_transposed", "scoring").parent, folder / "fay_transposed")
+    collected = autograder("collect", "scoring", folder, *where).stdout
+    assert "Fay Transposed (fay_transposed)" in collected, collected
 
 
 def test_from_the_example_each_command_says_the_next_until_the_report(example, tmp_path, monkeypatch):

@@ -347,7 +347,7 @@ def test_an_older_notebook_without_the_verdict_beside_the_points_still_has_a_pag
 def test_of_several_releases_the_page_shows_what_was_handed_out():
     older, newer = release(), release()
     put(f"{ONE}-text", "## Additive scores\n\nNewly worded.")(newer)
-    put("receipt", newer.cells[-1].source.replace('version="', 'version="2'))(newer)
+    put("receipt", newer.cells[-2].source.replace('version="', 'version="2'))(newer)
     handouts = [handout(newer), handout(older)]
     for notebook, is_new in ((newer, True), (older, False)):
         page = pages.page(copy.deepcopy(notebook), marks(), "ada", "scoring", handouts).decode()

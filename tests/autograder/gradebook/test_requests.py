@@ -20,6 +20,7 @@ from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
     page,
 )
 from tests.autograder.test_main import assert_refused, autograder
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -39,6 +40,16 @@ def asking(*texts):
         data["cells"] += [
             {"cell_type": "markdown", "id": f"ask{n}", "metadata": {}, "source": t} for n, t in enumerate(texts)
         ]
+
+    return change
+
+
+def completing(text):
+    """Return a change of a notebook: its last cell, completed with ``text``."""
+
+    def change(data):
+        assert data["cells"][-1]["metadata"]["nbgrader"]["grade_id"] == "request"
+        data["cells"][-1]["source"] = "".join(data["cells"][-1]["source"]).replace("…", text)
 
     return change
 
@@ -69,6 +80,78 @@ def test_requests_are_listed_with_name_exercise_words_verdict_and_points(asked):
     assert "Ben Ito" not in done.stdout
     assert "\x1b" not in done.stdout
     assert done.stdout.splitlines()[-1].startswith("Next: `python -m autograder requests scoring --student ID")
+
+
+def test_mark_requests_is_the_same_command(asked):
+    listed = autograder("requests", "scoring", "--course", asked.root)
+    assert autograder("mark", "requests", "scoring", "--course", asked.root).stdout == listed.stdout
+    done = autograder(
+        "mark", "requests", "scoring", "--student", "ada", "--answer", "It was right.", "--course", asked.root
+    )
+    assert done.stdout.startswith("Answered: Ada King (ada), scoring-additive_score."), done.stdout
+
+
+def test_the_last_cell_of_the_notebook_is_a_request_once_it_is_completed(course, grade_quickly):  # noqa: F811
+    hand_in(course, "mia")
+    grade_quickly(course)
+    assert load_requests(course, "scoring", ["mia"]) == []
+    assert "Please look again" not in page(course, "mia")
+    hand_in(course, "mia", change=completing("additive_score: my loop is right."))
+    row = grade_quickly(course)["mia"]
+    assert not row.notes
+    (request,) = load_requests(course, "scoring", ["mia"])
+    assert (request.exercise, request.words) == (CODE, "Please look again at additive_score: my loop is right.")
+    assert page(course, "mia").count("Please look again at additive_score: my loop is right.") == 1
+    assert "leave this cell as it is" not in page(course, "mia")
+    answer_request(course, "scoring", "mia", "", "It was counted.")
+    grade_quickly(course)
+    assert "It was counted." in page(course, "mia")
+
+
+def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_request(course, grade_quickly):  # noqa: F811
+    def delete(data):
+        del data["cells"][-1]
+
+    def copy_it(data):
+        completing("additive_score.")(data)
+        data["cells"].append({**data["cells"][-1], "id": "copy", "source": "Please look again at additive_shapes."})
+
+    hand_in(course, "mia", change=delete)
+    hand_in(course, "noa", change=copy_it)
+    rows = grade_quickly(course)
+    assert rows["mia"].notes == ()
+    assert load_requests(course, "scoring", ["mia"]) == []
+    assert {one.exercise for one in load_requests(course, "scoring", ["noa"])} == {CODE, "scoring-additive_shapes"}
+
+
+def test_completing_the_last_cell_after_the_due_date_costs_no_late_penalty(course, grade_quickly):  # noqa: F811
+    rules = "[late]\npercent_a_day = 10\n[assignment.scoring]\ndue = 2025-12-01T00:00:00Z\n"
+    (course.root / "course.toml").write_text(rules, encoding="utf-8")
+    place = course.submission("mia", "scoring").with_name("timestamp.txt")
+    hand_in(course, "mia")
+    place.write_text("2025-11-30 20:00:00.000000 UTC")
+    grade_quickly(course)
+    hand_in(course, "mia", change=completing("additive_score."))
+    place.write_text("2025-12-05 20:00:00.000000 UTC")
+    grade_quickly(course)
+    assert load_results(course, "scoring")["mia"].penalty == 0
+    assert "(on time)" in page(course, "mia")
+
+
+def test_nbgraders_own_commands_cope_with_the_last_cell(course):  # noqa: F811
+    for student, change in (("mia", None), ("noa", completing("additive_score."))):
+        hand_in(course, student, change=change)
+    done = nbgrader("autograde", "scoring", "--force", cwd=course.root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "does not exist in the database" not in done.stdout + done.stderr
+    done = nbgrader("generate_feedback", "scoring", cwd=course.root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Please look again" not in page(course, "mia")
+    assert page(course, "noa").count("Please look again at additive_score.") == 1
+    done = nbgrader("validate", course.release("scoring"), cwd=course.root)
+    assert "request" not in done.stdout + done.stderr
+    count = len(course.released("scoring").exercises)  # those that are not answered, and nothing else
+    assert f"VALIDATION FAILED ON {count} CELL(S)" in done.stdout + done.stderr
 
 
 def test_grade_says_that_requests_wait(asked):

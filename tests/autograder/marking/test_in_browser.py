@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
+from autograder.marking import session as sessions
 from autograder.marking.session import Session
 from autograder.notebooks.cell_ids import id_of
 from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade
@@ -132,6 +134,36 @@ def test_what_another_marker_gave_is_said_and_like_answers_can_be_marked_apart(b
     press(browser, "j", "1")  # nobody serves any more
     until(browser, lambda: "has ended" in text_of(browser, "#problem"))
     browser.execute_script("window.addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
+
+
+def test_changed_criteria_show_whose_marks_they_move_and_ask_before_they_do(browser, course, monkeypatch):  # noqa: F811
+    for student in ("ada_king", "ben_ito", "cem_kaya", "dora_lee"):
+        by_hand(course, student, None)
+    session = Session(course, "scoring", "what_to_recompute")
+    first, second, third = session.scheme.criteria
+    by_hand(course, "cem_kaya", 1.5, session._criteria[2].comment)
+    session.find_moves()  # so that these criteria are those of the marks
+    criteria = (replace(first, points=0.5), second, replace(third, points=1))
+    changed = replace(session.scheme, criteria=criteria)
+    monkeypatch.setattr(sessions, "load_scheme", lambda *where: changed)
+    with served(Session(course, "scoring", "what_to_recompute")) as address:
+        complaints(browser)
+        size(browser, 1280)
+        open_page(browser, address)
+        assert "cem_kaya\t1.5\t1" in text_of(browser, "#moves")
+        assert browser.execute_script("return document.querySelectorAll('article').length") == 0
+        browser.execute_cdp_cmd("Runtime.evaluate", {"expression": AXE.read_text(encoding="utf-8")})
+        assert findings(browser) == []
+        assert in_gradebook(course)["cem_kaya"][0] == 1.5
+        browser.find_element("id", "move").click()
+        until(browser, lambda: browser.execute_script("return document.querySelectorAll('article').length") == 3)
+        assert in_gradebook(course)["cem_kaya"][0] == 1.0
+        assert browser.execute_script("return document.querySelector('#moves')") is None
+        go_to(browser, SIGN)
+        assert "1 of 2 points" in text_of(browser, "article[aria-current] .state")
+        assert complaints(browser) == []
+    by_hand(course, "cem_kaya", None)
+    (course.root / ".autograder" / "marking" / "scoring" / f"{ESSAY}.json").unlink()
 
 
 @pytest.mark.parametrize(("width", "mode"), [(375, "dark"), (1280, "light")])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.notebooks.added_cells import added_cells, is_request
+from autograder.notebooks.added_cells import INSTRUCTION, UNTOUCHED_REQUEST, added_cells, is_request
 from autograder.notebooks.handout import Question
 from autograder.notebooks.requests import (
     MAX_REQUESTS,
@@ -59,8 +59,40 @@ def test_what_does_not_begin_with_the_words_is_none(other):
 def test_the_last_cell_may_ask_and_without_a_name_above_all_exercises_it_is_about_none():
     assert asked(cell("Please look again at everything."))[0].exercise == ""
     assert asked(cell("", "scoring-race-text"), cell("", "receipt"), cell(["Please look again at ", "it."]))[0] == (
-        RegradeRequest("scoring-race", "Please look again at it.")
+        RegradeRequest("", "Please look again at it.")  # below the receipt, nothing is above it
     )
+
+
+@pytest.mark.parametrize(
+    "untouched",
+    [
+        UNTOUCHED_REQUEST,
+        UNTOUCHED_REQUEST.splitlines(keepends=True),
+        f"{UNTOUCHED_REQUEST}\n\n",
+        f"**Please look again at** ...\n\n {INSTRUCTION} ",
+        "Please look again at",
+        INSTRUCTION,
+        "",
+    ],
+)
+@pytest.mark.parametrize("grade_id", ["request", None])
+def test_the_notebooks_own_cell_is_no_request_while_its_sentence_is_not_completed(untouched, grade_id):
+    assert asked(cell("", "scoring-race-text"), cell("", "receipt"), cell(untouched, grade_id)) == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (UNTOUCHED_REQUEST.replace("…", "The race: I won."), "Please look again at The race: I won."),
+        (UNTOUCHED_REQUEST.replace("…", "… the race."), "Please look again at the race."),
+        (UNTOUCHED_REQUEST + "\n\nThe race, which I won.", "Please look again at The race, which I won."),
+        ("Please look again at the race.", "Please look again at the race."),
+        ("I won the race.", "I won the race."),  # in the cell that is there for it
+    ],
+)
+def test_the_notebooks_own_cell_is_a_request_once_something_is_written_there(source, words):
+    cells = [cell("", "scoring-why-text"), cell("", "receipt"), cell(source, "request")]
+    assert asked(*cells) == (RegradeRequest("scoring-race", words),)
 
 
 def test_requests_are_bounded_and_each_counts_once():
@@ -84,3 +116,5 @@ def test_the_work_is_the_same_with_a_request_and_another_with_anything_else():
     assert hash_without_requests([*work, cell("Please look again at it.", kind="code")], {}) != same
     assert hash_without_requests([*work[:1], cell("Hence.", "scoring-why"), *work[2:]], {}) != same
     assert hash_without_requests(work, {"capstone.npz": b"weights"}) != same
+    for own in (UNTOUCHED_REQUEST, "Please look again at it.", ""):
+        assert hash_without_requests([*work, cell(own, "request")], {}) == same

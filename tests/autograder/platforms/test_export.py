@@ -306,7 +306,7 @@ def test_a_file_that_is_there_is_overwritten_only_when_asked(graded, tmp_path, c
     done = autograder(*words, "--force")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "1 " in done.stdout
-    assert ": ben" in done.stdout
+    assert ": Ben Ito (ben)" in done.stdout
     assert f"4 {'grades' if verb == 'export' else 'pages'} in" in done.stdout
     assert target.read_bytes() != b"mine"
 

@@ -34,6 +34,19 @@ def test_what_arrives_is_graded_in_order_and_can_be_fetched(hub):  # noqa: F811
     assert hub.outcomes() == [("cem", "graded"), ("ada", "graded"), ("ben", "graded")]
 
 
+def test_lines_and_pages_call_students_by_the_names_of_the_roster(hub):  # noqa: F811
+    (hub.course.root / "students.csv").write_text("id,name\nada,Ada\x1b King\nben,\n", encoding="utf-8")
+    (hub.course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
+    secrets = [hub.submit(student) for student in ("ada", "ben")]
+    lines = hub.watch()
+    assert [line.partition("scoring ")[2].partition(":")[0] for line in lines if "attempt 1: graded" in line] == [
+        "Ada\N{REPLACEMENT CHARACTER} King (ada)",
+        "ben",
+    ]
+    assert "<dd>Ada\N{REPLACEMENT CHARACTER} King (ada)</dd>" in hub.page(secrets[0])
+    assert "<dd>ben</dd>" in hub.page(secrets[1])
+
+
 def test_nothing_is_read_or_graded_again_after_a_restart(hub, monkeypatch):  # noqa: F811
     hub.submit("ada")
     hub.watch()

@@ -49,7 +49,6 @@ def course_of(instructor, exchange):
     exchange.mkdir()
     exchange.chmod(0o1777)  # as `for_instructors` has it
     instructor.run("nbgrader", "release_assignment", "scoring", cwd=course.root)
-    instructor.run("chmod", "+t", exchange / "attention" / "inbound")
     return course
 
 

@@ -1,0 +1,118 @@
+"""Carry marks over to criteria that have changed since they were given: say whose marks would move, then move them.
+
+In: the criteria of a written question as they are now. Out: a ``MarkMove`` for each mark. The record of the question says by
+which criteria its marks were given. Writes it, and the gradebook, once a person has decided.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+from autograder.courses.course import Course
+from autograder.gradebook.provenance import MarkingRecord, change_marking_record
+from autograder.marking.answers import Answer, CurrentMark, load_answers, save_marks
+from solutions.answer_key import Criterion
+
+
+@dataclass(frozen=True)
+class MarkMove:
+    """A mark that the criteria would move: of ``answer``, which holds it, to ``after``."""
+
+    answer: Answer
+    after: CurrentMark
+
+
+class MovesChanged(Exception):
+    """The marks or the criteria are not as a person has seen them."""
+
+
+def normalise_criteria(criteria: Sequence[Criterion]) -> list[Criterion]:
+    """Return ``criteria`` with each comment in one line, as it is in the gradebook."""
+    return [replace(one, points=float(one.points), comment=" ".join(one.comment.split())) for one in criteria]
+
+
+def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Criterion]) -> list[MarkMove]:
+    """Return which marks ``criteria`` would move. If none, they are those that marks are given by from now on."""
+    with change_marking_record(course, topic, exercise) as record:
+        moves = _list_moves(record, criteria, course, topic, exercise)
+        if not moves:
+            _adopt(record, criteria)
+    return moves
+
+
+def settle_moves(
+    course: Course, topic: str, exercise: str, criteria: Sequence[Criterion], seen: str, is_wanted: bool
+) -> list[MarkMove]:
+    """Move the marks that ``criteria`` move, if that ``is_wanted``, or leave all as they are; return what was moved.
+
+    Marks are given by ``criteria`` from now on. ``seen`` is what ``hash_moves`` returned. Raises ``MovesChanged`` if the
+    moves are others now, ``AnswersChanged`` or ``CourseError`` as ``save_marks`` does.
+    """
+    with change_marking_record(course, topic, exercise) as record:
+        moves = _list_moves(record, criteria, course, topic, exercise)
+        if hash_moves(moves) != seen:
+            raise MovesChanged
+        moves = moves if is_wanted else []
+        save_marks(course, topic, exercise, [(one.answer, one.after) for one in moves])
+        for one in moves:
+            given = record.given.get(one.answer.student)
+            if given is not None and one.after.points is not None:
+                given.points, given.comment = one.after.points, one.after.comment or ""
+        if is_wanted:
+            _adopt(record, criteria)
+        record.criteria = list(criteria)
+    return moves
+
+
+def hash_moves(moves: Sequence[MarkMove]) -> str:
+    """Return a hash of what a person sees of ``moves``."""
+    state = [[one.answer.student, one.answer.seen, asdict(one.after)] for one in moves]
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:32]
+
+
+def carry_over(held: CurrentMark, before: Sequence[Criterion], now: Sequence[Criterion]) -> CurrentMark:
+    """Return ``held``, which was given by the criteria ``before``, as those of ``now`` have it.
+
+    A criterion is known again by its text, or else by its comment. One that is new counts as missed, and the answer waits
+    until a person has looked. Points that are not the sum of the criteria that were met are a person's own, and stay.
+    """
+    lines = [line for line in (held.comment or "").split("\n") if line.strip()]
+    met = [one for one in before if one.comment not in lines]
+    if held.points is None or not math.isclose(held.points, _sum_points(met), abs_tol=1e-6):
+        return held
+    origins = [_find_origin(one, before) for one in now]
+    still_met = [one for one, origin in zip(now, origins, strict=True) if origin in met]
+    own = [line for line in lines if line not in {one.comment for one in before}]
+    said = [*(one.comment for one in now if one not in still_met), *own]
+    if sorted(said) == sorted(lines):  # in another order, they say the same
+        said = lines
+    return CurrentMark(_sum_points(still_met), held.waiting or None in origins, "\n".join(said) or None)
+
+
+def _find_origin(criterion, before):
+    by_text = [one for one in before if one.text == criterion.text]
+    by_comment = [one for one in before if one.comment == criterion.comment]
+    return next(iter([*by_text, *by_comment]), None)
+
+
+def _sum_points(criteria):
+    return round(sum(float(one.points) for one in criteria), 6)
+
+
+def _list_moves(record, criteria, course, topic, exercise):
+    if not record.criteria or record.criteria == list(criteria):
+        return []
+    answers = load_answers(course, topic, exercise)
+    moves = [MarkMove(one, carry_over(one.held, record.criteria, criteria)) for one in answers]
+    return sorted((one for one in moves if one.after != one.answer.held), key=lambda one: one.answer.student)
+
+
+def _adopt(record: MarkingRecord, criteria: Sequence[Criterion]) -> None:
+    """Let ``criteria`` be those of ``record``, and of its second marks."""
+    for given in record.second.values():
+        after = carry_over(CurrentMark(given.points, False, given.comment or None), record.criteria, criteria)
+        if record.criteria and after.points is not None:
+            given.points, given.comment = after.points, after.comment or ""
+    record.criteria = list(criteria)
