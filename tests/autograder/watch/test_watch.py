@@ -106,7 +106,7 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
     from autograder.grading import grade, submission
     from tests.autograder.batch.test_nothing_lost import all_right
 
-    def load_noting(topic, seed, attempt, points, extra, attempt_seeds):
+    def load_noting(topic, seed, attempt, points, extra, attempt_seeds, own):
         used.append(next(candidate_seeds(seed, attempt, attempt_seeds)))
         return load(topic, seed, 0, points, extra)
 
