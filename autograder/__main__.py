@@ -96,10 +96,10 @@ def _init_example(root):
 
 def _print_next(command, course, also=""):
     """Print the command to give next, for the same ``course``, as the last line."""
-    _print_line(f"Next: {_complete_command(command, course)}{also}")
+    _print_line(f"Next: {_format_command(command, course)}{also}")
 
 
-def _complete_command(command, course):
+def _format_command(command, course):
     """Return ``command`` as it is typed, with --course unless ``course`` is the usual one."""
     where = "" if Path(course).resolve() == Path("course").resolve() else f" --course {shlex.quote(str(course))}"
     return f"python -m autograder {command}{where}"
@@ -234,7 +234,7 @@ def collect(
     if undo:
         collected = take_back(root, topic)
         out.print(collected_table(collected, names_by_id(root.plan())))
-        _print_line(f"{len(collected)} undone. Run `python -m autograder grade {topic}` to update the grades.")
+        _print_line(f"{len(collected)} undone. Run `{_format_command(f'grade {topic}', course)}` to update the grades.")
         raise typer.Exit(SET_ASIDE if any(one.problem for one in collected) else 0)
     journal, stated = Journal(root, topic), read_times(times, root.plan().students) if times else {}
     for archive in archives or ():
@@ -460,7 +460,7 @@ def mark(
         before, now = override(root, topic, exercise, student, points, reason)
         name = names_by_id(root.plan()).get(student, student)
         _print_line(f"{name}, {exercise}: {before:g} points before, {now:g} now.")
-        _print_line(f"Next: `python -m autograder grade {topic}` updates the feedback page.")
+        _print_line(f"Next: `{_format_command(f'grade {topic}', course)}` updates the feedback page.")
         return
     if points is not None or reason or automatic:
         raise CourseError("it is not clear whose points these are", "--student", "name the student.")
@@ -508,14 +508,15 @@ def list_requests(
         answered = answer_request(root, topic, student, exercise, answer)
         about = ", ".join(sorted({one.exercise or "no exercise named" for one in answered}))
         _print_line(f"Answered: {names_by_id(root.plan()).get(student, student)}, {about}.")
-        _print_line(f"Next: `python -m autograder grade {topic}` puts the answer on the feedback page.")
+        _print_line(f"Next: `{_format_command(f'grade {topic}', course)}` puts the answer on the feedback page.")
         return
     rows, waiting = request_rows(root, topic, _select_submissions(root, topic, None, section), everything)
     if rows:
         out.print(requests_table(rows))
     _print_line(f"{waiting} requests are waiting for an answer.")
     if waiting:
-        _print_line(f"Next: `python -m autograder requests {topic} --student ID --answer '…'`; `mark` changes points.")
+        command = _format_command(f"requests {topic} --student ID --answer '…'", course)
+        _print_line(f"Next: `{command}`; `mark` changes points.")
 
 
 @app.command()
@@ -869,7 +870,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
             Console(stderr=True).print("Stopped. Grades so far are kept; run the same command again to continue.")
             raise typer.Exit(STOPPED) from None
     if options.dry:
-        _say_mark_changes(rows, topic, called)
+        _say_mark_changes(rows, topic, called, course)
         return rows
     out.print(report.legend_table(released.exercises))
     out.print(report.grade_table(released.exercises, rows, out.width, called))
@@ -884,17 +885,16 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
     requests = load_requests(course, topic, [row.student for row in rows])
     if count := sum(not one.answer for one in requests):
-        _print_line(
-            f"Students have asked for another look: {count}. `python -m autograder requests {topic}` lists them."
-        )
+        command = _format_command(f"requests {topic}", course.root)
+        _print_line(f"Students have asked for another look: {count}. `{command}` lists them.")
     if any(row.waiting for row in rows):
-        how = f"`python -m autograder mark {topic} EXERCISE`, or nbgrader's formgrader"
+        how = f"`{_format_command(f'mark {topic} EXERCISE', course.root)}`, or nbgrader's formgrader"
         out.print(f"To be marked by a person: {how}; scheme: {course.marking_scheme(topic)}", markup=False)
     waiting = {name for row in rows for name in row.waiting}
     written = [one.name.partition("-")[2] for one in released.exercises if not one.is_automatic and one.name in waiting]
     marker = " --marker NAME" if course.plan().markers else ""
     next_step = f"mark {topic} {written[0]}{marker}" if written else f"export {topic}"
-    feedback = _complete_command(f"feedback {topic}", course.root)
+    feedback = _format_command(f"feedback {topic}", course.root)
     _print_next(next_step, course.root, f", or pack the feedback pages as they are: {feedback}")
     return rows
 
@@ -912,7 +912,7 @@ def _say_key_changes(topic, released):
         )
 
 
-def _say_mark_changes(rows, topic, called):
+def _say_mark_changes(rows, topic, called, course):
     from autograder.feedback import notices
     from autograder.reports import tables as report
 
@@ -922,7 +922,8 @@ def _say_mark_changes(rows, topic, called):
         if row.set_aside or row.failed:
             _print_line(f"{notices.plain(called.get(row.student, row.student))}: {report.describe_status(row)}")
     summary = report.changes_summary(rows)
-    _print_line(f"{summary}. Nothing was recorded: `python -m autograder regrade {topic} --apply` records it.")
+    command = _format_command(f"regrade {topic} --apply", course.root)
+    _print_line(f"{summary}. Nothing was recorded: `{command}` records it.")
 
 
 def _progress_bar():

@@ -55,6 +55,12 @@ def course(released, tmp_path):
     return Course.at(tmp_path / "course")
 
 
+def test_a_hint_repeats_the_course_unless_it_is_the_usual_one(tmp_path):
+    assert __main__._format_command("grade scoring", "course") == "python -m autograder grade scoring"
+    spaced = tmp_path / "my course"
+    assert __main__._format_command("grade scoring", spaced).endswith(f"grade scoring --course '{spaced}'")
+
+
 def test_help_is_everywhere():
     for command in ([], ["init"], ["release"], ["handouts"], ["grade"], ["pack"], ["doctor"], ["demo"]):
         done = autograder(*command, "--help")

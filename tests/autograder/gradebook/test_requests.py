@@ -79,7 +79,8 @@ def test_requests_are_listed_with_name_exercise_words_verdict_and_points(asked):
     assert "Ada King (ada)" in done.stdout
     assert "Ben Ito" not in done.stdout
     assert "\x1b" not in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("Next: `python -m autograder requests scoring --student ID")
+    answer = f"requests scoring --student ID --answer '…' --course {asked.root}`"
+    assert done.stdout.splitlines()[-1].startswith(f"Next: `python -m autograder {answer}; `mark` changes points.")
 
 
 def test_mark_requests_is_the_same_command(asked):
@@ -156,7 +157,8 @@ def test_nbgraders_own_commands_cope_with_the_last_cell(course):  # noqa: F811
 
 def test_grade_says_that_requests_wait(asked):
     done = autograder("grade", "scoring", "--course", asked.root)
-    assert "Students have asked for another look: 3. `python -m autograder requests scoring` lists them." in done.stdout
+    command = f"`python -m autograder requests scoring --course {asked.root}`"
+    assert f"Students have asked for another look: 3. {command} lists them." in done.stdout
 
 
 def test_a_request_costs_no_points_and_moves_no_marks(asked, grade_quickly):  # noqa: F811
@@ -199,7 +201,7 @@ def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(as
         "requests", "scoring", "--student", "ada", "--answer", "You are right: <i>2 points</i>.", "--course", asked.root
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].startswith("Next: `python -m autograder grade scoring`")
+    assert done.stdout.splitlines()[-1].startswith(f"Next: `python -m autograder grade scoring --course {asked.root}`")
     grade_quickly(asked, grade_one=without_tanh)
     text = page(asked, "ada")
     assert "You are right: &lt;i&gt;2 points&lt;/i&gt;." in text

@@ -131,7 +131,11 @@ def test_all_exercises_are_there_in_the_order_of_the_key(assembled):
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells][3:]
     suffixes = {"text": ("-text", ""), "trained": ("-text", "", "-run", "-check", "-test")}
     wanted = [e.name + suffix for e in exercises for suffix in suffixes.get(e.kind, ("-text", "", "-check", "-test"))]
-    assert [grade_id for grade_id in ids if grade_id not in ("setup", "provided", "own")] == [*wanted, "receipt"]
+    assert [grade_id for grade_id in ids if grade_id not in ("setup", "provided", "own")] == [
+        *wanted,
+        "receipt",
+        "request",
+    ]
 
 
 def test_the_heading_says_what_holds_for_all_inputs_and_numbers(assembled):

@@ -15,6 +15,7 @@ from nbclient import NotebookClient
 from nbgrader.api import Gradebook
 
 from autograder import exercises, sandbox
+from autograder.audit.search import CaughtMistakes
 from autograder.courses import demo
 from autograder.courses.course import Course, init
 from autograder.errors import CourseError
@@ -246,8 +247,10 @@ def test_cases_of_a_later_attempt_that_the_reference_fails_are_refused(notebooks
         proof.prove(*notebooks, questions, [later])
 
 
-def test_attempts_in_course_toml_have_each_a_seed_of_their_own_which_a_new_release_keeps(tmp_path):
+def test_attempts_in_course_toml_have_each_a_seed_of_their_own_which_a_new_release_keeps(tmp_path, monkeypatch):
     course = init(tmp_path / "course")
+    caught = CaughtMistakes("", 1, {"a": ("x",)}, ())  # what the cases catch is tried elsewhere
+    monkeypatch.setattr("autograder.audit.search.count_caught", lambda exercise: caught)
 
     def release_with(attempts, *seed):
         (course.root / "course.toml").write_text(f"[assignment.scoring]\nattempts = {attempts}\n", encoding="utf-8")
