@@ -488,7 +488,7 @@ def list_requests(
     section: Sections = None,
     course: CoursePath = Path("course"),
 ) -> None:
-    """List what students ask to be looked at again, with verdicts and points, or answer one of them.
+    """List students' requests for another look, with verdicts and points, or answer one of them.
 
     A student asks in the notebook's last cell, or in a Markdown cell that begins with "Please look again at", and hands in
     the notebook again. `mark` changes the points; an answer given here appears on the feedback page after the next `grade`.
@@ -670,7 +670,7 @@ def doctor(
     ] = None,
     isolation: Isolation = None,
 ) -> None:
-    """Run a canary in the sandbox that tries to escape and to find the course, and report what it could do.
+    """Inside the sandbox, run a canary that tries to escape and to find the course, and report what it could do.
 
     If the course uses nbgrader's exchange, also report whether others could replace it. Limits and isolation come from
     the course's nbgrader_config.py, if there is a course.
@@ -752,7 +752,7 @@ def demo(
     root: Annotated[Path, Argument(help="Where to create the demonstration course; recreated each time.")],
     isolation: Annotated[str, Option(help="As for grade; auto: a sandbox if available, otherwise none.")] = "auto",
 ) -> None:
-    """Release every assignment, hand in the demonstration class, grade it, print the table."""
+    """Release every assignment, hand in the demonstration class's work, grade it, and print the table."""
     from autograder.batch.context import GradingOptions
     from autograder.courses import demo as demonstration
     from autograder.courses.course import init

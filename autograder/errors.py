@@ -13,8 +13,8 @@ OS_ERROR_REMEDIES = {
     errno.ENOSPC: "free some disk space, and run the command again: it picks up where it stopped.",
     errno.EDQUOT: "free some of your quota, and run the command again: it picks up where it stopped.",
     errno.EROFS: "the disk is read-only: mount it writable, or copy the course elsewhere.",
-    errno.EACCES: "make the course directory and everything in it writable for you: `chown -R` or `chmod -R u+w`.",
-    errno.EPERM: "make the course directory and everything in it writable for you: `chown -R` or `chmod -R u+w`.",
+    errno.EACCES: "make sure that you can write to the course directory and everything in it: `chown -R` or `chmod -R u+w`.",
+    errno.EPERM: "make sure that you can write to the course directory and everything in it: `chown -R` or `chmod -R u+w`.",
 }
 
 OLD_SCHEMA = re.compile(r"no such (column|table)|(column|relation) \S+ does not exist")  # SQLite, PostgreSQL
@@ -46,7 +46,7 @@ def describe_db_error(error: Exception, course: HasGradebookPath) -> tuple[str, 
     elif "locked" in reason:
         remedy = "close any other program that uses it (nbgrader, the formgrader, a database browser), and run the command again."
     elif "readonly" in reason or "unable to open" in reason:
-        remedy = "make the course directory and its files writable for you, and run the command again."
+        remedy = "make sure that you can write to the course directory and its files, and run the command again."
     elif "full" in reason or "I/O" in reason:
         remedy = "free some disk space, and run the command again: it picks up where it stopped."
     else:

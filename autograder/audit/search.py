@@ -81,7 +81,7 @@ def find_seed(topic: str, seed: int, draws: int = DRAWS) -> SeedSearch:
         if not slips:
             return SeedSearch(seed + draw, draw + 1, tried)
     raise CourseError(
-        f"no draw of {draws} catches {', '.join(slip for _, slip in slips[:3])}",
+        f"none of the draws tried ({draws}) catches {', '.join(slip for _, slip in slips[:3])}",
         f"the hidden cases of {slips[0][0]}",
         "declare a family that such an answer fails, or write a hidden case for it.",
     )
@@ -102,7 +102,7 @@ def find_attempt_seed(topic: str, seed: int, attempt: int, recorded: Sequence[in
         except CourseError as refusal:
             refusals.append(refusal)
     what, where, remedy = refusals[-1].args
-    raise CourseError(f"no draw of {DRAWS} suits attempt {attempt + 1}: {what}", where, remedy)
+    raise CourseError(f"none of the draws tried ({DRAWS}) suits attempt {attempt + 1}: {what}", where, remedy)
 
 
 def count_caught(exercise: Exercise) -> CaughtMistakes:

@@ -106,7 +106,7 @@ def summary(report: Report) -> str:
     how = (
         "all of them"
         if report.full
-        else f"a sample: at most {SAMPLE} an exercise, seed {report.seed}; --full takes all"
+        else f"a sample: at most {SAMPLE} per exercise, seed {report.seed}; --full takes all"
     )
     fail = sum(not one.passed for one in report.exercises)
     return (

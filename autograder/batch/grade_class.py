@@ -99,7 +99,7 @@ def _select_students(run, students):
     handed_in = run.course.students(run.topic)
     missing = sorted(set(students) - set(handed_in))
     if missing or not handed_in:
-        what = f"no submission for {run.topic} of {', '.join(missing)}"
+        what = f"no submission for {run.topic} from {', '.join(missing)}"
         raise CourseError(
             what if missing else f"nobody has handed in anything for {run.topic}",
             str(run.course.submitted),

@@ -127,7 +127,7 @@ def _load_student(path, automatic):
             "the header cannot be parsed", place, f"write `student:` with {', '.join(sorted(HEADER_FIELDS))}."
         )
     if ("points" in header) == ("lost" in header):
-        raise CourseError("the header states points and lost, or neither", place, "write one of the two.")
+        raise CourseError("the header states both `points` and `lost`, or neither", place, "write one of the two.")
     cells = tuple(cell for cell in notebook.cells if cell.cell_type != "raw")
     return DemoStudent(
         name=path.stem,

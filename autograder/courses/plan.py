@@ -48,7 +48,7 @@ second_marking_percent = 0  # of the answers to each written question: a random 
 
 [late]
 grace_minutes = 0  # this much later still counts as on time, and each day ends this much later
-percent_a_day = 0  # of the points earned, for each day begun
+percent_a_day = 0  # of the points earned, for each day or part of a day
 most_percent = 100  # at most this much is deducted
 
 # Who marks written answers: these sections, or else a fair share of each question. `mark` then asks for --marker NAME.
@@ -64,8 +64,8 @@ most_percent = 100  # at most this much is deducted
 # points.additive_score = 4  # instead of those of the book
 # attempts = 3  # that `watch` grades; further ones are kept but not graded; 0 sets no limit
 # minutes_between = 30  # `watch` grades the next attempt this long after the last one was graded, or later
-# feedback_before_due = "hints"  # on the feedback page before the due date: nothing, hints, points or all; then all
-# own_numbers = true  # exercises worked by hand have other numbers for each student, drawn from the student's id
+# feedback_before_due = "hints"  # on the feedback page before the due date: nothing, hints, points or all; after it, all
+# own_numbers = true  # exercises worked by hand have different numbers for each student, derived from the student's id
 #
 # [assignment.scoring.extensions]  # extended due dates for these students
 # ada = 2026-12-03T23:59:00+01:00
@@ -74,7 +74,7 @@ most_percent = 100  # at most this much is deducted
 # due = 2026-12-01T23:59:00+01:00  # a later extension still counts
 # exercises = ["additive_score"]  # the only ones that count for this section, of those above
 #
-# Hidden cases of your own, written as in the answer key, so that they are not public.
+# Your own hidden cases, in the format of the answer key; kept here, they are not public.
 # [[assignment.scoring.case]]
 # exercise = "additive_score"
 # name = "a long sentence"
@@ -406,7 +406,7 @@ def _parse_sections(tables, topic, place):
         here = _place_of_section(place.text, topic, name)
         sections[name] = read_record(SectionRule, table, here, "a section")
         if not sections[name].due and not sections[name].exercises:
-            here.refuse(f"nothing is said of section {name}", "write due or exercises, or remove the table.")
+            here.refuse(f"section {name} has no settings", "write due or exercises, or remove the table.")
         _refuse_date(sections[name].due, here, "due")
     return sections
 

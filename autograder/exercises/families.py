@@ -100,7 +100,12 @@ def _whole(rng, context):
     return rng.integers(-9, 10, size=context.shape) * 1.0
 
 
-WHOLE = Family("whole", _whole, "{} that are whole numbers", "is there an integer array that must hold other numbers?")
+WHOLE = Family(
+    "whole",
+    _whole,
+    "{} that are whole numbers",
+    "is there an integer array that has to hold numbers that are not integers?",
+)
 
 
 def _in_steps(rng, context):
@@ -633,7 +638,7 @@ def _links(rng, context, linked=0.8):
 KINDS["links"] = (
     Family("ordinary", _links),
     Family("all", partial(_links, linked=1.0), "phonemes that are all linked"),
-    Family("few", partial(_links, linked=0.2), "phonemes of which few are linked", "what does your code do with -1?"),
+    Family("few", partial(_links, linked=0.2), "phonemes, few of which are linked", "what does your code do with -1?"),
 )
 KINDS["hand"] = (
     Family("ordinary", _whole_from(0, 3)),

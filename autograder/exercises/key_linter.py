@@ -266,7 +266,7 @@ def _shown_cases_are_enough(exercise, reference):
     alike = _always(exercise.hidden, _alike)
     several = [case for case in plain if np.shape(next(iter(case.inputs.values())))[0] > 1]
     if len(plain) < 2:
-        yield "", "one case is shown", "show one that can be worked by hand, and one of other sizes"
+        yield "", "one case is shown", "show one that can be worked by hand, and one with different sizes"
     if not several:
         yield "", "every shown case has one sentence", "show several: otherwise, a sum over the batch passes"
     elif not any(_alike(case.inputs) <= alike for case in several):

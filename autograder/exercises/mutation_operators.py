@@ -125,7 +125,7 @@ CALLS: dict[str, dict[str, tuple[str, str]]] = {  # _1 is the call itself, libra
         for rounded, function in (("rounded down", "floor"), ("rounded up", "ceil"), ("rounded", "round"))
     },
     "maximum": {
-        **{f"{x} times what is negative": (f"library.where(_0 > 0, _0, {x} * _0)", LEAKY) for x in SLOPES},
+        **{f"negative values multiplied by {x}": (f"library.where(_0 > 0, _0, {x} * _0)", LEAKY) for x in SLOPES},
         "maximum becomes softplus": ("library.log1p(library.exp(-abs(_0))) + _0.clip(0)", SOFTPLUS),
         "maximum becomes abs": ("abs(_0)", ABSOLUTE),
         "maximum becomes tanh": ("library.tanh(_0)", "a tanh is used instead of the ReLU"),
@@ -312,7 +312,7 @@ class _Operators(ast.NodeVisitor):
                 yield Rewrite(what.format(node.id), build(template, node))
 
     def visit_IfExp(self, node):
-        yield Rewrite("the condition turned round", ast.IfExp(node.test, node.orelse, node.body))
+        yield Rewrite("the condition negated", ast.IfExp(node.test, node.orelse, node.body))
         yield Rewrite("always the first", node.body)
         yield Rewrite("always the second", node.orelse)
 

@@ -230,7 +230,9 @@ class Session:
         try:
             moved = settle_moves(*where, self._criteria, request.seen, request.move)
         except (MovesChanged, AnswersChanged):
-            raise Conflict({"problem": "The marks or the criteria have changed meanwhile: reload the page."}) from None
+            raise Conflict(
+                {"problem": "The marks or the criteria have changed in the meantime: reload the page."}
+            ) from None
         self.marked |= {one.answer.student for one in moved if not one.after.waiting}
         return {"moved": len(moved)}
 

@@ -51,7 +51,7 @@ STUDENT_SOURCE = (
     'student_id = checks.find_student("")'
 )
 OWN_QUESTION = (
-    "This exercise has its own numbers for each student. Run the next cell: it shows the exercise with yours."
+    "This exercise has different numbers for each student. Run the next cell: it shows the exercise with yours."
 )
 COLLAPSED = {"jupyter": {"source_hidden": True}, "cellView": "form"}  # collapsed in JupyterLab, a form in Colab
 MIN_VERSIONS = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on

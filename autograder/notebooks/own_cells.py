@@ -38,7 +38,7 @@ def find_places(exercise: Exercise, text: str, book: Mapping[str, Any]) -> list[
             if not matches or row in seen:
                 what = "states twice" if row in seen else "does not state"
                 raise CourseError(
-                    f"the text of {exercise.name} {what} the numbers {row} of {name}, which students get others for",
+                    f"the text of {exercise.name} {what} the numbers {row} of {name}, for which students get different ones",
                     exercise.entry.where,
                     "write them in the text as in the reference, or take the variable out of `own`.",
                 )

@@ -21,7 +21,7 @@ from autograder.platforms.attempts import load_attempts
 from autograder.platforms.export import ExportSummary, refuse_overwriting
 
 FEEDBACK_PLATFORMS = ("folder", "canvas", "moodle")
-README = """Feedback pages for {topic}, to be uploaded to Canvas: open the assignment, Upload Submissions.
+README = """Feedback pages for {topic}, to be uploaded to Canvas: open the assignment and choose Upload Submissions.
 
 Canvas shows each page as a comment, under the name of the file that the student handed in: the page of a student who
 handed in {topic}.ipynb arrives as {topic}.ipynb, although it is a web page (github.com/instructure/canvas-lms/issues/2406).

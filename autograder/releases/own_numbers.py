@@ -50,7 +50,7 @@ def choose_draws(
         ):
             draws.append(draw_numbers(exercise.entry, number))
             variants.append(variant)
-            progress(f"{exercise.name}: own numbers, {len(draws)} of {count} draws proved")
+            progress(f"{exercise.name}: own numbers, {len(draws)} of {count} draws verified")
         if len(draws) == count:
             return draws
     raise CourseError(

@@ -19,7 +19,7 @@ from autograder.sandbox.hidden import PACKAGES, home_directory, project_paths
 MAX_FILES_PER_FOLDER = 200  # that are looked for below one folder
 CANARY = Path(__file__).with_name("canary.py")
 PROC = Path("/proc")  # of this machine, where it has such a list
-OUTLIVES_ITS_RUN, SEES_PROCESSES = "keeps a process alive after its end", "sees processes other than its own"
+OUTLIVES_ITS_RUN, SEES_PROCESSES = "leaves a process running after it ends", "sees processes other than its own"
 WRITES_OUTSIDE = "writes outside its scratch directory"
 
 

@@ -16,7 +16,7 @@ class Metrics:
     def __init__(self, queue_length: Callable[[], float]) -> None:
         self._registry = CollectorRegistry()
         registry, buckets = self._registry, FEEDBACK_SECONDS
-        what, how_long = "Hand-ins that came to their end.", "Seconds from hand-in to feedback."
+        what, how_long = "Hand-ins that have been dealt with.", "Seconds from hand-in to feedback."
         self._arrivals = Counter("watch_arrivals", what, ["outcome"], registry=registry)
         self._seconds = Histogram("watch_feedback_seconds", how_long, buckets=buckets, registry=registry)
         Gauge("watch_queue_length", "Hand-ins in the queue.", registry=registry).set_function(queue_length)

@@ -101,7 +101,7 @@ class Record(contextlib.ExitStack):
             self.connection.executescript(TABLE)
         except sqlite3.OperationalError as error:
             self.close()
-            remedy = "free some disk space there, make it writable for you, and start `watch` again."
+            remedy = "free some disk space there, make sure that you can write to it, and start `watch` again."
             raise CourseError(f"the record of `watch` cannot be written ({error})", str(self.path), remedy) from None
         except sqlite3.DatabaseError as error:
             self.close()

@@ -115,8 +115,8 @@ def _prepare(stack, course, topics, grading, options, status):
     runs = [load_run(course, topic, grading) for topic in topics]
     for run in runs:
         if run.assignment.attempts > (proved := 1 + len(run.released.attempt_seeds)):
-            what = f"{run.topic}: hidden cases were proved for {proved} of {run.assignment.attempts} attempts."
-            status.say(f"{what} To prove the others, run `release {run.topic}` again.")
+            what = f"{run.topic}: hidden cases were verified for {proved} of {run.assignment.attempts} attempts."
+            status.say(f"{what} To verify the others, run `release {run.topic}` again.")
     sources, exchange = find_sources(course, topics, options.folder)
     for what, folder, remedy in exchange_problems(course) if exchange else ():
         status.complain(f"The exchange is not safe: {folder}: {what}. Remedy: {remedy}")

@@ -391,7 +391,7 @@ class Service:
     def _release_again(self, student):
         self._publish_own(student)
         self.record.set_shown(self.topic, student, "all")
-        self.say(f"{self.topic} {self._name_of(student)}: due, the whole feedback is released")
+        self.say(f"{self.topic} {self._name_of(student)}: past the due date, so the full feedback is released")
 
     # --- what students and the instructor are told ---------------------------------------------------------------------
 

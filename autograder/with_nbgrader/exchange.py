@@ -104,7 +104,9 @@ class ExchangeFolders:
         )
         inbound = Path(release.root) / directory.course_id / INBOUND
         if inbound.is_symlink() or not inbound.is_dir():
-            raise CourseError("the exchange has no folder for this course to hand in to", str(inbound), remedy)
+            raise CourseError(
+                "the exchange has no folder where hand-ins for this course can arrive", str(inbound), remedy
+            )
         try:
             release.ensure_root()
             release.init_dest()

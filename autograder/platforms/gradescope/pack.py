@@ -47,7 +47,7 @@ def pack(course: Course, topic: str, released: Released, limits: Limits, torch_i
     """
     if released.has_own_numbers:
         raise CourseError(
-            f"{topic} gives each student other numbers, by an id that Gradescope does not pass on",
+            f"{topic} gives each student different numbers, based on an id that Gradescope does not pass on",
             f"course.toml, [assignment.{topic}]",
             "remove own_numbers there and release the assignment again, or grade it with `grade`.",
         )

@@ -66,7 +66,7 @@ def _run_watched(command, seconds):
     except subprocess.TimeoutExpired:
         return results.failed_results(TIMED_OUT)
     except ValueError:
-        print(f"the grading process ended with {process.returncode}")
+        print(f"the grading process exited with status {process.returncode}")
         return results.failed_results(GRADER_FAILED)
     finally:
         with suppress(ProcessLookupError):

@@ -72,7 +72,7 @@ def test_seeds_are_tried_until_one_catches_all(monkeypatch):
     found = find_seed("scoring", 40)
     assert found.draws == found.seed - 40 + 1 > 1
     seen.clear()
-    with pytest.raises(CourseError, match=r"(?s)no draw of 1 catches a slip.*declare a family"):
+    with pytest.raises(CourseError, match=r"(?s)none of the draws tried \(1\) catches a slip.*declare a family"):
         find_seed("scoring", 40, draws=1)
 
 
@@ -89,7 +89,7 @@ def proofs(monkeypatch):
 
     def find(topic, seed, draws):
         if seed in tried.slipping:
-            raise CourseError("no draw of 1 catches a slip", "the key", "declare a family.")
+            raise CourseError("no draw catches a slip", "the key", "declare a family.")
         return SeedSearch(seed, draws, ())
 
     monkeypatch.setattr(search.exercises, "load", lambda topic, seed, extra: seed)
@@ -113,7 +113,9 @@ def test_the_recorded_seed_of_an_attempt_is_kept_as_long_as_it_is_good(proofs):
 
 def test_if_no_draw_suits_an_attempt_the_error_says_which_and_why(proofs):
     proofs.slipping = set(candidate_seeds(7, 2))
-    with pytest.raises(CourseError, match=r"(?s)no draw of 5 suits attempt 3: no draw of 1 catches a slip.*declare"):
+    with pytest.raises(
+        CourseError, match=r"(?s)none of the draws tried \(5\) suits attempt 3: no draw catches a slip.*declare"
+    ):
         find_attempt_seed("scoring", 7, 2)
     assert len(proofs.seeds) == DRAWS
 

@@ -643,7 +643,7 @@ def test_a_course_that_cannot_be_written_is_said(course):
     source += "__main__.main()"
     command = [sys.executable, "-c", source, "grade", "scoring", "--course", course.root, "--isolation", "none"]
     done = subprocess.run(command, capture_output=True, text=True, cwd="/")
-    assert_refused(done, "writable for you")
+    assert_refused(done, "make sure that you can write")
 
 
 def test_a_course_with_a_question_mark_in_its_path_is_refused(tmp_path):

@@ -205,7 +205,7 @@ def test_nbgraders_own_commands_count_the_sections_exercises_only(taught):
         (
             'exercises = ["additive_score", "additive_shapes"]',
             "exercises = []",
-            ["line 9", "nothing is said of section A"],
+            ["line 9", "section A has no settings"],
         ),
         ("sections.A]", "sections.C]", ["line 9", "no section 'C'"]),
     ],

@@ -171,7 +171,7 @@ def test_a_section_has_its_own_due_date_and_a_personal_extension_wins(taught):
         ("2025-12-04T00:00:00Z", "2025-12-04T00:00:00", ["line 13", "no time zone"]),
         ("2025-12-04T00:00:00Z", "9999-12-04T00:00:00Z", ["line 13", "the year 9999"]),
         ("2025-12-04T00:00:00Z", '"soon"', ["line 13", "due is 'soon'"]),
-        ("due = 2025-12-04T00:00:00Z", "", ["line 12", "nothing is said of section A", "write due or exercises"]),
+        ("due = 2025-12-04T00:00:00Z", "", ["line 12", "section A has no settings", "write due or exercises"]),
         ("sections.A]", "sections.C]", ["line 12", "no section 'C'", "name one of A, B"]),
         ("due = 2025-12-01T00:00:00Z\n", "", ["without a due date"]),
         ("[assignment.scoring.sections.A]\ndue =", "sections =", ["sections is not a table"]),

@@ -121,7 +121,7 @@ def test_a_decision_on_marks_that_somebody_else_has_changed_since_is_refused(cou
     session = sit(course)
     seen = hash_moves(session.find_moves())
     by_hand(course, "ada_king", 2.0)
-    with pytest.raises(Conflict, match="changed meanwhile"):
+    with pytest.raises(Conflict, match="changed in the meantime"):
         session.settle_moves(CriteriaRequest(seen, True))
     assert in_gradebook(course)["ben_ito"][0] == 1.5
     assert decide(session, True) == {"moved": 1}  # all criteria are met by the other, whatever they are worth

@@ -24,7 +24,7 @@ def test_the_sandbox_of_this_machine_holds(isolation):
 def test_without_a_sandbox_the_canary_escapes():
     escaped = [what for what, stopped in doctor.examine("none") if not stopped]
     assert "opens a connection to this machine or to another" in escaped
-    assert "keeps a process alive after its end" in escaped
+    assert "leaves a process running after it ends" in escaped
     assert "leaves files for the next submission" in escaped
     assert "reads files of the course, the project, the home directory or this machine" in escaped
 

@@ -195,7 +195,7 @@ def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everyth
     lines = hub.watch()
     assert "look at the axes" in hub.page(secret)
     assert "<dt>Points</dt>" in hub.page(secret)
-    assert any("the whole feedback is released" in line for line in lines) == (shown != "all")
+    assert any("the full feedback is released" in line for line in lines) == (shown != "all")
     assert len(hub.graded) == 1
     with Record(hub.course) as record:
         assert record.list_withheld("scoring") == []

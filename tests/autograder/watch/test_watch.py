@@ -136,7 +136,9 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
 
 def test_before_it_starts_it_says_of_which_attempts_the_hidden_cases_were_not_proved(hub):  # noqa: F811
     hub.plan(attempts=2)
-    assert any("proved for 1 of 2 attempts. To prove the others, run `release scoring`" in line for line in hub.watch())
+    assert any(
+        "verified for 1 of 2 attempts. To verify the others, run `release scoring`" in line for line in hub.watch()
+    )
     hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[40])
     assert not any("proved" in line for line in hub.watch())
 
@@ -341,7 +343,7 @@ def test_the_course_is_not_locked_while_a_submission_runs(hub):  # noqa: F811
 
 def test_without_an_exchange_it_says_what_is_missing(hub):  # noqa: F811
     hub.inbound.rmdir()
-    with pytest.raises(CourseError, match="no folder for this course to hand in to"):
+    with pytest.raises(CourseError, match="no folder where hand-ins for this course can arrive"):
         hub.watch()
 
 
