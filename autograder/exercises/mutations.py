@@ -317,7 +317,7 @@ def _join_in_other_order(left, right):
         width = second.shape[1]
         return {left.number: lambda _: joined[:, width:], right.number: lambda _: joined[:, :width]}
 
-    clause = f"{left.name} and {right.name} are concatenated in one order, but the vectors that they multiply are concatenated in the other"
+    clause = f"{left.name} and {right.name} are concatenated in one order, but the vectors they multiply in the other"
     return Mutation(clause, 1, changes)
 
 

@@ -189,7 +189,7 @@ def test_groups_that_differ_are_told_from_those_that_do_not(shares, is_different
 
 
 def test_gradescope_is_refused_because_it_passes_no_id_on(own):
-    with pytest.raises(CourseError, match="other numbers"):
+    with pytest.raises(CourseError, match="different numbers"):
         pack(own, "scoring", own.released("scoring"), Limits())
 
 

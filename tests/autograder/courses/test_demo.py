@@ -32,5 +32,7 @@ def test_points_that_are_lost_are_taken_off_the_automatic_ones(tmp_path):
 
 @pytest.mark.parametrize("lines", [(), ("points: 1", "lost: 2")])
 def test_a_header_that_says_both_or_neither_is_refused(tmp_path, lines):
-    with pytest.raises(CourseError, match=r"una\.py: the header states points and lost, or neither\n  Remedy: "):
+    with pytest.raises(
+        CourseError, match=r"una\.py: the header states both `points` and `lost`, or neither\n  Remedy: "
+    ):
         student(tmp_path, *lines)
