@@ -79,8 +79,7 @@ class GradingRun:
 
     def state_of(self, student: str, key: str, beside: dict[str, str]) -> str:
         """Return a text that changes with everything that a recorded submission of ``student`` depends on."""
-        state = [key, self.rules, page_settings.version_key(), beside, self.not_asked_of(student)]
-        return json.dumps([*state, self.name_of(student)])
+        return json.dumps([key, self.rules, page_settings.version_key(), beside, self.not_asked_of(student)])
 
 
 def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> GradingRun:

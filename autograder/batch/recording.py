@@ -33,13 +33,14 @@ def is_recorded(run: GradingRun, job: Job) -> bool:
 
 
 def is_page_current(run: GradingRun, job: Job, marks: Marks) -> bool:
-    """Return whether the existing feedback page shows ``marks`` and the job's notice."""
+    """Return whether the existing feedback page shows ``marks``, the job's notice and the student's name."""
     earlier = job.earlier
-    shown = earlier.get("marks"), earlier.get("notice", ""), earlier.get("shown", "all")
+    shown = earlier.get("marks"), earlier.get("notice", ""), earlier.get("shown", "all"), earlier.get("called")
     return run.course.feedback(job.student, run.topic).is_file() and shown == (
         hash_marks(marks),
         job.notice,
         job.shown,
+        run.name_of(job.student),
     )
 
 
@@ -90,7 +91,8 @@ def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
 
 def write_record(run: GradingRun, job: Job, marks: Marks | None) -> None:
     """Write the record; ``marks`` are those on the feedback page, None without a page."""
-    record = {**(job.record or job.earlier), "marks": hash_marks(marks), "notice": job.notice, "shown": job.shown}
+    page = {"marks": hash_marks(marks), "notice": job.notice, "shown": job.shown, "called": run.name_of(job.student)}
+    record = {**(job.record or job.earlier), **page}
     write_text(json.dumps(record), run.course.record_file(job.student, run.topic))
 
 

@@ -13,6 +13,7 @@ from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
     course,
     grade_quickly,
     hand_in,
+    page,
 )
 from tests.autograder.test_main import autograder
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
@@ -63,6 +64,17 @@ def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded, grade_qu
         "eve": ('\'=HYPERLINK("http://evil")', "Eve", "eve@university.edu"),
         "zoe": ("Zoe", "Absent", "zoe@university.edu"),
     }
+
+
+def test_a_name_that_changes_in_the_roster_makes_the_page_anew_and_grades_nothing(course, grade_quickly):  # noqa: F811
+    hand_in(course, "ada")
+    grade_quickly(course)
+    assert "<dd>ada</dd>" in page(course, "ada")
+    (course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
+    for name in ("Ada King", "Ada Byron"):
+        (course.root / "students.csv").write_text(f"id,name\nada,{name}\n", encoding="utf-8")
+        assert grade_quickly(course)["ada"].reused
+        assert f"<dd>{name} (ada)</dd>" in page(course, "ada")
 
 
 def test_a_dry_run_writes_no_names(graded, grade_quickly):  # noqa: F811

@@ -751,7 +751,7 @@ def test_the_command_says_what_it_took_it_for_and_who_has_not_handed_in(course, 
     row = next(line for line in done.stdout.splitlines() if "kingada_17_3001" in line)
     assert [cell.strip() for cell in row.strip("│").split("│")] == [
         "kingada_17_3001_scoring.ipynb",
-        "ada",
+        "Ada King (ada)",
         "1",
         receipt_of_file(course.release("scoring").read_bytes(), asked_in(course)).code,
         "collected",
