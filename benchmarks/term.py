@@ -40,7 +40,7 @@ from autograder.releases.release import release
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from benchmarks.grading import TOPIC, class_of  # noqa: E402
-from benchmarks.watch import hand_in, wait_until  # noqa: E402
+from benchmarks.watch import hand_in, measure_memory, wait_until  # noqa: E402
 from tests.book.test_browser import chromium  # noqa: E402
 
 ATTEMPTS, SECTIONS = 3, 12
@@ -112,17 +112,20 @@ def run(folder, options):
         stack.callback(process.terminate)
         wait_until(lambda: "Watching" in log.read_text(), process, log)
         alone = measure_alone(exchange, hand_ins[:3], process, log)
+        memory = [measure_memory(process.pid)]
         stop = threading.Event()
         threads = [threading.Thread(target=work, args=(course, one, folder / one.name, stop)) for one in markers]
         for thread in threads:
             thread.start()
         try:
             serve(exchange, hand_ins[3:], process, log)
+            memory.append(measure_memory(process.pid))
         finally:
             stop.set()
             for thread in threads:
                 thread.join()
     print_waits(hand_ins[3:], alone, options)
+    print(f"memory of all processes of `watch`: {memory[0]:.0f} MB before, {memory[1]:.0f} MB after")
     print(f"marked by {len(markers)} people meanwhile: {', '.join(str(one.marked) for one in markers)} answers")
     problems = [*check(course, hand_ins), *check_sections(course, folder)]
     problems += [f"marker {one.name}: {said}" for one in markers for said in one.problems]

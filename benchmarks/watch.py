@@ -60,7 +60,7 @@ def main():
         try:
             wait_until(lambda: "Watching" in log.read_text(), process, log)
             time.sleep(1)
-            began = _memory(process.pid)
+            began = measure_memory(process.pid)
             singles = []
             for handed_in in notebooks[: options.single]:
                 singles += _serve(exchange, [handed_in], process, log).values()
@@ -68,7 +68,7 @@ def main():
                 print(
                     f"one at a time ({len(singles)}): median {statistics.median(singles):.2f} s, most {max(singles):.2f} s"
                 )
-            after_singles = _memory(process.pid)
+            after_singles = measure_memory(process.pid)
             if options.burst:
                 start, used = time.monotonic(), _cpu(process.pid)
                 waits = _serve(exchange, notebooks[options.single :], process, log)
@@ -80,7 +80,7 @@ def main():
                 used = _cpu(process.pid) - used
                 # what runs in a sandbox is counted as far as its parent has waited for it
                 print(f"work: at least {used / len(waits):.2f} CPU seconds a hand-in; load {os.getloadavg()[0]:.1f}")
-            ended = _memory(process.pid)
+            ended = measure_memory(process.pid)
         finally:
             process.terminate()
             status = process.wait(120)
@@ -140,7 +140,7 @@ def wait_until(found, process, log):
         time.sleep(LOOK_SECONDS)
 
 
-def _memory(pid):
+def measure_memory(pid):
     """Return the memory of a process and of all below it, in MB; what they share is counted once."""
     parent = psutil.Process(pid)
     return sum(one.memory_full_info().pss for one in (parent, *parent.children(recursive=True))) / 2**20
