@@ -20,6 +20,7 @@ from autograder.grading.stopwatch import time_limit
 from autograder.sandbox import Reply, wire
 
 SECONDS = 2.0  # that one call of a mutant may run
+UNHURRIED = 60.0  # seconds that a call may take where the speed of the machine must not decide
 
 
 def verdict_on(function: Callable[..., object], exercise: Exercise, seconds: float | None = None) -> Verdict:

@@ -13,13 +13,12 @@ from typing import Any, cast
 import numpy as np
 
 from autograder import exercises
-from autograder.audit.calls import verdict_on
+from autograder.audit.calls import UNHURRIED, verdict_on
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 
 HELD_OUT = Path(__file__).resolve().parents[2] / "tests" / "submissions" / "heldout"
 WITHDRAWN = HELD_OUT.with_name("withdrawn.toml")  # by topic: the functions of exercises that are asked no more
-UNHURRIED = 60.0  # seconds that a call may take: what torch imports late must not decide on a busy machine
 HINTS = ("named", "misled", "general")
 
 

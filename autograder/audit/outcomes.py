@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from autograder import exercises
-from autograder.audit.calls import TookTooLong, reply_to
+from autograder.audit.calls import UNHURRIED, TookTooLong, reply_to
 from autograder.exercises import Exercise
 from autograder.files import digest, write_bytes
 from autograder.grading import judge
@@ -118,9 +118,9 @@ class Outcomes:
 
     def _reply(self, version: Version, number: int) -> Reply:
         reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], self.seconds)
-        ends = not version.text  # it was made by this program: only a busy machine lets it run so long
-        if ends and reply.raised == TookTooLong.__name__:
-            reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], self.seconds)
+        if reply.raised == TookTooLong.__name__:  # the machine may be busy; what this program has made ends
+            seconds = self.seconds if version.text else UNHURRIED
+            reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], seconds)
         if reply.raised == TookTooLong.__name__:
             self._timed_out.add(version.key)
         return reply

@@ -1,11 +1,13 @@
 """A weak key has survivors, a strong one has none, and what is equal to the reference is set aside."""
 
+import time
+
 import numpy as np
 import pytest
 
-from autograder.audit import survivors
+from autograder.audit import calls, survivors
 from autograder.exercises.drawing import DrawnCase
-from tests.autograder.audit.toys import STRONG, WEAK, audited, mix
+from tests.autograder.audit.toys import STRONG, WEAK, audited, mix, toy
 
 # on a busy machine the alarm of a slow call may ring in hypothesis's callback of the garbage collector, which cannot raise
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -29,6 +31,24 @@ def test_a_strong_key_has_none_and_what_is_equal_is_set_aside_with_its_reason(tm
     assert one.tried == one.mutants
     reasons = {found.reason for found in one.aside}
     assert reasons == {survivors.EQUAL.format(1000), survivors.IN_PLACE}
+
+
+def test_a_busy_machine_makes_no_survivor_of_what_is_equal(tmp_path, monkeypatch):
+    """Every call runs into the limit for mutants; those that compare with the reference wait for the result."""
+    monkeypatch.setattr(survivors, "call_drawn", _slow_down(survivors.call_drawn))
+    monkeypatch.setattr(calls, "SECONDS", 0.001)
+    (exercise,) = toy(tmp_path, STRONG)
+    answers = survivors._Answers(mix, exercise, 3)
+    assert answers.agree_with(mix)
+    assert not answers.agree_with(lambda x, y: mix(x, y) + 1)
+
+
+def _slow_down(call):
+    def slowly(*arguments):
+        time.sleep(0.01)
+        return call(*arguments)
+
+    return slowly
 
 
 def test_some_calls_have_arrays_in_column_order():
