@@ -61,7 +61,7 @@ def test_what_the_comments_of_the_file_show_is_understood(tmp_path):
     text = init(tmp_path / "course").root.joinpath("course.toml").read_text(encoding="utf-8")
     head, _, tables = text.partition("# [assignment.scoring]\n")
     example = "\n".join(line.removeprefix("# ") for line in f"[assignment.scoring]\n{tables}".splitlines())
-    example = example.replace("Hidden cases of your own", "# Hidden cases of your own")
+    example = example.replace("Your own hidden cases", "# Your own hidden cases")
     one = read_plan(written(tmp_path, head + example)).assignment("scoring")
     assert (one.seed, one.points, list(one.extensions)) == (20261, {"additive_score": 4}, ["ada"])
     assert one.extra

@@ -131,7 +131,7 @@ def test_the_page_names_nobody_unless_it_is_asked_and_needs_nothing_from_elsewhe
     assert not re.search(r"student\d|eve\b", page)
     assert not re.findall(r"https?://|src=|@import|url\(", page)
     assert "<b>look</b>" not in page
-    assert "1 of the roster have not handed in" in page
+    assert "1 on the roster did not hand in" in page
     read = BeautifulSoup(page, "html.parser")
     assert [read.html["lang"], read.title.string] == ["en", "Attention: report"]
     assert all(svg["aria-label"] for svg in read.find_all("svg"))
