@@ -140,7 +140,7 @@ def test_the_page_names_nobody_unless_it_is_asked_and_needs_nothing_from_elsewhe
     autograder("report", "--names", "--output", graded.root / "named.html", "--course", graded.root)
     named = (graded.root / "named.html").read_text(encoding="utf-8")
     assert "student0, student1" in named
-    assert "not handed in: eve" in named
+    assert "did not hand in: eve" in named
 
 
 def test_of_a_small_class_no_correlation_is_said(course, grade_quickly):  # noqa: F811
