@@ -368,7 +368,8 @@ class _Batch:
         from autograder.feedback import pages
 
         name = self.run.name_of(job.student)
-        args = job.notebook, job.marks, name, self.topic, self.run.settings, self.run.handouts, job.shown
+        handouts = tuple(one.for_student(job.student) for one in self.run.handouts)
+        args = job.notebook, job.marks, name, self.topic, self.run.settings, handouts, job.shown
         self.tasks.send(job, self._finish_page, pages.feedback_page, *args)
 
     def _finish_page(self, job: Job, future: Future) -> None:

@@ -78,7 +78,7 @@ class Released:
         state = json.dumps([self.digest, self.points, self.templates])
         return hashlib.sha256(state.encode()).hexdigest()
 
-    @property
+    @cached_property
     def has_own_numbers(self) -> bool:
         """Whether a student's numbers depend on the student in one of the releases."""
         return any(OWN_CALL in text for text in self.templates)

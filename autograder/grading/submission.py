@@ -105,6 +105,7 @@ def grade_task(task: Task) -> GradingResult:
             notebook, template = repair.read_notebook(task.content, templates, task.topic)
         except CourseError as error:
             return GradingResult(set_aside=str(error))
+        asked = handout(template).for_student(task.student)
         later_exercises = find_later_exercises(template, task.points)
         work = hash_without_requests(notebook.cells, task.files)
         asked_later = [name for name in later_exercises if name not in task.not_asked]
@@ -113,11 +114,11 @@ def grade_task(task: Task) -> GradingResult:
     graded = task.graded
     if graded is None:
         points = {name: points for name, points in task.points.items() if name not in later_exercises}
-        own = own_draws(handout(template), task.student)
-        asked = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, task.attempt_seeds, own)
+        own = own_draws(asked, task.student)
+        judged = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, task.attempt_seeds, own)
         prepared = grade.prepared_for(templates[0])
         with watch.stage("host"):
-            graded = grade.grade(notebook, asked, task.limits, task.isolation, task.files, task.hidden, prepared)
+            graded = grade.grade(notebook, judged, task.limits, task.isolation, task.files, task.hidden, prepared)
         watch.spent.update(graded.spent)
         watch.used.update(graded.used)
     with watch.stage("notebook"):
@@ -125,11 +126,11 @@ def grade_task(task: Task) -> GradingResult:
         results = pages.enter_results(notebook, graded, templates[0], task.settings, *unusual)
         # each text in one piece: in lines and indented, it would take five times as long to write
         content = (json.dumps(strip_transient(notebook), sort_keys=True, ensure_ascii=False) + "\n").encode()
-        requests = find_requests(notebook.cells, handout(template).questions)
+        requests = find_requests(notebook.cells, asked.questions)
     page, marks = b"", None
     if task.paper:
         with watch.stage("page"):
-            page, marks = _render_page(notebook, results, task, template)
+            page, marks = _render_page(notebook, results, task, asked)
     return GradingResult("", notes, graded, results, content, page, marks, requests, work, watch.spent, watch.used)
 
 
@@ -154,10 +155,9 @@ def find_later_exercises(template: NotebookNode, points: Mapping[str, float]) ->
     return tuple(name for name in points if name not in released)
 
 
-def _render_page(notebook, results, task, template):
+def _render_page(notebook, results, task, asked):
     """Return ``(page, its marks)``, or nothing if that fails or takes too long: the sender asks for the page again."""
     marks = merge_results(task.paper.standing, results, task.paper.texts).marks
-    asked = handout(template)
     try:
         with time_limit(task.paper.seconds, _PageTimeout):
             return pages.page(notebook, marks, task.paper.student, task.topic, [asked], task.paper.shown), marks

@@ -18,12 +18,6 @@ def own_id(exercise_name: str) -> str:
     return f"{exercise_name}-own"
 
 
-def exercise_of_own(cell_id: str) -> str | None:
-    """Return the name of the exercise that the cell ``cell_id`` shows with own numbers; None if it is no such cell."""
-    name = cell_id.removesuffix("-own")
-    return name if name and own_id(name) == cell_id else None
-
-
 def check_id(exercise_name: str) -> str:
     return f"{exercise_name}-check"
 

@@ -4,12 +4,13 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from nbformat import NotebookNode
 
 from autograder.notebooks import receipt, repair
-from autograder.notebooks.cell_ids import RECEIPT, code_cells, exercise_of_own, exercise_of_text, id_of
+from autograder.notebooks.cell_ids import RECEIPT, code_cells, exercise_of_text, id_of, own_id
 from autograder.notebooks.own_text import own_text, unpack, variant_of
 
 TITLE = re.compile(r"^#+ +(.*)$", flags=re.MULTILINE)
@@ -35,10 +36,6 @@ class Question:
     is_written: bool
     own: str = ""
 
-    def text_for(self, student: str) -> str:
-        """Return the text with the numbers of ``student``."""
-        return own_text(student, self.own) if self.own else self.text
-
 
 @dataclass(frozen=True)
 class Handout:
@@ -53,6 +50,11 @@ class Handout:
     def functions(self) -> tuple[str, ...]:
         """The functions that are asked for, in order."""
         return tuple(question.name.partition("-")[2] for question in self.questions if not question.is_written)
+
+    def for_student(self, student: str) -> "Handout":
+        """Return the same, its questions with the own numbers of the student with this id."""
+        own = (replace(one, text=own_text(student, one.own)) if one.own else one for one in self.questions)
+        return replace(self, questions=tuple(own))
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,7 @@ def handout(release: NotebookNode) -> Handout:
     head = cells["heading"].source if "heading" in cells else ""
     title, chapter = TITLE.search(head), CHAPTER.search(head)
     named = [(exercise_of_text(grade_id), cell) for grade_id, cell in cells.items()]
-    own = _find_own(release)
-    questions = tuple(_question(name, cell, cells.get(name), own.get(name, "")) for name, cell in named if name)
+    questions = tuple(_question(name, cell, cells.get(name), cells.get(own_id(name))) for name, cell in named if name)
     version = version_of(release.cells)
     return Handout(title[1] if title else "", chapter[1] if chapter else "", version, questions)
 
@@ -85,22 +86,23 @@ def own_draws(asked: Handout, student: str) -> dict[str, tuple[Numbers, tuple[Nu
     """Return the numbers of ``student``, and those that all students have among them, by exercise that has own numbers."""
     draws = {}
     for question in (one for one in asked.questions if one.own):
-        every = tuple(tuple(map(float, numbers)) for numbers in unpack(question.own)["numbers"])
+        every = _load_variants(question.own)
         draws[question.name] = every[variant_of(student, question.name, len(every))], every
     return draws
 
 
-def _find_own(release):
-    """Return the packed texts of the exercises in which students have numbers of their own, by exercise."""
-    cells = ((exercise_of_own(id_of(cell) or ""), OWN.search(cell.source)) for cell in release.cells)
-    return {name: packed[1] for name, packed in cells if name and packed}
+@lru_cache(maxsize=64)
+def _load_variants(packed):
+    """Return the numbers of all variants of an exercise, which each submission asks for."""
+    return tuple(tuple(map(float, numbers)) for numbers in unpack(packed)["numbers"])
 
 
 def _question(name, cell, answer, own):
     title = TITLE.search(cell.source)
     text = POINTS.sub("", cell.source[title.end() :] if title else cell.source, count=1)
     is_written = answer is not None and answer.cell_type == "markdown"
-    return Question(name, title[1] if title else name, text.strip(), is_written, own)
+    packed = OWN.search(own.source) if own else None
+    return Question(name, title[1] if title else name, text.strip(), is_written, packed[1] if packed else "")
 
 
 def version_of(cells: Iterable[NotebookNode]) -> str:

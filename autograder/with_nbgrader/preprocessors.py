@@ -134,12 +134,10 @@ class Gather(NbGraderPreprocessor):
             attempt = find_collected_attempt(course, student, topic, content)
             is_earliest = attempt is not None and attempt.is_late_without_time
             marks = recorder.current_state(student, ReceivedTime(is_earliest=is_earliest)).marks
-        handouts = tuple(map(handout, _load_released(course, topic).notebooks))
+        handouts = tuple(handout(one).for_student(student) for one in _load_released(course, topic).notebooks)
         plan = course.plan()
-        shown, name = (
-            plan.assignment(topic).shown_to(student, datetime.now(UTC)),
-            names_by_id(plan).get(student, student),
-        )
+        shown = plan.assignment(topic).shown_to(student, datetime.now(UTC))
+        name = names_by_id(plan).get(student, student)
         resources["feedback"] = marks, name, topic, handouts, shown
         return nb, resources
 

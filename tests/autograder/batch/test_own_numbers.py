@@ -1,8 +1,6 @@
 """Own numbers in a course: what the notebook shows, the grader accepts, the page repeats and the report compares."""
 
-import html
 import os
-import re
 
 import nbformat
 import numpy as np
@@ -14,6 +12,7 @@ from autograder.batch.grade_class import grade_class
 from autograder.courses.course import init
 from autograder.errors import CourseError
 from autograder.exercises import own_numbers
+from autograder.feedback import cell_html
 from autograder.notebooks.cell_ids import STUDENT, id_of, own_id
 from autograder.notebooks.handout import handout, own_draws
 from autograder.notebooks.own_text import NO_ID
@@ -32,8 +31,10 @@ PLAN = '[assignment.scoring]\nexercises = ["scores_by_hand_twin", "what_to_recom
 CLASSMATES = [f"student{number:02d}" for number in range(MIN_STUDENTS)]
 
 
-def make_course(folder, plan):
+def make_course(folder, plan, roster=""):
     course = init(folder)
+    if roster:
+        (course.root / "students.csv").write_text(roster)
     (course.root / "course.toml").write_text(plan)
     release(course, "scoring", 0)
     return course
@@ -65,11 +66,6 @@ def hand_in(course, student, values, typed=None):
     path = course.submission(student, "scoring")
     path.parent.mkdir(parents=True)
     path.write_text(nbformat.writes(notebook))
-
-
-def words_of_page(course, student):
-    text = course.feedback(student, "scoring").read_text()
-    return " ".join(html.unescape(re.sub(r"<style.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL)).split())
 
 
 @pytest.fixture(scope="module")
@@ -139,16 +135,39 @@ def test_a_listed_mistake_with_own_numbers_gets_its_hint(own):
     assert (row.total, exercise.hints[f"{exercise.function}__no_tanh"] in row.hints) == (0, True)
 
 
+def question_for(course, student):
+    """Return the question as the feedback page of ``student`` must have it."""
+    (question,) = [one for one in handout(read_release(course)).for_student(student).questions if one.own]
+    numbers, _ = own_draws(handout(read_release(course)), student)[NAME]
+    assert all(f"{one:g}" in question.text for one in numbers)
+    return str(cell_html.prose(question.text))
+
+
 def test_the_feedback_page_repeats_the_question_with_own_numbers(graded):
     course, _ = graded
-    (question,) = [one for one in handout(read_release(course)).questions if one.own]
-    for student in ("ada", "ben"):
-        page = words_of_page(course, student)
-        assert "no matrix is the identity" in page
-        numbers, _ = own_draws(handout(read_release(course)), student)[NAME]
-        assert all(f"{one:g}" in question.text_for(student) for one in numbers)
-    pages = [course.feedback(student, "scoring").read_text() for student in ("ada", "ben")]
-    assert pages[0].partition("no matrix is the identity")[2] != pages[1].partition("no matrix is the identity")[2]
+    for student, other in (("ada", "ben"), ("ben", "ada")):
+        page = course.feedback(student, "scoring").read_text()
+        assert question_for(course, student) in page
+        assert question_for(course, other) not in page
+
+
+def test_the_page_goes_by_the_id_where_the_roster_has_a_name(tmp_path):
+    course = make_course(
+        tmp_path / "course", f'roster = "students.csv"\n{PLAN}own_numbers = true\n', "id,name\nada,Ada King\n"
+    )
+    hand_in(course, "ada", values_for(course, "ada"))
+    (row,) = grade_class(course, "scoring", GradingOptions(), ["ada"])
+    assert row.total == 2
+    first = course.feedback("ada", "scoring").read_text()
+    (course.root / "students.csv").write_text("id,name\nada,Ada Lovelace\n")  # the page is made again
+    grade_class(course, "scoring", GradingOptions(), ["ada"])
+    again = course.feedback("ada", "scoring").read_text()
+    done = nbgrader("generate_feedback", "scoring", "--force", cwd=course.root)
+    assert done.returncode == 0, done.stderr[-3000:]
+    by_nbgrader = course.feedback("ada", "scoring").read_text()
+    for page, name in ((first, "Ada King"), (again, "Ada Lovelace"), (by_nbgrader, "Ada Lovelace")):
+        assert name in page
+        assert question_for(course, "ada") in page
 
 
 def test_equal_files_of_two_students_are_judged_apart(graded):
