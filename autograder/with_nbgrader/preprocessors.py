@@ -112,10 +112,8 @@ class Repair(NbGraderPreprocessor):
         notes = repair.repair(nb, template)
         repair.add_notes(nb, notes)
         for cell in nb.cells:
-            if id_of(cell) == REQUEST:
-                del cell.metadata[
-                    "nbgrader"
-                ]  # which the gradebook does not know, because it is neither locked nor graded
+            if id_of(cell) == REQUEST:  # the gradebook does not know it, because it is neither locked nor graded
+                del cell.metadata["nbgrader"]
         for note in notes:
             self.log.warning(note)
         return nb, resources
@@ -188,10 +186,8 @@ class Judge(limits.Judge, NbGraderPreprocessor):
             meta = cell.metadata.get("nbgrader", {})
             if not (meta.get("grade") and meta.get("solution")):
                 continue
-            if meta.grade_id in not_asked:
-                meta["checksum"] = compute_checksum(
-                    cell
-                )  # so that nbgrader gives 0 points, and lets it wait for nobody
+            if meta.grade_id in not_asked:  # nbgrader then gives 0 points, and lets it wait for nobody
+                meta["checksum"] = compute_checksum(cell)
             elif any(added_cells(nb.cells, meta.grade_id)):
                 meta.pop("checksum", None)  # else nbgrader takes it for no response
         return nb, resources
