@@ -19,7 +19,7 @@ from functools import partial
 import sqlalchemy.exc
 
 from autograder.batch.context import GradingOptions
-from autograder.batch.grade_class import WORKER_ERRORS, grade_class
+from autograder.batch.grade_class import PAGE_SECONDS, WORKER_ERRORS, grade_class
 from autograder.batch.results import SubmissionResult
 from autograder.batch.task_queue import Executor
 from autograder.courses.course import Course
@@ -199,7 +199,11 @@ class Service:
                 accounts=self.source.accounts,
                 released=self._load_released(),
             )
-            return self._place(this, arrival, collected, decided, rules_now)
+            is_refused = any(one.problem for one in collected)
+            if is_refused or not decided or decided[-1][1].what != rules.USED_UP:
+                return self._place(this, arrival, collected, decided, rules_now)
+        arrival, _, files = decided[-1]
+        return self._end_used_up(arrival, files, rules_now)
 
     def _place(self, this, arrival, collected, decided, rules_now):
         problem = next((one for one in collected if one.problem), None)
@@ -217,14 +221,12 @@ class Service:
             self.forget(arrival.entry)
             arrival = self.record.update(arrival, mark=f"{arrival.mark}, gone as {arrival.number}")
             return self._end(arrival, GONE, "it has disappeared from the folder")
-        arrival, decision, files = decided[-1]
+        arrival, decision, _ = decided[-1]
         if decision.what == rules.GRADE:
             if self._is_standing(arrival):
                 this.to_grade[arrival.student] = arrival
                 return 0
             return self._end(arrival, EARLIER, "it was handed in before, and a later attempt counts")
-        if decision.what == rules.USED_UP:
-            return self._end_used_up(arrival, files, rules_now)
         if arrival.state == NEW:
             arrival = self.record.update(
                 arrival,
@@ -250,18 +252,19 @@ class Service:
 
     def _end_used_up(self, arrival, files, rules_now):
         """End ``arrival``, which came after the last permitted attempt; if it only asks for another look, record that."""
-        outcome, sentence = USED_UP, self._describe_limit(arrival.student, rules_now)
-        work, requests = self._read_requests(files)
-        if requests and work == self.course.load_record(arrival.student, self.topic).get("work"):
-            record_later_requests(self.course, self.topic, arrival.student, requests)
-            about = ", ".join(dict.fromkeys(one.exercise.partition("-")[2] for one in requests if one.exercise))
-            request = f"Your request for another look{f' at {about}' if about else ''}"
-            told = f"{request} has been recorded; the answer will appear on the page of the attempt that counts."
-            outcome, sentence = REQUEST, f"{told} {sentence}"
-        elif requests:
-            sentence = f"{sentence} {UNREAD_NOTICE}"
-        self._notify(arrival, sentence)
-        return self._end(arrival, outcome, sentence)
+        work, requests = self._read_requests(files)  # before the course is locked: a notebook may take long to read
+        with self.lock():
+            outcome, sentence = USED_UP, self._describe_limit(arrival.student, rules_now)
+            if requests and work == self.course.load_record(arrival.student, self.topic).get("work"):
+                record_later_requests(self.course, self.topic, arrival.student, requests)
+                about = ", ".join(dict.fromkeys(one.exercise.partition("-")[2] for one in requests if one.exercise))
+                request = f"Your request for another look{f' at {about}' if about else ''}"
+                told = f"{request} has been recorded; the answer will appear on the page of the attempt that counts."
+                outcome, sentence = REQUEST, f"{told} {sentence}"
+            elif requests:
+                sentence = f"{sentence} {UNREAD_NOTICE}"
+            self._notify(arrival, sentence)
+            return self._end(arrival, outcome, sentence)
 
     def _read_requests(self, files):
         """Return ``(hash of the work, requests)`` of a notebook and its ``files``: a worker reads it, as students wrote it."""
@@ -269,7 +272,7 @@ class Service:
         beside = select_kept_files(released.exercises, files)
         asked = files[f"{self.topic}.ipynb"], beside, released.templates, self.topic
         try:
-            return self.settings.executor.submit(submission.read_requests, *asked).result()
+            return self.settings.executor.submit(submission.read_requests, *asked).result(PAGE_SECONDS)
         except WORKER_ERRORS:
             return "", ()
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from autograder.courses.locking import exclusive_lock
 from autograder.gradebook.requests import answer_request, load_requests
 from autograder.grading import submission
 from tests.autograder.batch.test_nothing_lost import grade_quickly  # noqa: F401
@@ -54,6 +55,22 @@ def test_a_request_with_other_work_is_not_read_and_the_page_says_how_to_ask(used
     plain = used_up.submit("ada", "three")
     used_up.watch()
     assert UNREAD not in used_up.page(plain)
+
+
+def test_markers_can_work_while_a_notebook_is_searched_for_requests(used_up, monkeypatch):
+    """It may take as long as its student likes, up to the limit of a worker."""
+    read, free = submission.read_requests, []
+
+    def read_slowly(*arguments):
+        with exclusive_lock(used_up.course):  # which raises where the course is locked
+            free.append(True)
+        return read(*arguments)
+
+    monkeypatch.setattr(submission, "read_requests", read_slowly)
+    secret = used_up.submit("ada", "one", requests=[WORDS])
+    used_up.watch()
+    assert free == [True]
+    assert RECORDED in used_up.page(secret)
 
 
 def test_the_last_notebook_says_what_is_asked_of_the_graded_work(used_up):
