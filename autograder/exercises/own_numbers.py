@@ -50,7 +50,15 @@ _load_key = lru_cache(maxsize=32)(answer_key.load)
 def exercise_of(entry: Entry, numbers: Flat, others: tuple[Flat, ...] = ()) -> Exercise:
     """Return the exercise of ``entry`` like ``exercise_with``, made anew each time."""
     topic, function = entry.topic, entry.function
-    draw = _Replacement(book_numbers(entry), numbers)
+    book = book_numbers(entry)
+    count = len(flatten(list(book.values())))
+    if len(numbers) != count:  # the key has changed since the release
+        raise AnswerKeyError(
+            f"the release has {len(numbers)} own numbers for {entry.name}, but `own` names {count} in the reference",
+            entry.where,
+            "restore `own` and the reference as they were, or release the assignment in a new course directory.",
+        )
+    draw = _Replacement(book, numbers)
     references = _replaced_module(f"solutions.{entry.module}.{topic}", [function], draw)
     mistakes = module(f"solutions.mistakes.{topic}")
     wrong = _replaced_module(mistakes.__name__, list(versions(vars(mistakes), function)), draw)

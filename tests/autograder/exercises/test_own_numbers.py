@@ -126,6 +126,14 @@ def test_what_is_no_vector_or_matrix_of_the_reference_is_refused_with_its_line(t
         draw_numbers(entry, 0)
 
 
+@pytest.mark.parametrize("given", [(0.5, -0.2), (0.5,) * 7], ids=["too few", "too many"])
+def test_numbers_of_a_release_that_the_key_no_longer_fits_are_refused(tmp_path, monkeypatch, given):
+    entry = toy_topic(tmp_path, monkeypatch).entry
+    what = rf"^{entry.topic}\.toml, line 2, .*has {len(given)} own numbers.*names 6 in the reference\n  Remedy: restore"
+    with pytest.raises(AnswerKeyError, match=what):
+        exercise_of(entry, given)
+
+
 def test_all_vectors_and_matrices_of_a_reference_can_be_varied_whatever_must_hold(tmp_path, monkeypatch):
     key = HAND_WORKED_KEY.replace(', "keys"', "") + 'holds = {{ "answer[0] < 0" = "the first is negative" }}\n'
     entry = vary_all(toy_topic(tmp_path, monkeypatch, key=key).entry)
