@@ -225,7 +225,7 @@ def collect(
     from autograder.platforms.collect import collect as put
     from autograder.platforms.collect import undo as take_back
     from autograder.platforms.times import read_times, set_times
-    from autograder.reports.tables import collected_table
+    from autograder.reports.tables import tabulate_collected
 
     root, collected, left = _open_course(course), [], []
     if undo == bool(archives or times):
@@ -233,7 +233,7 @@ def collect(
         raise CourseError("give archives, --times or --undo, the last on its own", "collect", remedy)
     if undo:
         collected = take_back(root, topic)
-        out.print(collected_table(collected, names_by_id(root.plan())))
+        out.print(tabulate_collected(collected, names_by_id(root.plan())))
         _print_line(f"{len(collected)} undone. Run `{_format_command(f'grade {topic}', course)}` to update the grades.")
         raise typer.Exit(SET_ASIDE if any(one.problem for one in collected) else 0)
     journal, stated = Journal(root, topic), read_times(times, root.plan().students) if times else {}
@@ -247,7 +247,7 @@ def collect(
         left += unused
     collected += set_times(root, topic, stated, journal)
     if collected:
-        out.print(collected_table(collected, names_by_id(root.plan())))
+        out.print(tabulate_collected(collected, names_by_id(root.plan())))
     status = _report_collection(root, topic, collected, left)
     _print_next(f"grade {topic}", course)
     raise typer.Exit(status)

@@ -68,7 +68,7 @@ class Released:
     extra: str = ""
     attempt_seeds: tuple[int, ...] = ()
 
-    def recorded_seed(self, attempt: int) -> int | None:
+    def find_recorded_seed(self, attempt: int) -> int | None:
         """Return the seed recorded for ``attempt``, from 0; None for the first, and for one that was not proved."""
         return next(iter(self.attempt_seeds[attempt - 1 : attempt]), None) if attempt else None
 

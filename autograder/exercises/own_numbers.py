@@ -59,9 +59,9 @@ def exercise_of(entry: Entry, numbers: Flat, others: tuple[Flat, ...] = ()) -> E
             "restore `own` and the reference as they were, or release the assignment in a new course directory.",
         )
     draw = _Replacement(book, numbers)
-    references = _replaced_module(f"solutions.{entry.module}.{topic}", [function], draw)
+    references = _copy_with_numbers(f"solutions.{entry.module}.{topic}", [function], draw)
     mistakes = module(f"solutions.mistakes.{topic}")
-    wrong = _replaced_module(mistakes.__name__, list(versions(vars(mistakes), function)), draw)
+    wrong = _copy_with_numbers(mistakes.__name__, list(versions(vars(mistakes), function)), draw)
     if function in vars(wrong):  # mistakes may start from the right answer
         setattr(wrong, function, getattr(references, function))
     for name, answer in _answers_of_others(entry, numbers, others).items():
@@ -82,7 +82,7 @@ def book_numbers(entry: Entry) -> dict[str, Numbers]:
 
     Raises ``AnswerKeyError`` if one is not a vector or a matrix written out there.
     """
-    stated = _stated_numbers(f"solutions.{entry.module}.{entry.topic}", entry.function)
+    stated = _find_stated(f"solutions.{entry.module}.{entry.topic}", entry.function)
     for name in entry.own:
         if name not in stated:
             raise AnswerKeyError(
@@ -95,18 +95,18 @@ def book_numbers(entry: Entry) -> dict[str, Numbers]:
 
 def vary_all(entry: answer_key.HandWorked) -> answer_key.HandWorked:
     """Return ``entry`` with all vectors and matrices of its reference in ``own``, and no conditions on the answer."""
-    stated = _stated_numbers(f"solutions.{entry.module}.{entry.topic}", entry.function)
+    stated = _find_stated(f"solutions.{entry.module}.{entry.topic}", entry.function)
     return replace(entry, own=tuple(stated), holds={})
 
 
 @lru_cache(maxsize=256)
-def _stated_numbers(name, function):
+def _find_stated(name, function):
     """Return the vectors and matrices that ``function`` of the module ``name`` writes out, by the name of the variable."""
     source = inspect.getsource(getattr(module(name), function))
     stated = {}
     for node in ast.walk(ast.parse(source)):
         for target, value in _assignments(node):
-            if (numbers := _stated_in(value)) is not None:
+            if (numbers := _read_stated(value)) is not None:
                 stated.setdefault(target, numbers)
     return stated
 
@@ -128,7 +128,7 @@ def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
 
 
-def _stated_in(value):
+def _read_stated(value):
     """Return the list of numbers that ``value`` is, or makes an array of; None if it is none."""
     return _numbers_in(value.args[0] if isinstance(value, ast.Call) and value.args else value)
 
@@ -196,9 +196,9 @@ def _decimals(number):
     return 0 if float(number).is_integer() else len(repr(float(number)).partition(".")[2])
 
 
-def _shaped_like(numbers, flat):
+def _restore_shape(numbers, flat):
     """Return the numbers that the iterator ``flat`` yields in the shape of ``numbers``, whole where these are."""
-    return [_shaped_like(item, flat) if isinstance(item, list) else type(item)(next(flat)) for item in numbers]
+    return [_restore_shape(item, flat) if isinstance(item, list) else type(item)(next(flat)) for item in numbers]
 
 
 # --- functions with other numbers ---------------------------------------------------------------------------------------
@@ -210,10 +210,10 @@ class _Replacement:
     def __init__(self, book: dict[str, Numbers], numbers: Flat):
         flat = iter(numbers)
         self.book, self.numbers = book, numbers
-        self.own = {name: _shaped_like(item, flat) for name, item in book.items()}
+        self.own = {name: _restore_shape(item, flat) for name, item in book.items()}
 
 
-def _replaced_module(name: str, functions: list[str], draw: _Replacement) -> ModuleType:
+def _copy_with_numbers(name: str, functions: list[str], draw: _Replacement) -> ModuleType:
     """Return a module with copies of ``functions`` of the module ``name``, and what they use there, with the drawn numbers."""
     text, parts = _module_parts(name)
     needed, queue = set(), list(functions)

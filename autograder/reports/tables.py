@@ -86,7 +86,7 @@ def _net_gain(move):
     return -gain if move.what == "late penalty" else gain
 
 
-def collected_table(collected: Iterable["Collected"], called: Mapping[str, str] = MappingProxyType({})) -> Table:
+def tabulate_collected(collected: Iterable["Collected"], called: Mapping[str, str] = MappingProxyType({})) -> Table:
     """Return each collected file with its student, release and notes; those that were set aside come last."""
     grid = Table(pad_edge=False)
     for name in ("file", "student", "version", "receipt"):

@@ -171,7 +171,7 @@ class Judge(limits.Judge, NbGraderPreprocessor):
             self.limits(),
             self.isolation,
             files,
-            released.recorded_seed(attempt),
+            released.find_recorded_seed(attempt),
         )
         graded = course.store.get(key)
         if graded is None:
