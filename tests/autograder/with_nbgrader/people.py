@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,3 +156,12 @@ def view(place: Path, names: tuple[str, ...]) -> list[str]:
     for file in ("passwd", "group"):
         command += ["--ro-bind", str(place / file), f"/etc/{file}"]
     return command
+
+
+def wait_for(words, process, log):
+    """Wait until ``process``, which writes to ``log``, has said ``words``."""
+    ends = time.monotonic() + PATIENCE
+    while words not in (said := log.read_text()):
+        assert process.poll() is None, said
+        assert time.monotonic() < ends, said
+        time.sleep(0.1)

@@ -6,7 +6,6 @@ The instructor gives them as they are printed, with another folder for the excha
 import contextlib
 import stat
 import sys
-import time
 
 import pytest
 
@@ -19,7 +18,7 @@ from tests.autograder.courses.test_walk_through import (
     read_walk_through,
 )
 from tests.autograder.with_nbgrader.laboratory import EXCHANGE, NAMES, PLAN, RIGHT
-from tests.autograder.with_nbgrader.people import AS, PATIENCE, people
+from tests.autograder.with_nbgrader.people import AS, people, wait_for
 from tests.autograder.with_nbgrader.test_watch import feedback_of, nbgrader, write_answer
 
 pytestmark = pytest.mark.suite("assignments")
@@ -49,10 +48,10 @@ def test_the_commands_of_the_guide_lead_to_feedback_in_the_exchange_and_each_nam
         course = Course.at(instructor.home / "course")
         watch = [sys.executable, *last.split()[1:], "--course", str(course.root), "--workers", "1", *NAMES]
         process, log = stack.enter_context(instructor.running(*watch))
-        _wait_for(process, log, "Watching")
+        wait_for("Watching", process, log)
         write_answer(ada, course, RIGHT)
         nbgrader(ada, exchange, "submit")
-        _wait_for(process, log, "scoring ada: attempt 1: graded")
+        wait_for("scoring ada: attempt 1: graded", process, log)
         nbgrader(ada, exchange, "fetch_feedback")
         (page,) = feedback_of(ada)
         assert "3 of 3" in page
@@ -65,11 +64,3 @@ def _decide(instructor, exchange):
     with course.config.open("a", encoding="utf-8") as config:
         config.write(f'\nc.Exchange.root = "{exchange}"\n')
     instructor.owns(course.root)
-
-
-def _wait_for(process, log, words):
-    ends = time.monotonic() + PATIENCE
-    while words not in (said := log.read_text()):
-        assert process.poll() is None, said
-        assert time.monotonic() < ends, said
-        time.sleep(0.1)

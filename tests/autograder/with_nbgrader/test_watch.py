@@ -6,27 +6,17 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from types import SimpleNamespace
 
 import pytest
 
 from tests.autograder.with_nbgrader.laboratory import HEAD, NO_TANH, PLAN, RIGHT, course_of, read_guide_block
-from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, PATIENCE, people
+from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, people, wait_for
 from tests.autograder.with_nbgrader.test_on_jupyterhub import answers, jupyterhub, log_in
 from tests.book.test_browser import browser, size, until  # noqa: F401
 
 pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
 PYTHON = "/srv/attention/.venv/bin/python"  # in the book
-
-
-def wait_for(words, process, log):
-    """Wait until ``process``, which writes to ``log``, has said ``words``."""
-    ends = time.monotonic() + PATIENCE
-    while words not in (said := log.read_text()):
-        assert process.poll() is None, said
-        assert time.monotonic() < ends, said
-        time.sleep(0.1)
 
 
 def permit_one_attempt(instructor, course):
