@@ -129,7 +129,7 @@ def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _read_stated(value):
-    """Return the list of numbers that ``value`` is, or makes an array of; None if it is none."""
+    """Return the numbers that ``value`` writes out, as a list or inside a call such as ``np.array``; None if there are none."""
     return _numbers_in(value.args[0] if isinstance(value, ast.Call) and value.args else value)
 
 

@@ -201,7 +201,7 @@ def exercise_cells(
 ) -> list[NotebookNode]:
     """Return the cells of ``exercise``. Its text says which sections of the roster it does not count for.
 
-    With ``draws``, a code cell shows the text, with the numbers of whoever runs it.
+    With ``draws``, the text appears when students run a code cell, which fills in their own numbers.
     """
     but = f"; not part of the assignment of section {' or '.join(sections_without)}" if sections_without else ""
     body = OWN_QUESTION if draws else f"{text.body}{_examples(exercise)}"

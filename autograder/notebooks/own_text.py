@@ -21,7 +21,7 @@ def find_student(given=""):
 
 
 def show_question(student, packed):
-    """Show the text of an exercise with the numbers of ``student``, or say why there are none."""
+    """Show the exercise with the numbers of ``student``; without an id, ask for one."""
     text = own_text(student, packed) if student else NO_ID
     try:
         from IPython.display import Markdown, display
