@@ -1,18 +1,17 @@
-"""The answers of the repository, judged: each is run and judged once in a test run, whatever is asked of it then."""
+"""Answers of the repository, judged."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from autograder import exercises
 from autograder.audit.calls import reply_to
 from autograder.audit.held_out import UNHURRIED
-from autograder.audit.run import reference_of, right_answers
-from autograder.exercises import key_linter
+from autograder.audit.run import reference_of
 from autograder.grading import judge
 from autograder.grading.judge import Verdict
 from tests.autograder.samples import topic_exercises
-from tests.shared import made_once
 from tests.submissions import told
 
 
@@ -24,7 +23,6 @@ class Judged:
     """
 
     name: str
-    right: bool
     verdict: Verdict
     leaked: tuple[str, ...]
     changed: bool
@@ -42,7 +40,7 @@ class Judged:
         return f"{self.name} earned {self.verdict.earned:g} of {self.verdict.points:g}: {'; '.join(self.words)}"
 
 
-def judge_answer(exercise, name, function, right=False, hint=""):
+def judge_answer(exercise, name, function, hint=""):
     replies = {n: reply_to(function, exercise, case, UNHURRIED) for n, case in enumerate(exercise.hidden)}
     (verdict,) = judge.judge([exercise], {(exercise.name, n): reply for n, reply in replies.items()})
     said = "\n".join([*(part.reason for part in verdict.parts), *verdict.hints])
@@ -51,7 +49,7 @@ def judge_answer(exercise, name, function, right=False, hint=""):
     cases = exercise.hidden[: exercises.SHAPE_DRAWS] if exercise.kind == "shape" else exercise.hidden
     expected = {digits for case in cases for digits in digits_of(case.expected)}
     leaked = tuple(digits for digits in sorted(expected - own) if digits in said)
-    return Judged(name, right, verdict, leaked, any(reply.changed for reply in replies.values()), hint)
+    return Judged(name, verdict, leaked, any(reply.changed for reply in replies.values()), hint)
 
 
 def digits_of(expected):
@@ -73,30 +71,19 @@ def numbers_in(value):
     return []
 
 
-def listed_answers(topic, seed):
-    """The project's own answers to the exercises of ``topic``, judged: by where they stand."""
+@cache
+def told_answers(topic, seed):
+    """The answers of ``told`` to the exercises of ``topic``, judged."""
+    return [
+        judge_answer(exercise, name, function, hint=" ".join(function.__doc__.split()))
+        for exercise in called_exercises(topic, seed)
+        for name, function in exercises.versions(vars(told), exercise.function).items()
+        if takes_arguments_of(exercise, function)
+    ]
 
-    def judge_all(_):
-        mistakes = vars(exercises.module(f"solutions.mistakes.{topic}"))
-        found = {"reference": [], "starter": [], "mistake": [], "right": [], "told": []}
-        for exercise in topic_exercises(topic, seed):
-            if not exercise.is_called:
-                continue
-            found["reference"].append(judge_answer(exercise, exercise.function, reference_of(exercise), right=True))
-            found["starter"].append(
-                judge_answer(exercise, f"{exercise.function}, untouched", key_linter.starter(exercise))
-            )
-            for name, function in exercises.versions(mistakes, exercise.function).items():
-                found["mistake"].append(judge_answer(exercise, name, function, hint=exercise.hints[name]))
-            for name, function in exercises.versions(right_answers(topic), exercise.function).items():
-                found["right"].append(judge_answer(exercise, name, function, right=True))
-            for name, function in exercises.versions(vars(told), exercise.function).items():
-                if takes_arguments_of(exercise, function):
-                    hint = " ".join(function.__doc__.split())
-                    found["told"].append(judge_answer(exercise, name, function, hint=hint))
-        return found
 
-    return made_once(f"listed-{topic}-{seed}", judge_all)
+def called_exercises(topic, seed):
+    return [exercise for exercise in topic_exercises(topic, seed) if exercise.is_called]
 
 
 def takes_arguments_of(exercise, function):
