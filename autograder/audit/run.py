@@ -82,11 +82,12 @@ class Audited:
             yield f"{what}: {found.reason}".rstrip(": "), "add a hidden case that the changed line fails"
 
 
-def audit_topic(
-    topic: str, full: bool = False, seed: int = 0, effort: tuple[int, int] | None = None
-) -> Iterator[Audited]:
-    """Yield an ``Audited`` for each exercise of ``topic`` whose function is called to judge it; see ``audit_exercise``."""
-    draws = [exercises.load(topic, seed + n) for n in range(SEEDS[full])]
+def audit_topic(topic: str, full: bool = False, seed: int = 0, seeds: int | None = None) -> Iterator[Audited]:
+    """Yield an ``Audited`` for each exercise of ``topic`` whose function is called to judge it; see ``audit_exercise``.
+
+    The hidden cases are drawn from ``seeds`` seeds, by default ``SEEDS[full]``, of which ``seed`` is the first.
+    """
+    draws = [exercises.load(topic, seed + n) for n in range(seeds or SEEDS[full])]
     mistakes, right = exercises.module(f"solutions.mistakes.{topic}"), right_answers(topic)
     text = key_linter.released_text(assemble.source_notebook(topic, draws[0]))  # it is the same whatever is drawn
     problems = {}
@@ -98,7 +99,7 @@ def audit_topic(
         if exercise.is_called:
             found = tuple(dict.fromkeys(problems.get(exercise.name, ())))
             outcomes = [Outcomes(version, FOLDER) for version in versions]
-            yield audit_exercise(outcomes, reference_of(exercise), vars(mistakes), right, full, seed, found, effort)
+            yield audit_exercise(outcomes, reference_of(exercise), vars(mistakes), right, full, seed, found)
             for each in outcomes:
                 each.save()
 
@@ -122,7 +123,6 @@ def audit_exercise(
     full: bool = False,
     seed: int = 0,
     problems: Iterable[str] = (),
-    effort: tuple[int, int] | None = None,
 ) -> Audited:
     """Return the ``Audited`` of one exercise.
 
@@ -135,8 +135,6 @@ def audit_exercise(
         Name -> function; those that begin with the name of the exercise's function are taken.
     full : bool
         Whether to try all mutants, or a sample of ``SAMPLE``.
-    effort : (int, int), optional
-        Another number of mutants to try, and of inputs on which one must agree with the reference to be called equal.
     """
     exercise = draws[0].exercise
     wrong, right_versions = (
@@ -144,9 +142,8 @@ def audit_exercise(
         for each in (mistakes, right)
     )
     made = mutants(reference, exercise.kind)
-    count, tried = effort or (len(made) if full else SAMPLE, TRIED[full])
-    taken = made if count >= len(made) else random.Random(seed).sample(made, count)
-    aside, survivors = classify_survivors(taken, draws, reference, tried)
+    taken = made if full or len(made) <= SAMPLE else random.Random(seed).sample(made, SAMPLE)
+    aside, survivors = classify_survivors(taken, draws, reference, TRIED[full])
     shifted = wrong_numbers(exercise) if exercise.kind == "number" else ()
     equal = [Version(each.what, each.function) for each in equivalents(reference, exercise)]
 
