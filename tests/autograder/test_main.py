@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from autograder import __main__
 from autograder.__main__ import app
-from autograder.courses.course import Course, init
+from autograder.courses.course import init
 from autograder.errors import CourseError
 from autograder.notebooks import website
 
@@ -35,6 +35,13 @@ def autograder(*args):
     return subprocess.CompletedProcess(words, ended.value.code, said.getvalue(), complained.getvalue())
 
 
+def succeed(*args, status=0):
+    """Run a command line in this process, which must end with ``status``; return what it printed."""
+    done = autograder(*args)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout
+
+
 def program(*args):
     """Run a command line as a process of its own."""
     command = [sys.executable, "-m", "autograder", *map(str, args)]
@@ -49,12 +56,6 @@ def assert_refused(done, *words):
     assert not [word for word in words if word not in done.stderr]
 
 
-@pytest.fixture
-def course(released, tmp_path):
-    shutil.copytree(released.root, tmp_path / "course")
-    return Course.at(tmp_path / "course")
-
-
 def test_a_hint_repeats_the_course_unless_it_is_the_usual_one(tmp_path):
     assert __main__._format_command("grade scoring", "course") == "python -m autograder grade scoring"
     spaced = tmp_path / "my course"
@@ -63,9 +64,8 @@ def test_a_hint_repeats_the_course_unless_it_is_the_usual_one(tmp_path):
 
 def test_help_is_everywhere():
     for command in ([], ["init"], ["release"], ["handouts"], ["grade"], ["pack"], ["doctor"], ["demo"]):
-        done = autograder(*command, "--help")
-        assert done.returncode == 0
-        assert "Usage" in done.stdout
+        said = succeed(*command, "--help")
+        assert "Usage" in said
 
 
 def test_an_unknown_topic_is_refused_with_those_that_there_are(tmp_path):
@@ -92,8 +92,7 @@ def test_a_release_that_would_link_to_a_placeholder_is_refused_before_anything_i
 
 def test_a_release_links_to_the_address_that_was_given(tmp_path):
     course = init(tmp_path)
-    done = autograder("release", "scoring", "--course", tmp_path, "--seed", 0, "--base-url", "http://localhost:8000")
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeed("release", "scoring", "--course", tmp_path, "--seed", 0, "--base-url", "http://localhost:8000")
     text = course.release("scoring").read_text()
     assert "(http://localhost:8000/book/scoring.html)" in text
     assert "example.org" not in text
@@ -138,14 +137,13 @@ def test_the_exit_status_says_that_something_was_set_aside(course):
     path = course.submission("ben", "scoring")
     path.parent.mkdir(parents=True)
     path.write_text("no notebook")
-    done = autograder(*command)
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert re.search(r"0 graded, 1 reused \(.*\), 1 set aside \(.*\), 0 failed", done.stdout.replace("\n", " "))
+    said = succeed(*command, status=3)
+    assert re.search(r"0 graded, 1 reused \(.*\), 1 set aside \(.*\), 0 failed", said.replace("\n", " "))
 
 
 def test_init_twice_leaves_what_is_there(tmp_path):
-    assert autograder("init", tmp_path / "course").returncode == 0
+    succeed("init", tmp_path / "course")
     config = tmp_path / "course" / "nbgrader_config.py"
     config.write_text(config.read_text() + "# mine\n")
-    assert autograder("init", tmp_path / "course").returncode == 0
+    succeed("init", tmp_path / "course")
     assert config.read_text().endswith("# mine\n")

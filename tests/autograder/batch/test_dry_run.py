@@ -9,17 +9,10 @@ from autograder.batch.results import MarkChange
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.reports import tables as report
-from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
-    ESSAY,
-    all_right,
-    course,
-    grade_quickly,
-    hand_in,
-    mark,
-)
+from tests.autograder.essays import ESSAY, all_right, hand_in, mark
 from tests.autograder.platforms.test_collect import everything
 from tests.autograder.samples import AUTOMATIC
-from tests.autograder.test_main import autograder
+from tests.autograder.test_main import autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
 HARDER = "scoring-additive_score"
@@ -32,18 +25,18 @@ def harder(*args):
     return grade.Graded(tuple(verdicts), {})
 
 
-def untouched(course):  # noqa: F811
+def untouched(course):
     """Return all files but the kept verdicts, the lock, and what SQLite keeps beside a database that is read."""
     files = everything(course)
     return {path: text for path, text in files.items() if "verdicts" not in path.parts and path.name != "lock"}
 
 
-def points(course):  # noqa: F811
+def points(course):
     (exercise,) = (one for one in course.released("scoring").exercises if one.name == HARDER)
     return exercise.points
 
 
-def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course, grade_quickly):  # noqa: F811
+def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course, grade_quickly):
     for student in ("ada", "ben"):
         hand_in(course, student)
     grade_quickly(course)
@@ -63,13 +56,13 @@ def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course, 
     assert recorded["ada"].points == rows["ada"].points
 
 
-def test_what_is_recorded_already_does_not_move(course, grade_quickly):  # noqa: F811
+def test_what_is_recorded_already_does_not_move(course, grade_quickly):
     hand_in(course, "ada")
     grade_quickly(course)
     assert grade_quickly(course, dry=True)["ada"].changes == ()
 
 
-def test_without_the_assignment_in_the_gradebook_there_is_nothing_to_compare_with(course, grade_quickly):  # noqa: F811
+def test_without_the_assignment_in_the_gradebook_there_is_nothing_to_compare_with(course, grade_quickly):
     hand_in(course, "ada")
     (course.root / "gradebook.db").unlink()
     with pytest.raises(CourseError, match="nothing to compare with"):
@@ -77,7 +70,7 @@ def test_without_the_assignment_in_the_gradebook_there_is_nothing_to_compare_wit
     assert not (course.root / "gradebook.db").exists()
 
 
-def test_regrade_says_it_and_records_only_when_told_to(course):  # noqa: F811
+def test_regrade_says_it_and_records_only_when_told_to(course):
     hand_in(course, "ada", essay=None)
     words = ["regrade", "scoring", "--course", course.root, "--isolation", "none", "--workers", "1"]
     said = autograder(*words)
@@ -85,15 +78,14 @@ def test_regrade_says_it_and_records_only_when_told_to(course):  # noqa: F811
     assert "Students whose marks would change: 0 (0 up, 0 down); 1 would be new, 0 would stay the same" in said.stdout
     assert "Nothing was recorded" in said.stdout
     assert not course.is_recorded("ada", "scoring")
-    done = autograder(*words, "--apply")
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeed(*words, "--apply")
     assert course.is_recorded("ada", "scoring")
     dry = autograder("grade", *words[1:], "--dry-run")
     assert "0 would be new, 1 would stay the same" in dry.stdout
 
 
 @pytest.mark.parametrize(("essay", "why"), [("Another answer.", "has changed"), (None, "has disappeared")])
-def test_a_dry_run_names_written_answers_that_are_no_longer_those_that_were_marked(course, grade_quickly, essay, why):  # noqa: F811
+def test_a_dry_run_names_written_answers_that_are_no_longer_those_that_were_marked(course, grade_quickly, essay, why):
     for student in ("ada", "ben"):
         hand_in(course, student)
     grade_quickly(course)

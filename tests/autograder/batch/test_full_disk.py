@@ -8,7 +8,7 @@ import pytest
 
 from autograder.paths import ROOT
 from autograder.sandbox import bubblewrap
-from tests.autograder.batch.test_nothing_lost import ESSAY
+from tests.autograder.essays import ESSAY
 from tests.autograder.platforms.test_collect import archive
 from tests.autograder.samples import AUTOMATIC
 
@@ -29,7 +29,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.sandbox import Limits
-from tests.autograder.batch.test_nothing_lost import all_right
+from tests.autograder.essays import all_right
 
 source, archive, disk = map(Path, sys.argv[1:])
 shutil.copytree(source, disk / "course")

@@ -142,13 +142,7 @@ def test_grading_again_runs_nothing_and_changes_nothing(demonstration, monkeypat
     assert again == [rows[row.student] for row in again]
 
 
-def test_a_fault_of_ours_is_reported_and_never_stored(released, tmp_path, monkeypatch):
-    import shutil
-
-    from autograder.courses.course import Course
-
-    shutil.copytree(released.root, tmp_path / "course")
-    course = Course.at(tmp_path / "course")
+def test_a_fault_of_ours_is_reported_and_never_stored(course, monkeypatch):
     demo.hand_in(course, "scoring")
 
     def stumble(*args, **kwargs):

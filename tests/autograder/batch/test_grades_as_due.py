@@ -33,8 +33,8 @@ from autograder.platforms.attempts import Journal
 from autograder.platforms.collect import collect, undo
 from autograder.platforms.export import export
 from autograder.platforms.times import set_times
-from tests.autograder.batch.test_nothing_lost import ESSAY
-from tests.autograder.batch.test_nothing_lost import mark as mark_in_formgrader
+from tests.autograder.essays import ESSAY
+from tests.autograder.essays import mark as mark_in_formgrader
 
 pytestmark = pytest.mark.suite("assignments")
 

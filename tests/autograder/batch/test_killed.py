@@ -23,7 +23,7 @@ from autograder.platforms.collect import collect
 from autograder.platforms.export import export
 from autograder.reports.analysis import analyse
 from autograder.reports.class_page import class_page
-from tests.autograder.batch.test_nothing_lost import ESSAY, all_right
+from tests.autograder.essays import ESSAY, all_right
 
 pytestmark = pytest.mark.suite("assignments")
 STUDENTS = ("ada", "ben", "cem")

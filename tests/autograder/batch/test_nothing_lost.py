@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import errno
-import json
 import os
 import shutil
 import signal
@@ -12,7 +11,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 
@@ -21,13 +19,10 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.batch import jobs, recording
-from autograder.batch.context import GradingOptions
-from autograder.batch.grade_class import grade_class
-from autograder.courses.course import Course, init
+from autograder.courses.course import init
 from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.gradebook import backup
-from autograder.grading import grade, judge
 from autograder.marking.answers import load_answers
 from autograder.marking.override import override
 from autograder.platforms.collect import collect, undo
@@ -35,69 +30,12 @@ from autograder.platforms.export import escape_formula, export
 from autograder.platforms.return_feedback import write_feedback_archive
 from autograder.releases.release import release
 from solutions import answer_key
+from tests.autograder.essays import ESSAY, all_right, hand_in, mark, page, written
 from tests.autograder.samples import AUTOMATIC
-from tests.autograder.test_main import assert_refused, autograder
+from tests.autograder.test_main import assert_refused, autograder, succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
-ESSAY = "scoring-what_to_recompute"
-
-
-@pytest.fixture
-def course(released, tmp_path):
-    shutil.copytree(released.root, tmp_path / "course")
-    return Course.at(tmp_path / "course")
-
-
-def all_right(notebook, exercises, *rest):
-    points = [None if not e.is_automatic else e.points for e in exercises]
-    verdicts = tuple(judge.Verdict(e.name, p, e.points) for e, p in zip(exercises, points, strict=True))
-    return grade.Graded(verdicts, {})
-
-
-@pytest.fixture
-def grade_quickly(monkeypatch):
-    """Grade a class without running anything: every automatic exercise is right. What is recorded is as always."""
-
-    def run(course, *students, grade_one=all_right, notice=None, **options):
-        with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
-            patched.setattr(grade, "grade", grade_one)
-            how = GradingOptions(**options)
-            rows = grade_class(course, "scoring", how, students=students, executor=pool, notice=notice)
-        return {row.student: row for row in rows}
-
-    return run
-
-
-def hand_in(course, student, essay="Because U h_j does not change from step to step.", change=None):
-    data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
-    if essay is not None:
-        next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = essay
-    if change:
-        change(data)
-    path = course.submission(student, "scoring")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data), encoding="utf-8")
-    return path
-
-
-def mark(course, student, points, comment=None):
-    """Mark the written answer, as a person does in the formgrader."""
-    with Gradebook(course.gradebook) as gradebook:
-        entry = gradebook.find_grade(ESSAY, "scoring", "scoring", student)
-        entry.manual_score, entry.needs_manual_grade = points, False
-        gradebook.find_comment(ESSAY, "scoring", "scoring", student).manual_comment = comment
-        gradebook.db.commit()
-
-
-def written(course, student):
-    with Gradebook(course.gradebook) as gradebook:
-        entry = gradebook.find_grade(ESSAY, "scoring", "scoring", student)
-        return entry.manual_score, entry.needs_manual_grade
-
-
-def page(course, student):
-    return course.feedback(student, "scoring").read_text(encoding="utf-8")
 
 
 # What a person marks
@@ -191,8 +129,7 @@ def test_an_answer_in_a_cell_of_the_students_own_waits_for_a_person_who_sees_it(
 def test_nbgraders_own_autograde_lets_an_answer_in_an_own_cell_wait_too(course):
     hand_in(course, "mia", None, change=add_below_essay("markdown", "Because U h_j stays as it is."))
     hand_in(course, "noa", None)
-    done = nbgrader("autograde", "scoring", cwd=course.root)
-    assert done.returncode == 0, done.stderr[-3000:]
+    nbgrader("autograde", "scoring", cwd=course.root)
     assert [written(course, student) for student in ("mia", "noa")] == [(None, True), (None, False)]
 
 
@@ -201,8 +138,7 @@ def test_an_export_says_which_points_a_person_has_still_to_give(course, grade_qu
     hand_in(course, "noa")
     grade_quickly(course)
     mark(course, "noa", 2.0)
-    done = nbgrader("export", "--to", "grades.csv", cwd=course.root)
-    assert done.returncode == 0, done.stderr
+    nbgrader("export", "--to", "grades.csv", cwd=course.root)
     with (course.root / "grades.csv").open(newline="") as file:
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
     assert rows["mia"]["needs_marking"] == ESSAY
@@ -413,7 +349,7 @@ def test_with_the_gradebook_gone_marks_come_back_from_the_backup(course, grade_q
     newest = listed.stdout.split()[0]
     assert listed.returncode == 0
     assert "before-grade" in newest
-    assert autograder("restore", newest, "--course", course.root).returncode == 0
+    succeed("restore", newest, "--course", course.root)
     assert written(course, "mia") == (1.5, False)
     row = grade_quickly(course)["mia"]
     assert (row.total, row.waiting) == (AUTOMATIC + 1.5, ())
@@ -724,6 +660,5 @@ def test_feedback_can_be_released_through_nbgraders_exchange(course, grade_quick
     exchange.chmod(0o777)
     config = course.config.read_text() + f"\nc.Exchange.root = {str(exchange)!r}\n"
     course.config.write_text(config)
-    done = nbgrader("release_feedback", "scoring", cwd=course.root)
-    assert done.returncode == 0, done.stderr
-    assert len(list(exchange.rglob("feedback/*.html"))) == 2, done.stderr
+    said = nbgrader("release_feedback", "scoring", cwd=course.root)
+    assert len(list(exchange.rglob("feedback/*.html"))) == 2, said

@@ -345,13 +345,9 @@ def never_ends(task):
 @pytest.mark.parametrize(
     ("function", "said"), [(kills_its_worker, "crashed the grading process"), (never_ends, "took too long")]
 )
-def test_what_ends_or_holds_up_a_worker_fails_alone_and_in_words(
-    released, answers, tmp_path, monkeypatch, function, said
-):
+def test_what_ends_or_holds_up_a_worker_fails_alone_and_in_words(course, answers, monkeypatch, function, said):
     from autograder.grading.workers import Workers
 
-    shutil.copytree(released.root, tmp_path / "course")
-    course = Course.at(tmp_path / "course")
     hand_in(course, "mia", answers)
     monkeypatch.setattr("autograder.grading.submission.grade_task", function)
     with Workers(1, {function: 3.0}) as workers:
@@ -360,10 +356,9 @@ def test_what_ends_or_holds_up_a_worker_fails_alone_and_in_words(
     assert not list(course.root.glob(".autograder/verdicts/**/*.json"))
 
 
-def test_another_try_meets_other_hidden_cases(released, answers, tmp_path, monkeypatch):
+def test_another_try_meets_other_hidden_cases(course, answers, monkeypatch):
     """What a first feedback page gave away is of no use for the second hand-in."""
-    shutil.copytree(released.root, tmp_path / "course")
-    course, tasks = Course.at(tmp_path / "course"), []
+    tasks = []
     honest = submission.grade_task
 
     def remember(task):

@@ -162,8 +162,7 @@ def test_the_page_goes_by_the_id_where_the_roster_has_a_name(tmp_path):
     (course.root / "students.csv").write_text("id,name\nada,Ada Lovelace\n")  # the page is made again
     grade_class(course, "scoring", GradingOptions(), ["ada"])
     again = course.feedback("ada", "scoring").read_text()
-    done = nbgrader("generate_feedback", "scoring", "--force", cwd=course.root)
-    assert done.returncode == 0, done.stderr[-3000:]
+    nbgrader("generate_feedback", "scoring", "--force", cwd=course.root)
     by_nbgrader = course.feedback("ada", "scoring").read_text()
     for page, name in ((first, "Ada King"), (again, "Ada Lovelace"), (by_nbgrader, "Ada Lovelace")):
         assert name in page
@@ -184,8 +183,7 @@ def test_equal_files_of_two_students_are_judged_apart(graded):
 def test_nbgrader_grades_own_numbers_through_the_plugin(graded):
     course, _ = graded
     for student, points in (("ada", 2), ("ben", 0)):
-        done = nbgrader("autograde", "scoring", "--force", "--student", student, cwd=course.root)
-        assert done.returncode == 0, done.stderr[-3000:]
+        nbgrader("autograde", "scoring", "--force", "--student", student, cwd=course.root)
         assert grades(course, student)[f"{NAME}-test"][0] == points
 
 

@@ -2,13 +2,12 @@
 
 import json
 import re
-import shutil
 
 import nbformat
 import pytest
 from nbformat.v4 import new_notebook
 
-from autograder.courses.course import Course, init
+from autograder.courses.course import init
 from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.files import write_text
@@ -66,9 +65,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
-def test_a_record_of_a_release_that_is_damaged_is_refused_with_its_file(released, tmp_path, damage):
-    shutil.copytree(released.root, tmp_path / "course")
-    course = Course.at(tmp_path / "course")
+def test_a_record_of_a_release_that_is_damaged_is_refused_with_its_file(course, damage):
     path = course._release_record_file("scoring")
     path.write_text(damage(path.read_text(encoding="utf-8")), encoding="utf-8")
     for ask in (course.released, course.last_release, course.chosen_seed):
@@ -79,17 +76,13 @@ def test_a_record_of_a_release_that_is_damaged_is_refused_with_its_file(released
 @pytest.mark.parametrize(
     "content", [b"", b"\xff\xfe", b"{}", b'{"cells": [1]}'], ids=["empty", "no text", "no cells", "odd"]
 )
-def test_a_released_notebook_that_is_damaged_is_refused_with_its_file(released, tmp_path, content):
-    shutil.copytree(released.root, tmp_path / "course")
-    course = Course.at(tmp_path / "course")
+def test_a_released_notebook_that_is_damaged_is_refused_with_its_file(course, content):
     course.release("scoring").write_bytes(content)
     with pytest.raises(CourseError, match=r"scoring\.ipynb: the released notebook"):
         course.released("scoring")
 
 
-def test_one_release_or_grading_at_a_time(released, tmp_path):
-    shutil.copytree(released.root, tmp_path / "course")
-    course = Course.at(tmp_path / "course")
+def test_one_release_or_grading_at_a_time(course):
     with exclusive_lock(course):
         done = autograder("release", "scoring", "--no-links", "--seed", "0", "--course", course.root)
     assert_refused(done, "already grading or releasing in this course")

@@ -12,7 +12,7 @@ from autograder.courses.course import Course, init
 from autograder.courses.plan import LateRule, Plan, read_plan, read_roster
 from autograder.errors import CourseError
 from autograder.releases.release import release
-from tests.autograder.test_main import assert_refused, autograder
+from tests.autograder.test_main import assert_refused, autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -225,11 +225,10 @@ def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_num
     written(
         course.root, WHOLE.replace("points.additive_score = 6", "points.additive_score = 5").replace("-11-30", "-11-29")
     )
-    done = autograder("release", "scoring", "--course", course.root)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "version 2" in done.stdout
-    assert "its points, from 6 to 5." in done.stdout, done.stdout
-    assert "The heading." in done.stdout
+    said = succeed("release", "scoring", "--course", course.root)
+    assert "version 2" in said
+    assert "its points, from 6 to 5." in said
+    assert "The heading." in said
     log = course.release_log("scoring").read_text(encoding="utf-8")
     assert log.index("## Version 2") < log.index("## Version 1")
     assert "https://attention.university.edu/book/scoring.html" in course.release("scoring").read_text()

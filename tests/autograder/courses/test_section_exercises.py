@@ -17,16 +17,9 @@ from autograder.reports.analysis import analyse
 from autograder.reports.class_page import class_page
 from autograder.reports.requests import request_rows
 from autograder.verdicts import NOT_ASKED
-from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
-    ESSAY,
-    course,
-    grade_quickly,
-    hand_in,
-    mark,
-    page,
-)
+from tests.autograder.essays import ESSAY, hand_in, mark, page
 from tests.autograder.samples import AUTOMATIC
-from tests.autograder.test_main import assert_refused, autograder
+from tests.autograder.test_main import assert_refused, autograder, succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
@@ -53,7 +46,7 @@ REQUEST = "Please look again at dot_product_score."
 
 
 @pytest.fixture
-def taught(course):  # noqa: F811
+def taught(course):
     """A course in which section A is asked two exercises; everybody has handed in, a day late."""
     (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
     (course.root / "course.toml").write_text(PLAN, encoding="utf-8")
@@ -67,11 +60,11 @@ def _ask_again(data):
     data["cells"].append({"cell_type": "markdown", "id": "again", "metadata": {}, "source": REQUEST})
 
 
-def total(course):  # noqa: F811
+def total(course):
     return sum(course.released("scoring").points.values())
 
 
-def test_exercises_of_a_section_are_all_that_its_students_are_graded_on(taught, grade_quickly):  # noqa: F811
+def test_exercises_of_a_section_are_all_that_its_students_are_graded_on(taught, grade_quickly):
     rows = grade_quickly(taught)
     assert (rows["ada"].points, rows["ada"].waiting) == (OWN, ())
     assert rows["ben"].waiting == rows["cem"].waiting == (ESSAY,)
@@ -84,7 +77,7 @@ def test_exercises_of_a_section_are_all_that_its_students_are_graded_on(taught, 
     assert all(row.reused for row in grade_quickly(taught).values())
 
 
-def test_the_feedback_page_says_what_is_not_part_of_the_sections_assignment(taught, grade_quickly):  # noqa: F811
+def test_the_feedback_page_says_what_is_not_part_of_the_sections_assignment(taught, grade_quickly):
     grade_quickly(taught)
     ada, ben = page(taught, "ada"), page(taught, "ben")
     assert "4.5 of 5" in ada
@@ -114,7 +107,7 @@ def test_the_notebook_says_which_section_an_exercise_is_not_for(taught):
     assert "section A" not in question.text
 
 
-def test_written_answers_that_a_section_is_not_asked_are_not_marked(taught, grade_quickly):  # noqa: F811
+def test_written_answers_that_a_section_is_not_asked_are_not_marked(taught, grade_quickly):
     grade_quickly(taught)
     session = Session(taught, "scoring", "what_to_recompute")
     assert {answer.student for answer in session.answers()} == {"ben", "cem"}
@@ -125,7 +118,7 @@ def test_written_answers_that_a_section_is_not_asked_are_not_marked(taught, grad
     assert [(row[3], row[4]) for row in rows] == [(NOT_ASKED, ""), ("right", "1.5 of 1.5"), ("right", "1.5 of 1.5")]
 
 
-def test_regrade_shows_whose_marks_a_new_list_of_exercises_moves(taught, grade_quickly):  # noqa: F811
+def test_regrade_shows_whose_marks_a_new_list_of_exercises_moves(taught, grade_quickly):
     grade_quickly(taught)
     mark(taught, "ben", 2.0)
     (taught.root / "course.toml").write_text(PLAN.replace("sections.A", "sections.B"), encoding="utf-8")
@@ -142,7 +135,7 @@ def test_regrade_shows_whose_marks_a_new_list_of_exercises_moves(taught, grade_q
     assert all(not row.changes for row in grade_quickly(taught, dry=True).values())
 
 
-def test_exports_and_the_report_are_out_of_the_sections_own_points(taught, grade_quickly, tmp_path):  # noqa: F811
+def test_exports_and_the_report_are_out_of_the_sections_own_points(taught, grade_quickly, tmp_path):
     grade_quickly(taught)
     export(taught, "scoring", "csv", tmp_path / "g.csv")
     with (tmp_path / "g.csv").open(encoding="utf-8", newline="") as file:
@@ -157,32 +150,27 @@ def test_exports_and_the_report_are_out_of_the_sections_own_points(taught, grade
     assert (own, analyse(taught, "scoring", frozenset({"ada"})).maximum) == (4.5, 5.0)
 
 
-def test_a_platform_with_one_maximum_takes_one_section_at_a_time(taught, grade_quickly, tmp_path):  # noqa: F811
+def test_a_platform_with_one_maximum_takes_one_section_at_a_time(taught, grade_quickly, tmp_path):
     grade_quickly(taught)
     command = ["export", "scoring", "--to", "canvas", "--output", tmp_path / "c.csv", "--course", taught.root]
     assert_refused(autograder(*command), "the maximum depends on the section: 5 or 32 points", "with --section")
-    done = autograder(*command, "--section", "A")
-    assert done.returncode == 0, done.stderr
+    succeed(*command, "--section", "A")
     with (tmp_path / "c.csv").open(encoding="utf-8", newline="") as file:
         assert [row["scoring"] for row in csv.DictReader(file)] == ["5", "4.5"]
 
 
 def test_packing_for_gradescope_says_that_all_exercises_count_there(taught, tmp_path):
-    done = autograder("pack", "scoring", "--output", tmp_path / "p.zip", "--course", taught.root)
-    assert done.returncode == 0, done.stderr
-    assert "all exercises count for everybody" in done.stdout
+    said = succeed("pack", "scoring", "--output", tmp_path / "p.zip", "--course", taught.root)
+    assert "all exercises count for everybody" in said
 
 
 def test_nbgraders_own_commands_count_the_sections_exercises_only(taught):
-    done = nbgrader("autograde", "scoring", "--student=ada", "--force", cwd=taught.root)
-    assert done.returncode == 0, done.stdout + done.stderr
+    nbgrader("autograde", "scoring", "--student=ada", "--force", cwd=taught.root)
     result = load_results(taught, "scoring")["ada"]
     assert (result.points, result.waiting) == (5.0, ())
-    done = nbgrader("generate_feedback", "scoring", "--student=ada", cwd=taught.root)
-    assert done.returncode == 0, done.stdout + done.stderr
+    nbgrader("generate_feedback", "scoring", "--student=ada", cwd=taught.root)
     assert "0 of 5" in page(taught, "ada")
-    done = nbgrader("export", "--to", "grades.csv", cwd=taught.root)
-    assert done.returncode == 0, done.stdout + done.stderr
+    nbgrader("export", "--to", "grades.csv", cwd=taught.root)
     with (taught.root / "grades.csv").open(encoding="utf-8", newline="") as file:
         (row,) = [row for row in csv.DictReader(file) if row["student_id"] == "ada"]
     assert (float(row["max_score"]), row["needs_marking"]) == (5.0, "")

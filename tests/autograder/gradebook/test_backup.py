@@ -10,17 +10,10 @@ import sys
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.gradebook import backup
 
 pytestmark = pytest.mark.suite("assignments")
-
-
-@pytest.fixture
-def course(released, tmp_path):
-    shutil.copytree(released.root, tmp_path / "course")
-    return Course.at(tmp_path / "course")
 
 
 def add_student(course, name):

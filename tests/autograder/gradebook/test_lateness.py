@@ -13,17 +13,10 @@ from autograder.marking.answers import CurrentMark, load_answers, save_marks
 from autograder.marking.override import override
 from autograder.platforms.collect import collect, undo
 from autograder.platforms.times import read_times, set_times
-from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
-    ESSAY,
-    course,
-    grade_quickly,
-    hand_in,
-    mark,
-    page,
-)
+from tests.autograder.essays import ESSAY, hand_in, mark, page
 from tests.autograder.platforms.test_collect import handed_out, times
 from tests.autograder.samples import AUTOMATIC
-from tests.autograder.test_main import autograder
+from tests.autograder.test_main import autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -41,27 +34,27 @@ ONE_DAY = "2025-12-01 20:00:00.000000 UTC"
 
 
 @pytest.fixture
-def late_course(course):  # noqa: F811
+def late_course(course):
     (course.root / "course.toml").write_text(PLAN.format(grace=15), encoding="utf-8")
     return course
 
 
-def came(course, student, text=ONE_DAY):  # noqa: F811
+def came(course, student, text=ONE_DAY):
     course.submission(student, "scoring").with_name("timestamp.txt").write_text(text)
 
 
-def standing(course, student):  # noqa: F811
+def standing(course, student):
     found = load_results(course, "scoring")[student]
     return found.earned, found.penalty
 
 
-def mark_in_a_sitting(course, student, points):  # noqa: F811
+def mark_in_a_sitting(course, student, points):
     (answer,) = (one for one in load_answers(course, "scoring", ESSAY) if one.student == student)
     save_marks(course, "scoring", ESSAY, [(answer, CurrentMark(points, False, None))])
 
 
 @pytest.mark.parametrize("first", ["grade", "mark"])
-def test_equal_work_is_equally_late_whether_marked_or_graded_last(late_course, grade_quickly, first):  # noqa: F811
+def test_equal_work_is_equally_late_whether_marked_or_graded_last(late_course, grade_quickly, first):
     for student in ("ada", "ben"):
         hand_in(late_course, student)
         came(late_course, student)
@@ -81,7 +74,7 @@ def test_equal_work_is_equally_late_whether_marked_or_graded_last(late_course, g
     assert page(late_course, "ada").replace("ada", "ben") == page(late_course, "ben")
 
 
-def test_the_penalty_follows_points_that_a_person_puts_in_place_of_the_graders(late_course, grade_quickly):  # noqa: F811
+def test_the_penalty_follows_points_that_a_person_puts_in_place_of_the_graders(late_course, grade_quickly):
     hand_in(late_course, "ada")
     came(late_course, "ada")
     grade_quickly(late_course)
@@ -91,8 +84,7 @@ def test_the_penalty_follows_points_that_a_person_puts_in_place_of_the_graders(l
 
 
 def test_the_penalty_of_what_was_graded_before_follows_a_mark_while_a_later_file_cannot_be_read(
-    late_course,
-    grade_quickly,  # noqa: F811
+    late_course, grade_quickly
 ):
     hand_in(late_course, "ada")
     came(late_course, "ada")
@@ -107,7 +99,7 @@ def test_the_penalty_of_what_was_graded_before_follows_a_mark_while_a_later_file
     assert page(late_course, "ada").count("was not graded") == 1
 
 
-def test_an_extension_is_on_the_first_page_as_it_is_in_the_penalty(late_course, grade_quickly):  # noqa: F811
+def test_an_extension_is_on_the_first_page_as_it_is_in_the_penalty(late_course, grade_quickly):
     for student in ("ada", "ida"):
         hand_in(late_course, student)
         came(late_course, student)
@@ -118,7 +110,7 @@ def test_an_extension_is_on_the_first_page_as_it_is_in_the_penalty(late_course, 
         assert standing(late_course, "ida")[1] == 0
 
 
-def notebook(course):  # noqa: F811
+def notebook(course):
     return course.release("scoring").read_text(encoding="utf-8")
 
 
@@ -127,12 +119,7 @@ LATE = "ada_LATE_17_3001_scoring.ipynb"
 
 @pytest.mark.parametrize(("grace", "share", "words"), [(15, 0.0, "it costs nothing"), (0, 0.1, "as much as one day")])
 def test_late_by_nobody_knows_how_much_is_said_in_collect_and_grade_and_on_the_page(
-    late_course,
-    grade_quickly,  # noqa: F811
-    tmp_path,
-    grace,
-    share,
-    words,
+    late_course, grade_quickly, tmp_path, grace, share, words
 ):
     (late_course.root / "course.toml").write_text(PLAN.format(grace=grace), encoding="utf-8")
     path = handed_out(tmp_path, (LATE, notebook(late_course)))
@@ -145,21 +132,16 @@ def test_late_by_nobody_knows_how_much_is_said_in_collect_and_grade_and_on_the_p
     assert standing(late_course, "ada")[1] == pytest.approx(share * AUTOMATIC)
 
 
-def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(
-    late_course,
-    grade_quickly,  # noqa: F811
-    tmp_path,
-):
+def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(late_course, grade_quickly, tmp_path):
     path = handed_out(tmp_path, (LATE, notebook(late_course)))
     collect(late_course, "scoring", path)
     before = times(late_course)
     grade_quickly(late_course)
     table = tmp_path / "times.csv"
     table.write_text("id,time\nada,2025-12-02T21:00:00+01:00\nzoe,2025-12-02T21:00:00Z\n")
-    done = autograder("collect", "scoring", "--times", table, "--course", late_course.root)
-    assert done.returncode == 3
-    assert "late by 1 d 20 h" in done.stdout
-    assert "zoe" in done.stdout
+    said = succeed("collect", "scoring", "--times", table, "--course", late_course.root, status=3)
+    assert "late by 1 d 20 h" in said
+    assert "zoe" in said
     assert times(late_course) == {"ada": "2025-12-02 20:00:00.000000 UTC"}
     collect(late_course, "scoring", path)  # the same archive once more says no more than before
     assert times(late_course) == {"ada": "2025-12-02 20:00:00.000000 UTC"}
@@ -216,7 +198,7 @@ def test_of_two_attempts_without_numbers_the_later_counts_although_one_has_a_sta
     assert '"number": 1' in late_course.submission(student, "scoring").read_text()
 
 
-def test_late_without_a_time_goes_by_the_due_date_of_the_day_that_it_is_graded(late_course, grade_quickly, tmp_path):  # noqa: F811
+def test_late_without_a_time_goes_by_the_due_date_of_the_day_that_it_is_graded(late_course, grade_quickly, tmp_path):
     plan = PLAN.format(grace=0)
     (late_course.root / "course.toml").write_text(plan, encoding="utf-8")
     collect(late_course, "scoring", handed_out(tmp_path, (LATE, notebook(late_course))))
@@ -227,7 +209,7 @@ def test_late_without_a_time_goes_by_the_due_date_of_the_day_that_it_is_graded(l
     assert standing(late_course, "ada")[1] == pytest.approx(0.1 * AUTOMATIC)
 
 
-def test_a_later_attempt_without_a_time_does_not_inherit_that_of_an_earlier_one(late_course, grade_quickly):  # noqa: F811
+def test_a_later_attempt_without_a_time_does_not_inherit_that_of_an_earlier_one(late_course, grade_quickly):
     hand_in(late_course, "ada")
     came(late_course, "ada")
     grade_quickly(late_course)
@@ -243,9 +225,7 @@ def test_a_later_attempt_without_a_time_does_not_inherit_that_of_an_earlier_one(
 
 
 def test_what_was_late_by_nobody_knows_how_much_is_no_more_once_another_attempt_came_in_time(
-    late_course,
-    grade_quickly,  # noqa: F811
-    tmp_path,
+    late_course, grade_quickly, tmp_path
 ):
     first = json.loads(notebook(late_course))
     first["cells"].append({"cell_type": "markdown", "id": "own", "metadata": {}, "source": "mine"})

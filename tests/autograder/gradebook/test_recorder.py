@@ -1,12 +1,9 @@
 """What is said of the gradebook without asking it for sums is what nbgrader reads in it."""
 
-import shutil
-
 import pytest
 from nbgrader.api import Gradebook
 from sqlalchemy import event
 
-from autograder.courses.course import Course
 from autograder.feedback.marks import CellResult, Entry, Mark, Marks
 from autograder.gradebook.lateness import ReceivedTime
 from autograder.gradebook.recorder import Recorder
@@ -36,9 +33,7 @@ def results(course):
     ]
 
 
-def test_marks_are_those_that_nbgrader_reads(released, tmp_path):
-    shutil.copytree(released.root, tmp_path / "course")
-    course = Course.at(tmp_path / "course")
+def test_marks_are_those_that_nbgrader_reads(course):
     entered = results(course)
     with Recorder(course, "scoring") as recorder:
         assert recorder.current_state("mia").is_new
@@ -79,9 +74,8 @@ def test_a_score_is_the_persons_before_the_graders_with_what_was_given_on_top(en
     assert entry.score == score
 
 
-def test_nothing_that_is_asked_for_a_submission_looks_at_the_rows_of_the_whole_class(released, tmp_path):
-    shutil.copytree(released.root, tmp_path / "course")
-    course, asked = Course.at(tmp_path / "course"), []
+def test_nothing_that_is_asked_for_a_submission_looks_at_the_rows_of_the_whole_class(course):
+    asked = []
     entered = results(course)
     with Recorder(course, "scoring") as recorder:
         engine = recorder._session.get_bind()

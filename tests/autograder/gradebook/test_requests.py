@@ -10,16 +10,8 @@ from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
 from autograder.marking.override import override
 from autograder.reports.requests import request_rows
-from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
-    ESSAY,
-    all_right,
-    course,
-    grade_quickly,
-    hand_in,
-    mark,
-    page,
-)
-from tests.autograder.test_main import assert_refused, autograder
+from tests.autograder.essays import all_right, hand_in, mark, page
+from tests.autograder.test_main import assert_refused, autograder, succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
@@ -55,7 +47,7 @@ def completing(text):
 
 
 @pytest.fixture
-def asked(course, grade_quickly):  # noqa: F811
+def asked(course, grade_quickly):
     """A course in which ada and ben have asked for another look."""
     (course.root / "students.csv").write_text("id,name,section\nada,Ada King,A\nben,Ben Ito,B\n", encoding="utf-8")
     (course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
@@ -74,13 +66,12 @@ def test_requests_are_listed_with_name_exercise_words_verdict_and_points(asked):
     assert ada[:2] == ["Ada King (ada)", "additive_score"]
     assert "my loop" in ada[2]
     assert ada[3:] == [HINT, f"1 of {most:g}", ""]
-    done = autograder("requests", "scoring", "--section", "A", "--course", asked.root)
-    assert done.returncode == 0, done.stderr
-    assert "Ada King (ada)" in done.stdout
-    assert "Ben Ito" not in done.stdout
-    assert "\x1b" not in done.stdout
+    said = succeed("requests", "scoring", "--section", "A", "--course", asked.root)
+    assert "Ada King (ada)" in said
+    assert "Ben Ito" not in said
+    assert "\x1b" not in said
     answer = f"requests scoring --student ID --answer '…' --course {asked.root}`"
-    assert done.stdout.splitlines()[-1].startswith(f"Next: `python -m autograder {answer}; `mark` changes points.")
+    assert said.splitlines()[-1].startswith(f"Next: `python -m autograder {answer}; `mark` changes points.")
 
 
 def test_mark_requests_is_the_same_command(asked):
@@ -92,7 +83,7 @@ def test_mark_requests_is_the_same_command(asked):
     assert done.stdout.startswith("Answered: Ada King (ada), scoring-additive_score."), done.stdout
 
 
-def test_the_last_cell_of_the_notebook_is_a_request_once_it_is_completed(course, grade_quickly):  # noqa: F811
+def test_the_last_cell_of_the_notebook_is_a_request_once_it_is_completed(course, grade_quickly):
     hand_in(course, "mia")
     grade_quickly(course)
     assert load_requests(course, "scoring", ["mia"]) == []
@@ -109,7 +100,7 @@ def test_the_last_cell_of_the_notebook_is_a_request_once_it_is_completed(course,
     assert "It was counted." in page(course, "mia")
 
 
-def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_request(course, grade_quickly):  # noqa: F811
+def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_request(course, grade_quickly):
     def delete(data):
         del data["cells"][-1]
 
@@ -125,7 +116,7 @@ def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_req
     assert {one.exercise for one in load_requests(course, "scoring", ["noa"])} == {CODE, "scoring-additive_shapes"}
 
 
-def test_completing_the_last_cell_after_the_due_date_costs_no_late_penalty(course, grade_quickly):  # noqa: F811
+def test_completing_the_last_cell_after_the_due_date_costs_no_late_penalty(course, grade_quickly):
     rules = "[late]\npercent_a_day = 10\n[assignment.scoring]\ndue = 2025-12-01T00:00:00Z\n"
     (course.root / "course.toml").write_text(rules, encoding="utf-8")
     place = course.submission("mia", "scoring").with_name("timestamp.txt")
@@ -139,20 +130,18 @@ def test_completing_the_last_cell_after_the_due_date_costs_no_late_penalty(cours
     assert "(on time)" in page(course, "mia")
 
 
-def test_nbgraders_own_commands_cope_with_the_last_cell(course):  # noqa: F811
+def test_nbgraders_own_commands_cope_with_the_last_cell(course):
     for student, change in (("mia", None), ("noa", completing("additive_score."))):
         hand_in(course, student, change=change)
-    done = nbgrader("autograde", "scoring", "--force", cwd=course.root)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "does not exist in the database" not in done.stdout + done.stderr
-    done = nbgrader("generate_feedback", "scoring", cwd=course.root)
-    assert done.returncode == 0, done.stdout + done.stderr
+    said = nbgrader("autograde", "scoring", "--force", cwd=course.root)
+    assert "does not exist in the database" not in said
+    nbgrader("generate_feedback", "scoring", cwd=course.root)
     assert "Please look again" not in page(course, "mia")
     assert page(course, "noa").count("Please look again at additive_score.") == 1
-    done = nbgrader("validate", course.release("scoring"), cwd=course.root)
-    assert "request" not in done.stdout + done.stderr
+    said = nbgrader("validate", course.release("scoring"), cwd=course.root, status=1)
+    assert "request" not in said
     count = len(course.released("scoring").exercises)  # those that are not answered, and nothing else
-    assert f"VALIDATION FAILED ON {count} CELL(S)" in done.stdout + done.stderr
+    assert f"VALIDATION FAILED ON {count} CELL(S)" in said
 
 
 def test_grade_says_that_requests_wait(asked):
@@ -161,7 +150,7 @@ def test_grade_says_that_requests_wait(asked):
     assert f"Students have asked for another look: 3. {command} lists them." in done.stdout
 
 
-def test_a_request_costs_no_points_and_moves_no_marks(asked, grade_quickly):  # noqa: F811
+def test_a_request_costs_no_points_and_moves_no_marks(asked, grade_quickly):
     before = load_results(asked, "scoring")
     assert before["ada"].earned == before["cem"].earned
     mark(asked, "cem", 2.0)
@@ -171,7 +160,7 @@ def test_a_request_costs_no_points_and_moves_no_marks(asked, grade_quickly):  # 
 
 
 @pytest.mark.parametrize("time", ["2025-11-30 20:00:00.000000 UTC", None])
-def test_asking_after_the_due_date_costs_no_late_penalty_and_other_work_does(course, grade_quickly, time):  # noqa: F811
+def test_asking_after_the_due_date_costs_no_late_penalty_and_other_work_does(course, grade_quickly, time):
     rules = "[late]\npercent_a_day = 10\n[assignment.scoring]\ndue = 2025-12-01T00:00:00Z\n"
     (course.root / "course.toml").write_text(rules, encoding="utf-8")
     place = course.submission("mia", "scoring").with_name("timestamp.txt")
@@ -194,14 +183,13 @@ def test_asking_after_the_due_date_costs_no_late_penalty_and_other_work_does(cou
     assert "late by 4 days" in page(course, "mia")
 
 
-def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(asked, grade_quickly):  # noqa: F811
+def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(asked, grade_quickly):
     assert "A person will answer here." in page(asked, "ada")
     override(asked, "scoring", "additive_score", "ada", 2.0, "The loop counts.")
-    done = autograder(
+    said = succeed(
         "requests", "scoring", "--student", "ada", "--answer", "You are right: <i>2 points</i>.", "--course", asked.root
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].startswith(f"Next: `python -m autograder grade scoring --course {asked.root}`")
+    assert said.splitlines()[-1].startswith(f"Next: `python -m autograder grade scoring --course {asked.root}`")
     grade_quickly(asked, grade_one=without_tanh)
     text = page(asked, "ada")
     assert "You are right: &lt;i&gt;2 points&lt;/i&gt;." in text
@@ -218,7 +206,7 @@ def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(as
     assert all(row.reused for row in grade_quickly(asked, grade_one=without_tanh).values())
 
 
-def test_an_answer_stays_when_the_student_hands_in_without_the_request(asked, grade_quickly):  # noqa: F811
+def test_an_answer_stays_when_the_student_hands_in_without_the_request(asked, grade_quickly):
     answer_request(asked, "scoring", "ada", "", "It was counted.")
     hand_in(asked, "ada", "Something else.")
     grade_quickly(asked, grade_one=without_tanh)

@@ -1,23 +1,15 @@
 """A gradebook that cannot be read is refused in words."""
 
 import os
-import shutil
 import sqlite3
 
 import pytest
 
-from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.gradebook.scores import load_results
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
-
-
-@pytest.fixture
-def course(released, tmp_path):
-    shutil.copytree(released.root, tmp_path / "course")
-    return Course.at(tmp_path / "course")
 
 
 def test_an_empty_gradebook_is_read_where_the_environment_is_not_on_path(course, monkeypatch):
@@ -45,7 +37,6 @@ def test_a_gradebook_of_an_older_nbgrader_is_refused_with_the_command_that_upgra
     connection.close()
     with pytest.raises(CourseError, match="nbgrader db upgrade"):
         load_results(course, "scoring")
-    done = nbgrader("db", "upgrade", cwd=course.root)
-    assert done.returncode == 0, done.stderr[-2000:]
+    nbgrader("db", "upgrade", cwd=course.root)
     assert os.path.isfile(course.gradebook_file)
     assert load_results(course, "scoring") == {}

@@ -9,13 +9,8 @@ from autograder.courses.plan import Student
 from autograder.courses.sections import names_by_id
 from autograder.gradebook.students import name_columns
 from autograder.marking.session import Session
-from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
-    course,
-    grade_quickly,
-    hand_in,
-    page,
-)
-from tests.autograder.test_main import autograder
+from tests.autograder.essays import hand_in, page
+from tests.autograder.test_main import autograder, succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
@@ -29,7 +24,7 @@ zoe,Zoe Absent,zoe@university.edu
 
 
 @pytest.fixture
-def graded(course, grade_quickly):  # noqa: F811
+def graded(course, grade_quickly):
     for student in ("ada", "ben", "cem", "eve"):
         hand_in(course, student)
     grade_quickly(course, feedback=False)  # there is no roster yet
@@ -47,14 +42,13 @@ def test_a_name_has_its_parts_whichever_comes_first(name, first, last):
     assert (found.get("first_name"), found.get("last_name")) == (first, last)
 
 
-def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded, grade_quickly):  # noqa: F811
+def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded, grade_quickly):
     with Gradebook(graded.gradebook, "") as gradebook:
         gradebook.update_or_create_student("ben", first_name="Ben", last_name="Ito")  # by nbgrader's own command
     hand_in(graded, "zoe")
     rows = grade_quickly(graded, feedback=False)
     assert rows["ada"].reused
-    done = nbgrader("export", "--to", "grades.csv", cwd=graded.root)
-    assert done.returncode == 0, done.stdout + done.stderr
+    nbgrader("export", "--to", "grades.csv", cwd=graded.root)
     with (graded.root / "grades.csv").open(encoding="utf-8", newline="") as file:
         found = {row["student_id"]: (row["first_name"], row["last_name"], row["email"]) for row in csv.DictReader(file)}
     assert found == {
@@ -66,7 +60,7 @@ def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded, grade_qu
     }
 
 
-def test_a_name_that_changes_in_the_roster_makes_the_page_anew_and_grades_nothing(course, grade_quickly):  # noqa: F811
+def test_a_name_that_changes_in_the_roster_makes_the_page_anew_and_grades_nothing(course, grade_quickly):
     hand_in(course, "ada")
     grade_quickly(course)
     assert "<dd>ada</dd>" in page(course, "ada")
@@ -77,20 +71,20 @@ def test_a_name_that_changes_in_the_roster_makes_the_page_anew_and_grades_nothin
         assert f"<dd>{name} (ada)</dd>" in page(course, "ada")
 
 
-def test_a_dry_run_writes_no_names(graded, grade_quickly):  # noqa: F811
+def test_a_dry_run_writes_no_names(graded, grade_quickly):
     grade_quickly(graded, dry=True)
     with Gradebook(graded.gradebook, "") as gradebook:
         assert gradebook.find_student("ada").last_name is None
 
 
-def test_the_grade_table_the_page_for_marking_and_the_report_call_students_by_name(graded, grade_quickly):  # noqa: F811
+def test_the_grade_table_the_page_for_marking_and_the_report_call_students_by_name(graded, grade_quickly):
     grade_quickly(graded, feedback=False)
     done = autograder("grade", "scoring", "--no-feedback", "--course", graded.root)
     assert "Ada King (ada)" in done.stdout
     page, named = (Session(graded, "scoring", "what_to_recompute", names).page() for names in (False, True))
     assert "Öz, Cem (cem)" not in page
     assert "Öz, Cem (cem)" in named
-    assert autograder("report", "--names", "--course", graded.root).returncode == 0
+    succeed("report", "--names", "--course", graded.root)
     assert "Zoe Absent (zoe)" in (graded.root / "report.html").read_text(encoding="utf-8")
 
 

@@ -17,12 +17,7 @@ from autograder.marking.session import ClientState, Conflict, MarkRequest, Sessi
 from autograder.reports.agreement import analyse_marking, cohens_kappa
 from autograder.reports.analysis import analyse
 from autograder.reports.class_page import class_page
-from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
-    ESSAY,
-    course,
-    grade_quickly,
-    hand_in,
-)
+from tests.autograder.essays import ESSAY, hand_in
 from tests.autograder.marking.test_marking import by_hand, in_gradebook, page_data
 from tests.autograder.test_main import assert_refused, autograder
 
@@ -41,7 +36,7 @@ cem = {{}}
 
 
 @pytest.fixture
-def shared(course, grade_quickly):  # noqa: F811
+def shared(course, grade_quickly):
     """A course of twelve in two sections, whose answers all differ, and three markers."""
     (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
     (course.root / "course.toml").write_text(PLAN.format(percent=0), encoding="utf-8")
@@ -236,7 +231,7 @@ def test_half_of_the_answers_are_marked_twice_by_somebody_else(twice, sit):
     assert [marker for marker, students in second.items() for student in students if shares[student] == marker] == []
 
 
-def test_a_second_mark_of_an_answer_that_has_changed_is_refused(twice, sit, grade_quickly):  # noqa: F811
+def test_a_second_mark_of_an_answer_that_has_changed_is_refused(twice, sit, grade_quickly):
     ben = sit("ben")
     student = second_of(ben)[0]
     ben.page()

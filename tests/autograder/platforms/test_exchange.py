@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.platforms import archives
 from autograder.platforms import formats as platforms
@@ -19,12 +18,6 @@ from tests.autograder.test_main import assert_refused, autograder
 pytestmark = pytest.mark.suite("assignments")
 ACCOUNTS = {"teacher": 30_000, "ada": 30_001, "mal": 30_002, "ben": 30_003}
 NOON = "2025-11-29 12:00:00.000000 UTC"
-
-
-@pytest.fixture
-def course(released, tmp_path):
-    shutil.copytree(released.root, tmp_path / "course")
-    return Course.at(tmp_path / "course")
 
 
 @pytest.fixture

@@ -14,16 +14,10 @@ from autograder.platforms.collect import collect
 from autograder.platforms.export import NAMESAKE, export
 from autograder.platforms.formats import MOODLE_NAME
 from autograder.platforms.return_feedback import write_feedback_archive
-from tests.autograder.batch.test_nothing_lost import (  # noqa: F401
-    ESSAY,
-    course,
-    grade_quickly,
-    hand_in,
-    mark,
-)
+from tests.autograder.essays import ESSAY, hand_in, mark
 from tests.autograder.platforms.test_collect import handed_out
 from tests.autograder.samples import AUTOMATIC
-from tests.autograder.test_main import assert_refused, autograder
+from tests.autograder.test_main import assert_refused, autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -38,7 +32,7 @@ CLASS = MappingProxyType({"ada": 2, "ben": None, "cem": 1, "dora": 0})  # points
 
 
 @pytest.fixture
-def graded(course, grade_quickly, tmp_path):  # noqa: F811
+def graded(course, grade_quickly, tmp_path):
     """A class of four, collected from Canvas but for Dora, graded; Ben's essay waits for somebody."""
     (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
     (course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
@@ -231,7 +225,7 @@ def test_a_row_of_moodles_is_found_by_the_number_that_the_submission_had(graded,
     assert exported.left_out["are not in Moodle's worksheet"] == ["cem"]
 
 
-def test_without_a_roster_the_number_of_a_group_is_no_participants(graded, grade_quickly, tmp_path):  # noqa: F811
+def test_without_a_roster_the_number_of_a_group_is_no_participants(graded, grade_quickly, tmp_path):
     parts = [
         ("Team 1_301_assignsubmission_file/scoring.ipynb", graded.submission("ada", "scoring").read_bytes()),
         ("Cem Oz_302_assignsubmission_file/scoring.ipynb", graded.submission("cem", "scoring").read_bytes()),
@@ -303,11 +297,10 @@ def test_a_file_that_is_there_is_overwritten_only_when_asked(graded, tmp_path, c
     words = [verb, "scoring", *options, "--output", target, "--course", graded.root]
     assert_refused(autograder(*words), "this file already exists", "--force")
     assert target.read_text() == "mine"
-    done = autograder(*words, "--force")
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert "1 " in done.stdout
-    assert ": Ben Ito (ben)" in done.stdout
-    assert f"4 {'grades' if verb == 'export' else 'pages'} in" in done.stdout
+    said = succeed(*words, "--force", status=3)
+    assert "1 " in said
+    assert ": Ben Ito (ben)" in said
+    assert f"4 {'grades' if verb == 'export' else 'pages'} in" in said
     assert target.read_bytes() != b"mine"
 
 

@@ -1,11 +1,9 @@
 """Whose a file is, by the names that Canvas and Moodle make of people and groups; what may be two people's is nobody's."""
 
-import shutil
 import zipfile
 
 import pytest
 
-from autograder.courses.course import Course
 from autograder.platforms.attempts import load_attempts
 from autograder.platforms.collect import collect
 from autograder.platforms.formats import ArchiveFormat
@@ -26,9 +24,7 @@ nora,Nora Red 7,65,
 
 
 @pytest.fixture
-def course(released, tmp_path):
-    shutil.copytree(released.root, tmp_path / "course")
-    course = Course.at(tmp_path / "course")
+def course(course):
     (course.root / "students.csv").write_text(NAMES, encoding="utf-8")
     (course.root / "course.toml").write_text('roster = "students.csv"\n')
     return course

@@ -25,7 +25,7 @@ from autograder.exercises.packing import with_packed_texts
 from autograder.grading import grade
 from autograder.releases import proof, release
 from solutions import answer_key
-from tests.autograder.test_main import autograder
+from tests.autograder.test_main import succeed
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -254,9 +254,8 @@ def test_attempts_in_course_toml_have_each_a_seed_of_their_own_which_a_new_relea
 
     def release_with(attempts, *seed):
         (course.root / "course.toml").write_text(f"[assignment.scoring]\nattempts = {attempts}\n", encoding="utf-8")
-        done = autograder("release", "scoring", "--no-links", *seed, "--course", course.root)
-        assert done.returncode == 0, done.stderr
-        return course.released("scoring").attempt_seeds, done.stdout
+        said = succeed("release", "scoring", "--no-links", *seed, "--course", course.root)
+        return course.released("scoring").attempt_seeds, said
 
     seeds, said = release_with(3, "--seed", "7")
     assert "each of the 3 has hidden cases of its own" in said

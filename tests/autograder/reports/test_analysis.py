@@ -14,8 +14,8 @@ from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
 from autograder.reports.analysis import MIN_STUDENTS, HintCount, analyse, discrimination, normalise_code, normalise_text
 from autograder.reports.class_page import class_page
-from tests.autograder.batch.test_nothing_lost import ESSAY, course, grade_quickly, hand_in  # noqa: F401
-from tests.autograder.test_main import autograder
+from tests.autograder.essays import ESSAY, hand_in
+from tests.autograder.test_main import autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -59,7 +59,7 @@ def with_answer(text):
 
 
 @pytest.fixture
-def graded(course, grade_quickly):  # noqa: F811
+def graded(course, grade_quickly):
     """A class of 24; of the roster, eve has not handed in. Students 0 and 1 have one answer in two spellings."""
     names = [f"student{number}" for number in range(24)]
     (course.root / "students.csv").write_text("id\n" + "\n".join([*names, "eve"]) + "\n")
@@ -94,7 +94,7 @@ def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(grad
     assert (items[ESSAY].marked, items[ESSAY].difficulty) == (0, None)
 
 
-def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded, grade_quickly):  # noqa: F811
+def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded, grade_quickly):
     """Students 3 to 5 hand in again: the first gets the exercise right, the second again not, the third first not."""
     for levels in ((23, 1, 2), (23, 1, 23)):
         for number, level in zip((3, 4, 5), levels, strict=True):
@@ -109,7 +109,7 @@ def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded, grade_quick
     assert f'>2 of 3</td><th scope="row">{CODE}</th>' in class_page("", [study])
 
 
-def test_a_try_that_was_killed_counts_for_nothing_and_no_earlier_one_in_its_place(graded, grade_quickly):  # noqa: F811
+def test_a_try_that_was_killed_counts_for_nothing_and_no_earlier_one_in_its_place(graded, grade_quickly):
     before = items_of(analyse(graded, "scoring"))[CODE]
     hand_in(graded, "student3", essay="23 because of the other state.")
     grade_quickly(graded, grade_one=lambda *given: replace(by_level(*given), killed=True))
@@ -125,8 +125,7 @@ def test_answers_that_differ_in_names_and_layout_only_are_one_group_and_the_star
 
 
 def test_the_page_names_nobody_unless_it_is_asked_and_needs_nothing_from_elsewhere(graded):
-    done = autograder("report", "scoring", "--course", graded.root)
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeed("report", "scoring", "--course", graded.root)
     page = (graded.root / "report.html").read_text(encoding="utf-8")
     assert not re.search(r"student\d|eve\b", page)
     assert not re.findall(r"https?://|src=|@import|url\(", page)
@@ -143,7 +142,7 @@ def test_the_page_names_nobody_unless_it_is_asked_and_needs_nothing_from_elsewhe
     assert "did not hand in: eve" in named
 
 
-def test_of_a_small_class_no_correlation_is_said(course, grade_quickly):  # noqa: F811
+def test_of_a_small_class_no_correlation_is_said(course, grade_quickly):
     for number in range(3):
         hand_in(course, f"student{number}", essay=f"{9 * number} because.")
     grade_quickly(course, grade_one=by_level)
@@ -152,10 +151,9 @@ def test_of_a_small_class_no_correlation_is_said(course, grade_quickly):  # noqa
     assert "too few students to say" in (course.root / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_class_that_was_not_graded_has_a_page_that_says_so(course):  # noqa: F811
+def test_a_class_that_was_not_graded_has_a_page_that_says_so(course):
     hand_in(course, "ada")
-    done = autograder("report", "--course", course.root)
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeed("report", "--course", course.root)
     assert "Nothing has been graded." in (course.root / "report.html").read_text(encoding="utf-8")
 
 
@@ -188,20 +186,19 @@ def test_what_a_name_means_stays():
 
 
 @pytest.mark.parametrize("content", ["no notebook", json.dumps({"cells": [{"source": 3}]}), "[" * 100_000])
-def test_what_cannot_be_read_stops_no_report(course, content):  # noqa: F811
+def test_what_cannot_be_read_stops_no_report(course, content):
     hand_in(course, "ada").write_text(content)
     assert analyse(course, "scoring").alike == ()
 
 
-def test_a_pipe_and_a_folder_that_is_a_link_are_nobodys_answers_and_hold_no_report_up(course, tmp_path):  # noqa: F811
+def test_a_pipe_and_a_folder_that_is_a_link_are_nobodys_answers_and_hold_no_report_up(course, tmp_path):
     hand_in(course, "ada", change=with_answer(FIRST))
     shutil.copytree(course.root / "submitted" / "ada", tmp_path / "elsewhere")
     (course.root / "submitted" / "ben").symlink_to(tmp_path / "elsewhere")
     pipe = course.submission("cem", "scoring")
     pipe.parent.mkdir(parents=True)
     os.mkfifo(pipe)
-    done = autograder("report", "scoring", "--course", course.root)
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeed("report", "scoring", "--course", course.root)
     assert analyse(course, "scoring").alike == ()
     (course.root / "submitted" / "ben").unlink()
     shutil.copytree(tmp_path / "elsewhere", course.root / "submitted" / "ben")

@@ -20,7 +20,7 @@ from autograder.sandbox import Limits
 from autograder.watch import run as running
 from autograder.watch.record import Record
 from autograder.watch.run import Stop, WatchOptions, watch
-from tests.autograder.batch.test_nothing_lost import ESSAY, all_right
+from tests.autograder.essays import ESSAY, all_right
 
 ACCOUNTS = {"prof": os.geteuid(), "ada": 30_001, "mal": 30_002, "ben": 30_003, "cem": 30_004}
 LIMITS = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)

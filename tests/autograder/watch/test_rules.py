@@ -10,7 +10,7 @@ from autograder.courses.plan import Assignment
 from autograder.watch import record as records
 from autograder.watch import rules
 from autograder.watch.record import Arrival, Clock, Record
-from tests.autograder.batch.test_nothing_lost import all_right
+from tests.autograder.essays import all_right
 from tests.autograder.watch.hub import hub  # noqa: F401
 
 pytestmark = pytest.mark.suite("assignments")

@@ -4,7 +4,6 @@ import codecs
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 from nbgrader.api import Gradebook
@@ -15,7 +14,8 @@ from autograder.courses.course import Course, init
 from autograder.platforms.formats import login_of
 from autograder.releases.release import release
 from autograder.with_nbgrader.exchange import exchange_problems
-from tests.autograder.test_main import autograder
+from tests.autograder.test_main import succeed
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 from tests.shared import made_once
 
 pytestmark = pytest.mark.suite("assignments")
@@ -76,15 +76,6 @@ def _copy(source, target, follow_symlinks=True):
         shutil.copy2(source, target, follow_symlinks=follow_symlinks)
 
 
-def nbgrader(*args, course):
-    programs = os.path.dirname(sys.executable)
-    env = {**os.environ, "PATH": os.pathsep.join([programs, os.environ["PATH"]])}
-    command = [os.path.join(programs, "nbgrader"), *args]
-    done = subprocess.run(command, cwd=course.root, env=env, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stderr
-
-
 def rows(course):
     with Gradebook(course.gradebook) as gradebook:
         return {
@@ -107,9 +98,9 @@ def graded(tmp_path_factory):
     """The same hand-ins, graded by nbgrader's commands in one course, and by `grade` in another."""
     original = made_once("leaks", make_course)
     stock, ours = (copy_of(original, tmp_path_factory.mktemp(name)) for name in ("stock", "ours"))
-    said = nbgrader("autograde", "scoring", course=stock)
+    said = nbgrader("autograde", "scoring", cwd=stock.root)
     (stock.autograded("eve", "scoring").with_name("left.html")).write_text(SCRIPT)  # by an earlier version
-    nbgrader("generate_feedback", "scoring", course=stock)
+    nbgrader("generate_feedback", "scoring", cwd=stock.root)
     table = grade_class(ours, "scoring", GradingOptions(workers=1))
     assert not [row for row in table if row.set_aside or row.failed]
     return stock, ours, said
@@ -158,7 +149,7 @@ def test_what_an_earlier_run_left_is_neither_kept_nor_published(graded, tmp_path
     (exchange / "attention" / "inbound").mkdir(parents=True)
     with course.config.open("a", encoding="utf-8") as config:
         config.write(f'\nc.Exchange.root = "{exchange}"\n')
-    said = nbgrader("release_feedback", "scoring", course=course)
+    said = nbgrader("release_feedback", "scoring", cwd=course.root)
     pages = sorted((exchange / "attention" / "feedback").iterdir())
     assert len(pages) == 2  # of the two that have a secret
     assert all(HIDDEN not in page.read_text() and "Additive scores" in page.read_text() for page in pages)
@@ -184,7 +175,7 @@ def test_nbgraders_own_collect_takes_what_our_collect_takes(released, tmp_path):
         path.write_text(source) if isinstance(source, str) else path.symlink_to(source)
     with course.config.open("a", encoding="utf-8") as config:
         config.write(f'\nc.Exchange.root = "{tmp_path / "exchange"}"\n')
-    said = nbgrader("collect", "scoring", "--update", course=course)
+    said = nbgrader("collect", "scoring", "--update", cwd=course.root)
     assert course.students("scoring") == [me]
     assert course.submission(me, "scoring").read_text() == "the answer"
     assert f"it claims to be ada's, but belongs to the account {me}" in said
@@ -205,9 +196,7 @@ def test_an_exchange_that_others_can_put_theirs_in_the_place_of_is_found(release
         subprocess.run(remedy.split("`")[1], shell=True, check=True)
         assert os.stat(folder).st_mode & 0o1002 == 0o1002
     assert exchange_problems(course) == []
-    done = autograder("doctor", "--course", course.root)
-    assert done.returncode == 0, done.stdout
+    succeed("doctor", "--course", course.root)
     exchange.chmod(0o777)
-    done = autograder("doctor", "--course", course.root)
-    assert done.returncode == 1
-    assert "anyone can move" in " ".join(done.stdout.split())
+    said = succeed("doctor", "--course", course.root, status=1)
+    assert "anyone can move" in " ".join(said.split())

@@ -39,7 +39,7 @@ from autograder.sandbox import Limits
 from autograder.verdicts import Graded
 from tests.autograder.containers import RIGHTS, in_a_container, needs_root
 from tests.autograder.samples import AUTOMATIC, topic_exercises
-from tests.autograder.test_main import assert_refused, autograder
+from tests.autograder.test_main import assert_refused, autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
 LIMITS = Limits(call_seconds=3)
@@ -539,14 +539,13 @@ def test_nothing_of_students_is_in_the_archive(course, archive, tmp_path):
 def test_pack_says_what_to_set_on_gradescope_and_overwrites_nothing(course, tmp_path):
     target = tmp_path / "scoring.zip"
     command = ["pack", "scoring", "--for", "gradescope", "--course", course.root, "--output", target]
-    done = autograder(*command)
-    assert done.returncode == 0, done.stderr
-    assert f"Autograder points on Gradescope: {AUTOMATIC:g}" in done.stdout
+    said = succeed(*command)
+    assert f"Autograder points on Gradescope: {AUTOMATIC:g}" in said
     for essay in ESSAYS:
-        assert essay in done.stdout
+        assert essay in said
     assert PackedAssignment.from_json(entries(target.read_bytes())[ASSIGNMENT_FILE][1].decode()).limits == Limits()
     assert_refused(autograder(*command), "already", "--force")
-    assert autograder(*command, "--force").returncode == 0
+    succeed(*command, "--force")
     assert_refused(autograder("pack", "scoring", "--for", "prairielearn", "--course", course.root), "gradescope")
     assert_refused(autograder("pack", "softmax", "--course", course.root), "no assignment")
     wrong = autograder(*command, "--force", "--torch-index", "$(reboot)")
