@@ -1,10 +1,12 @@
-"""Analyse what the marks of a class say about its exercises: their difficulty and their discrimination.
+"""Analyse what the marks of a class say about its exercises: their difficulty, discrimination and variants, and who marked them.
 
-In: the gradebook and the stored verdicts. Out: frozen records of numbers. ``analyse`` reads the course, and the rest touches
-nothing. Only ``alike``, ``missing`` and ``marking`` contain names.
+In: the gradebook, the stored verdicts, the records of who marked. Out: frozen records of numbers. ``analyse`` and
+``analyse_marking`` read the course, and the rest touches nothing. Only ``alike``, ``missing`` and ``marking`` contain names.
 
 Source of the discrimination: the corrected item-total correlation, as in any textbook of test theory; its interval is the
-percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13).
+percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13). Of kappa: Cohen (1960), A coefficient of agreement
+for nominal scales; each number of points is a category. Of the p-value for variants: a permutation test of the variance
+between groups (Good, 2005), as exact for small groups as for large ones.
 """
 
 import ast
@@ -17,19 +19,21 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from nbformat import NotebookNode
 
 from autograder.courses.course import Course
-from autograder.courses.sections import Selection
+from autograder.courses.plan import Selection
+from autograder.courses.released import Released
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
+from autograder.gradebook.provenance import load_marking_record
 from autograder.gradebook.scores import StudentResult, load_results
+from autograder.notebooks.handout import handout, own_draws
 from autograder.notebooks.submitted_file import read_file, sources_by_id
-from autograder.reports.agreement import MarkingAnalysis, analyse_marking
-from autograder.reports.variants import VariantAnalysis, analyse_variants
 from autograder.verdicts import Graded
 
-MIN_STUDENTS = 20  # for a meaningful correlation
-RESAMPLES = 1000
+MIN_STUDENTS = 20  # for a meaningful correlation, or a comparison of variants
+RESAMPLES, PERMUTATIONS = 1000, 2000
 MAX_ANSWER_CHARACTERS = 20_000  # longer answers are not compared
 MIN_NODES = 40  # of a program; shorter ones may agree by chance
 MIN_WORDS = 12  # of a written answer; shorter ones may agree by chance
@@ -60,6 +64,46 @@ class ExerciseAnalysis:
     discrimination: tuple[float, float, float] | None
     parts: tuple[tuple[str, int, int], ...] = ()
     mistakes: tuple[HintCount, ...] = ()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An answer for which two markers gave different points; ``first_by`` is "" if the first mark has no name."""
+
+    student: str
+    first_by: str
+    first: float
+    second_by: str
+    second: float
+
+
+@dataclass(frozen=True)
+class MarkingAnalysis:
+    """The marking of one question. ``marked`` has (marker, answers), ``kappa`` is None where it is undefined."""
+
+    name: str
+    marked: tuple[tuple[str, int], ...]
+    twice: int
+    same: int
+    kappa: float | None
+    different: tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class VariantAnalysis:
+    """One exercise with own numbers: how many ``variants`` the ``marked`` students had, and how their marks compare.
+
+    ``lowest`` and ``highest`` are the average shares of the points, 0 to 1, in the variants where they are least and most.
+    ``p_value`` is how often chance alone makes the variants differ as much; None if too few students were marked, or all have the
+    same points.
+    """
+
+    name: str
+    marked: int
+    variants: int
+    lowest: float
+    highest: float
+    p_value: float | None
 
 
 @dataclass(frozen=True)
@@ -282,3 +326,93 @@ def _anonymise_node(node, own, numbers):
         name = getattr(node, field, None)
         if isinstance(name, str) and name in own and not isinstance(node, ast.keyword):
             setattr(node, field, numbers.setdefault(name, f"_{len(numbers)}"))
+
+
+# --- who marked the written answers ------------------------------------------------------------------------------------
+
+
+def analyse_marking(
+    course: Course, released: Released, everybody: Mapping[str, StudentResult]
+) -> Iterable[MarkingAnalysis]:
+    """Yield a ``MarkingAnalysis`` for each written question that somebody has marked by name."""
+    for exercise in released.exercises:
+        if exercise.is_automatic:
+            continue
+        record = load_marking_record(course, released.topic, exercise.name)
+        entries = {name: entry for name, one in everybody.items() if (entry := one.entries.get(exercise.name))}
+        points = {
+            name: entry.manual for name, entry in entries.items() if entry.manual is not None and not entry.waiting
+        }
+        given = {name: one for name, one in record.given.items() if points.get(name) == one.points}
+        pairs = []
+        for student, second in sorted(record.second.items()):
+            first = given.get(student)
+            is_same_answer = first is None or (first.text == second.text and first.marker != second.marker)
+            if student in points and is_same_answer:
+                by = first.marker if first else ""
+                pairs.append(Difference(student, by, points[student], second.marker, second.points))
+        if given or pairs:
+            yield MarkingAnalysis(
+                exercise.name,
+                tuple(sorted(Counter(one.marker for one in given.values()).items())),
+                len(pairs),
+                sum(one.first == one.second for one in pairs),
+                cohens_kappa([(one.first, one.second) for one in pairs]),
+                tuple(one for one in pairs if one.first != one.second),
+            )
+
+
+def cohens_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Return Cohen's kappa of the two marks in each of ``pairs``; None without pairs, or if all marks are the same.
+
+    kappa = (p_o - p_e) / (1 - p_e), with the observed agreement p_o, and the p_e of two who give their marks at random.
+    """
+    count = len(pairs)
+    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    expected = sum(first[mark] * second[mark] for mark in first)  # times count²
+    if expected == count * count:
+        return None
+    observed = sum(one == other for one, other in pairs) * count
+    return (observed - expected) / (count * count - expected)
+
+
+# --- numbers of the students' own --------------------------------------------------------------------------------------
+
+
+def analyse_variants(release: NotebookNode, everybody: Mapping[str, StudentResult]) -> Iterable[VariantAnalysis]:
+    """Yield a ``VariantAnalysis`` for each exercise of ``release`` in which students have numbers of their own."""
+    asked = handout(release)
+    numbers = {student: own_draws(asked, student) for student in everybody}
+    for name in own_draws(asked, ""):
+        entries = {student: one.entries[name] for student, one in everybody.items() if name in one.entries}
+        marked = {student: entry.score / entry.points for student, entry in entries.items() if not entry.waiting}
+        if not marked:
+            continue
+        shares = np.array(list(marked.values()))
+        _, groups = np.unique([numbers[student][name][0] for student in marked], axis=0, return_inverse=True)
+        averages = _averages(shares, groups)
+        p_value = compare_groups(shares, groups) if len(shares) >= MIN_STUDENTS else None
+        yield VariantAnalysis(name, len(shares), len(averages), float(averages.min()), float(averages.max()), p_value)
+
+
+def compare_groups(shares: np.ndarray, groups: np.ndarray) -> float | None:
+    """Return how often groups of these sizes, drawn by chance, differ at least as much as ``groups``; None without a difference.
+
+    Parameters
+    ----------
+    shares, groups : (students,)
+        The share of an exercise's points, and the number of the student's group, from 0.
+    """
+    if not np.ptp(shares) or not np.ptp(groups):
+        return None
+    rng, observed = np.random.default_rng(0), _variance_between(shares, groups)
+    drawn = [_variance_between(rng.permutation(shares), groups) for _ in range(PERMUTATIONS)]
+    return (1 + sum(one >= observed - 1e-12 for one in drawn)) / (1 + PERMUTATIONS)
+
+
+def _averages(shares, groups):
+    return np.bincount(groups, shares) / np.bincount(groups)
+
+
+def _variance_between(shares, groups):
+    return float((np.bincount(groups) * (_averages(shares, groups) - shares.mean()) ** 2).sum())

@@ -18,9 +18,8 @@ from autograder.notebooks.handout import handout, own_draws
 from autograder.notebooks.own_text import NO_ID
 from autograder.platforms.gradescope.pack import pack
 from autograder.releases.release import release
-from autograder.reports.analysis import analyse
+from autograder.reports.analysis import MIN_STUDENTS, analyse, compare_groups
 from autograder.reports.class_page import class_page
-from autograder.reports.variants import MIN_STUDENTS, compare_groups
 from autograder.sandbox import Limits
 from tests.autograder.samples import exercise_named
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import grades, nbgrader

@@ -14,7 +14,7 @@ from autograder.gradebook.provenance import load_marking_record
 from autograder.gradebook.scores import load_results
 from autograder.marking import desk as desks
 from autograder.marking.session import ClientState, Conflict, MarkRequest, Session
-from autograder.reports.agreement import analyse_marking, cohens_kappa
+from autograder.reports.analysis import analyse_marking, cohens_kappa
 from autograder.reports.analysis import analyse
 from autograder.reports.class_page import class_page
 from tests.autograder.essays import ESSAY, hand_in
