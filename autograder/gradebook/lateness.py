@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
 NBGRADER_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{6})?) UTC")
-LATE_PLUGIN = "autograder.with_nbgrader.late.LateRule"  # which asks course.toml
+LATE_PLUGIN = "autograder.with_nbgrader.plugins.LateRule"  # which asks course.toml
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ def configure(config: Config) -> None:
     config.ExchangeFactory.release_feedback = "autograder.with_nbgrader.exchange.ReleaseFeedback"
     config.GenerateFeedback.preprocessors = [f"{plugin}.Gather", "autograder.feedback.sanitize.Outputs"]
     config.GenerateFeedback.exporter_class = f"{plugin}.Page"
-    config.ExportApp.plugin_class = "autograder.with_nbgrader.export.CsvExport"
-    config.AssignLatePenalties.plugin_class = "autograder.with_nbgrader.late.LateRule"
+    config.ExportApp.plugin_class = "autograder.with_nbgrader.plugins.CsvExport"
+    config.AssignLatePenalties.plugin_class = "autograder.with_nbgrader.plugins.LateRule"
     # nbgrader's feedback and formgrader render students' Markdown so that nothing in it runs
     config.HTMLExporter.filters = {
         "markdown2html": "autograder.feedback.sanitize.markdown",

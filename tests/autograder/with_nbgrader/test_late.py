@@ -7,7 +7,7 @@ from traitlets.config import Config
 
 from autograder.batch.results import MarkChange
 from autograder.courses import demo
-from autograder.with_nbgrader.late import LateRule
+from autograder.with_nbgrader.plugins import LateRule
 from tests.autograder.essays import hand_in
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader, only

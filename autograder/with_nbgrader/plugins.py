@@ -1,13 +1,14 @@
-"""Export grades as nbgrader does, with the exercises that are still to be marked.
+"""nbgrader's plugins of this course: the late rule of course.toml, and an export that says what is still to be marked.
 
-In: the gradebook, through ``nbgrader export``. Out: one CSV file, a row for each assignment and student.
+In: a score and how late it is, or the gradebook. Out: the deducted points, or one CSV file with a row for each assignment and
+student. Reads course.toml.
 """
 
 import csv
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.plugins import ExportPlugin
+from nbgrader.plugins import ExportPlugin, LateSubmissionPlugin
 
 from autograder.courses.plan import read_plan
 from autograder.notebooks.cell_ids import exercise_of_test
@@ -15,6 +16,16 @@ from autograder.platforms.export import escape_formula
 
 COLUMNS: tuple[str, ...] = ("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email")
 COLUMNS += ("raw_score", "late_submission_penalty", "score", "max_score", "needs_marking")
+
+
+class LateRule(LateSubmissionPlugin):
+    """The late rule of course.toml; if it deducts nothing, nbgrader's setting ``penalty_method`` decides."""
+
+    def late_submission_penalty(self, student_id: str, score: float, total_seconds_late: float) -> float | None:
+        rule = _read_plan(self).late
+        if not rule.percent_a_day:
+            return super().late_submission_penalty(student_id, score, total_seconds_late)
+        return rule.penalty(score, total_seconds_late) or None
 
 
 class CsvExport(ExportPlugin):
@@ -26,7 +37,7 @@ class CsvExport(ExportPlugin):
     def export(self, gradebook: Gradebook) -> None:
         target = Path(self.to or "grades.csv")
         draft = target.with_name(target.name + ".draft")
-        plan = read_plan(str(self.config.get("CourseDirectory", {}).get("root") or Path.cwd()))
+        plan = _read_plan(self)
         with draft.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
@@ -36,6 +47,10 @@ class CsvExport(ExportPlugin):
                         writer.writerow(_row(gradebook, plan.assignment(str(assignment.name)), assignment, student))
         draft.replace(target)
         self.log.info("Exported grades to %s", target)
+
+
+def _read_plan(plugin):
+    return read_plan(str(plugin.config.get("CourseDirectory", {}).get("root") or Path.cwd()))  # where commands run
 
 
 def _is_selected(name, names):
