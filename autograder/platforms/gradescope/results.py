@@ -47,32 +47,23 @@ def graded_results(
     lines += [f"The notebook was repaired before it was graded: {note}" for note in outcome.notes]
     lines += [failure] if failure and earned < points else []
     return {
+        **_results(lines, [_exercise_result(one, titles.get(one.exercise, ""), untouched) for one in verdicts]),
         "score": _round_points(earned),
         "execution_time": round(seconds, 1),
-        "output": _join_lines(lines),
-        "visibility": "visible",
-        "stdout_visibility": "hidden",
-        "tests": [_exercise_result(verdict, titles.get(verdict.exercise, ""), untouched) for verdict in verdicts],
         "extra_data": {"handed_in": hashlib.sha256(content).hexdigest()},
     }
 
 
 def refused_results(why: str) -> dict[str, Any]:
     """Return the results of a submission that cannot be graded, with the reason for the student."""
-    return {
-        "score": 0,
-        "output": _join_lines([f"This was not graded: {why}"]),
-        "visibility": "visible",
-        "stdout_visibility": "hidden",
-        "tests": [],
-        "extra_data": {},
-    }
+    return _results([f"This was not graded: {why}"]) | {"score": 0, "extra_data": {}}
 
 
 def failed_results(why: str) -> dict[str, Any]:
     """Return results without a score, for failures that are not the student's fault."""
-    text = f"{why} This is not the fault of your submission, and no score was given. Please tell your instructor."
-    return {"output": text, "visibility": "visible", "stdout_visibility": "hidden", "tests": []}
+    return _results(
+        [f"{why} This is not the fault of your submission, and no score was given. Please tell your instructor."]
+    )
 
 
 def attempt_number(metadata: bytes, content: bytes) -> int:
@@ -90,6 +81,12 @@ def attempt_number(metadata: bytes, content: bytes) -> int:
     tries = list(dict.fromkeys(digest for digest in hashes if isinstance(digest, str)))
     mine = hashlib.sha256(content).hexdigest()
     return tries.index(mine) if mine in tries else len(tries)
+
+
+def _results(lines, tests=()):
+    """Return what all results have: ``lines`` for the student, and ``tests``."""
+    shown = {"visibility": "visible", "stdout_visibility": "hidden"}
+    return {"output": _join_lines(lines), **shown, "tests": list(tests)}
 
 
 def _exercise_result(verdict, title, untouched):
