@@ -11,8 +11,8 @@ from pathlib import Path
 
 from autograder.courses.plan import PLAN_FILE, parse_plan
 from autograder.errors import CourseError
+from solutions.answer_key.places import HEADER
 
-HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]{1,2}\s*(#.*)?$")
 FIELD = re.compile(r"\s*(seed|due|extensions)\s*[.=]")
 ROSTER = re.compile(r"\s*roster\s*=")
 CHANGE = "  # CHANGE: this is last year's"
@@ -67,14 +67,22 @@ def take_over(last_year: Path, now: datetime | None = None) -> NewYear:
     return NewYear(text, file, (*old, *(f"roster: put this year's students into {name}" for name in file)))
 
 
-def _without_last_year(text, keep_roster):
-    lines, table = [], ""
+def _read_lines(text):
+    """Yield each line of ``text`` with the table that it is in, and the name of its field, if that is one of ``FIELD``."""
+    table = ""
     for line in text.splitlines():
         if header := HEADER.match(line):
             table = header[1].replace('"', "")
-        parts, field = table.split("."), FIELD.match(line)
+        field = FIELD.match(line)
+        yield line, table, field[1] if field else ""
+
+
+def _without_last_year(text, keep_roster):
+    lines = []
+    for line, table, field in _read_lines(text):
+        parts = table.split(".")
         is_personal = parts[0] == "assignment" and parts[2:] == ["extensions"]
-        is_drawn = parts[0] == "assignment" and len(parts) == 2 and field is not None and field[1] != "due"
+        is_drawn = parts[0] == "assignment" and len(parts) == 2 and field not in ("", "due")
         is_elsewhere = not table and not keep_roster and ROSTER.match(line)
         is_old = is_personal or is_drawn or is_elsewhere
         lines.append(f"{OLD}{line}" if is_old and line.strip() and not line.lstrip().startswith("#") else line)
@@ -82,12 +90,9 @@ def _without_last_year(text, keep_roster):
 
 
 def _mark_old_dates(text, old):
-    lines, table = [], ""
-    for line in text.splitlines():
-        if header := HEADER.match(line):
-            table = header[1].replace('"', "")
-        field = FIELD.match(line)
-        is_due = table.startswith("assignment.") and field is not None and field[1] == "due"
+    lines = []
+    for line, table, field in _read_lines(text):
+        is_due = table.startswith("assignment.") and field == "due"
         lines.append(line + CHANGE if is_due and _read_date(line) in old else line)
     return "\n".join(lines) + "\n"
 
