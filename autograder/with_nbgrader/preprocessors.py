@@ -6,7 +6,6 @@ trusted output, hidden tests taken out. Reads the course directory; writes verdi
 
 import os
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -19,8 +18,10 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import compute_checksum
 from traitlets.log import get_logger
 
+from autograder.batch.context import GradingOptions, load_run
+from autograder.batch.jobs import read_job
+from autograder.batch.results import SubmissionResult
 from autograder.courses.course import EXCHANGE_FILES, TIMESTAMP, Course
-from autograder.courses.sections import names_by_id
 from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.files import unexpected_entries
@@ -28,13 +29,11 @@ from autograder.gradebook.assignments import store_due_dates
 from autograder.gradebook.lateness import ReceivedTime, parse_received
 from autograder.gradebook.recorder import Recorder
 from autograder.grading import grade, submission
-from autograder.grading.fingerprint import fingerprint, handed_in_files
 from autograder.notebooks import repair
 from autograder.notebooks.added_cells import added_cells
 from autograder.notebooks.cell_ids import REQUEST, id_of
-from autograder.notebooks.handout import find_release, handout, own_draws
+from autograder.notebooks.handout import find_release, own_draws
 from autograder.notebooks.submitted_file import read_file
-from autograder.platforms.attempts import find_collected_attempt
 from autograder.sandbox import doctor
 from autograder.with_nbgrader import limits
 
@@ -49,6 +48,17 @@ def _load_released(course, topic):
 @lru_cache(maxsize=4)
 def _load_released_state(course, topic, _):
     return course.released(topic)
+
+
+def _load_run(resources, options):
+    """Return the run of nbgrader's command as one of `grade` with ``options``, and the student whom it is at."""
+    course, names = Course.at(Path.cwd()), resources["nbgrader"]
+    topic = names["assignment"]
+    return load_run(course, topic, options, _load_released(course, topic)), names["student"]
+
+
+def _read_job(run, student):
+    return read_job(run, SubmissionResult(student), run.course.load_record(student, run.topic))
 
 
 def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[str]) -> None:
@@ -123,20 +133,14 @@ class Gather(NbGraderPreprocessor):
     """Collect the marks and the releases for ``Page``."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        course, names = Course.at(Path.cwd()), resources["nbgrader"]
-        topic, student = names["assignment"], names["student"]
-        with Recorder(course, topic) as recorder:
-            content = b""
-            with suppress(CourseError):  # a later submission may be unreadable
-                content = read_file(course.submission(student, topic), course.submitted)
-            attempt = find_collected_attempt(course, student, topic, content)
-            is_earliest = attempt is not None and attempt.is_late_without_time
+        run, student = _load_run(resources, GradingOptions())
+        is_earliest = False
+        with suppress(CourseError):  # a later submission may be unreadable
+            is_earliest = _read_job(run, student).is_earliest
+        with Recorder(run.course, run.topic) as recorder:
             marks = recorder.current_state(student, ReceivedTime(is_earliest=is_earliest)).marks
-        handouts = tuple(handout(one).for_student(student) for one in _load_released(course, topic).notebooks)
-        plan = course.plan()
-        shown = plan.assignment(topic).shown_to(student, datetime.now(UTC))
-        name = names_by_id(plan).get(student, student)
-        resources["feedback"] = marks, name, topic, handouts, shown
+        handouts = tuple(one.for_student(student) for one in run.handouts)
+        resources["feedback"] = marks, run.name_of(student), run.topic, handouts, run.shown_to(student)
         return nb, resources
 
 
@@ -154,33 +158,22 @@ class Judge(limits.Judge, NbGraderPreprocessor):
     """Run the notebook in the sandbox, judge what it returned, write one trusted output into every test cell."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        course, names = Course.at(Path.cwd()), resources["nbgrader"]
-        topic, student = names["assignment"], names["student"]
-        released = _load_released(course, topic)
+        run, student = _load_run(resources, GradingOptions(self.limits(), self.isolation))
+        course, released = run.course, run.released
         doctor.require_once(self.isolation, course.hidden)
-        content = read_file(course.submission(student, topic), course.submitted, self.submission_mb)
-        _, attempt = course.list_attempts(student, topic, content)
-        own = own_draws(find_release(nb.cells, [handout(one) for one in released.notebooks]), student)
+        job = _read_job(run, student)
+        own = own_draws(find_release(nb.cells, run.handouts), student)
         cases = released.extra, released.attempt_seeds, own
-        questions = submission.exercises_for(topic, released.seed, attempt, released.points, *cases)
-        files = handed_in_files(questions, course.submission(student, topic).parent)
-        key = fingerprint(
-            content,
-            released.version_for(student),
-            attempt,
-            self.limits(),
-            self.isolation,
-            files,
-            released.find_recorded_seed(attempt),
-        )
-        graded = course.store.get(key)
+        questions = submission.exercises_for(run.topic, released.seed, job.attempt, released.points, *cases)
+        graded = course.store.get(job.key)
         if graded is None:
-            graded = grade.grade(nb, questions, self.limits(), self.isolation, files, course.hidden)
+            how = questions, self.limits(), self.isolation, job.files, course.hidden
+            graded = grade.grade(nb, *how)
             if graded.timed_out or graded.killed:  # the machine may have been busy: once more, before it counts
-                graded = grade.grade(nb, questions, self.limits(), self.isolation, files, course.hidden)
+                graded = grade.grade(nb, *how)
             if not graded.killed:
-                course.store.put(key, graded)
-        not_asked = course.plan().assignment(topic).not_asked_of(student, released.points)
+                course.store.put(job.key, graded)
+        not_asked = run.not_asked_of(student)
         pages.write_verdicts(nb, graded.without(not_asked))
         for cell in nb.cells:
             meta = cell.metadata.get("nbgrader", {})
