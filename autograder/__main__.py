@@ -80,7 +80,7 @@ def init_course(
 
 
 def _init_example(root):
-    from autograder.courses.example import TOPIC, hand_in_example, init_example
+    from autograder.courses.demo import TOPIC, hand_in_example, init_example
     from autograder.notebooks.website import site_address
     from autograder.releases.release import release as make
 
@@ -220,11 +220,11 @@ def collect(
     All attempts are kept, and the latest one counts; collecting an archive twice changes nothing. Exit status 3:
     everything else was done, but some submissions were set aside, or notebooks left over.
     """
-    from autograder.courses.sections import names_by_id
     from autograder.platforms.attempts import Journal
     from autograder.platforms.collect import collect as put
+    from autograder.platforms.collect import set_times
     from autograder.platforms.collect import undo as take_back
-    from autograder.platforms.times import read_times, set_times
+    from autograder.platforms.times import read_times
     from autograder.reports.tables import tabulate_collected
 
     root, collected, left = _open_course(course), [], []
@@ -233,7 +233,7 @@ def collect(
         raise CourseError("give archives, --times or --undo, the last on its own", "collect", remedy)
     if undo:
         collected = take_back(root, topic)
-        out.print(tabulate_collected(collected, names_by_id(root.plan())))
+        out.print(tabulate_collected(collected, root.plan().names_by_id()))
         _print_line(f"{len(collected)} undone. Run `{_format_command(f'grade {topic}', course)}` to update the grades.")
         raise typer.Exit(SET_ASIDE if any(one.problem for one in collected) else 0)
     journal, stated = Journal(root, topic), read_times(times, root.plan().students) if times else {}
@@ -247,7 +247,7 @@ def collect(
         left += unused
     collected += set_times(root, topic, stated, journal)
     if collected:
-        out.print(tabulate_collected(collected, names_by_id(root.plan())))
+        out.print(tabulate_collected(collected, root.plan().names_by_id()))
     status = _report_collection(root, topic, collected, left)
     _print_next(f"grade {topic}", course)
     raise typer.Exit(status)
@@ -255,12 +255,11 @@ def collect(
 
 def _report_collection(root, topic, collected, left):
     """Say what else there is to know of a collection that ``left`` some entries; return the exit status."""
-    from autograder.courses.sections import names_by_id
     from autograder.platforms.attempts import find_late_without_time
     from autograder.platforms.collect import escape_unprintable
     from autograder.platforms.formats import is_notebook
 
-    called = names_by_id(root.plan())
+    called = root.plan().names_by_id()
     if unknown := [called.get(one, one) for one in find_late_without_time(root, topic)]:
         remedy = f"{root.plan().late.cost_without_time()} Give the times with `collect {topic} --times FILE`."
         _print_line(f"Late, by an unknown amount: {_join_names(unknown)}. {remedy}")
@@ -312,7 +311,7 @@ def grade(
     stopped. Exit status 3: everything else was done, but some submissions were set aside.
     """
     root = _open_course(course)
-    students = _select_submissions(root, topic, students, section)
+    students = root.select_submissions(topic, students, section)
     waiting = again or any(not root.is_recorded(one, topic) for one in students or root.students(topic))
     if waiting and not scheduler:
         from autograder.grading import workers as processes
@@ -393,7 +392,7 @@ def regrade(
     Marks given by a person are kept. Exit status as for grade.
     """
     root = _open_course(course)
-    students = _select_submissions(root, topic, students, section)
+    students = root.select_submissions(topic, students, section)
     options = _options(root, limits, isolation, dry=not apply, workers=workers)
     rows = _grade_and_report(root, topic, options, students)
     raise typer.Exit(_exit_status(rows))
@@ -406,12 +405,6 @@ def _options(course, limits, isolation, **more):
 
     configured, configured_isolation = settings(course)
     return GradingOptions(replace(configured, **(limits or {})), isolation or configured_isolation, **more)
-
-
-def _select_submissions(course, topic, students, sections):
-    from autograder.courses.sections import select_submissions
-
-    return select_submissions(course, topic, students, sections)
 
 
 def _exit_status(rows):
@@ -450,7 +443,6 @@ def mark(
     """
 
     if student:
-        from autograder.courses.sections import names_by_id
         from autograder.marking.override import override
 
         if (points is None) != automatic:
@@ -458,13 +450,12 @@ def mark(
             raise CourseError("it is not clear which points should count", "--points, --automatic", remedy)
         root = _open_course(course)
         before, now = override(root, topic, exercise, student, points, reason)
-        name = names_by_id(root.plan()).get(student, student)
+        name = root.plan().names_by_id().get(student, student)
         _print_line(f"{name}, {exercise}: {before:g} points before, {now:g} now.")
         _print_line(f"Next: `{_format_command(f'grade {topic}', course)}` updates the feedback page.")
         return
     if points is not None or reason or automatic:
         raise CourseError("it is not clear whose points these are", "--student", "name the student.")
-    from autograder.courses.sections import select_sections
     from autograder.marking.cli import run_server
     from autograder.marking.session import Session
 
@@ -473,7 +464,7 @@ def mark(
     if plan.markers and not marker:
         remedy = f"add --marker NAME, one of {', '.join(plan.markers)}: then two people never mark the same answer."
         raise CourseError("course.toml has [markers], but no marker was named", "--marker", remedy)
-    with contextlib.closing(Session(root, topic, exercise, names, select_sections(plan, section), marker)) as session:
+    with contextlib.closing(Session(root, topic, exercise, names, plan.select_sections(section), marker)) as session:
         for line in run_server(session, port, not no_browser, _print_line):
             _print_line(line)
 
@@ -494,7 +485,6 @@ def list_requests(
     the notebook again. `mark` changes the points; an answer given here appears on the feedback page after the next `grade`.
     `mark requests` is the same command.
     """
-    from autograder.courses.sections import names_by_id
     from autograder.gradebook.requests import answer_request
     from autograder.reports.requests import request_rows
     from autograder.reports.tables import requests_table
@@ -507,10 +497,10 @@ def list_requests(
     if student:
         answered = answer_request(root, topic, student, exercise, answer)
         about = ", ".join(sorted({one.exercise or "no exercise named" for one in answered}))
-        _print_line(f"Answered: {names_by_id(root.plan()).get(student, student)}, {about}.")
+        _print_line(f"Answered: {root.plan().names_by_id().get(student, student)}, {about}.")
         _print_line(f"Next: `{_format_command(f'grade {topic}', course)}` puts the answer on the feedback page.")
         return
-    rows, waiting = request_rows(root, topic, _select_submissions(root, topic, None, section), everything)
+    rows, waiting = request_rows(root, topic, root.select_submissions(topic, None, section), everything)
     if rows:
         out.print(requests_table(rows))
     _print_line(f"{waiting} requests are waiting for an answer.")
@@ -535,11 +525,10 @@ def export(
     course: CoursePath = Path("course"),
 ) -> None:
     """Write the grades to a file that a learning platform can import, with its own ids. Exit status 3: someone is not in it."""
-    from autograder.courses.sections import select_sections
     from autograder.platforms.export import export as write
 
     root, target = _open_course(course), output or Path(f"{topic}-grades-{to}.csv")
-    only = select_sections(root.plan(), section)
+    only = root.plan().select_sections(section)
     exported = write(root, topic, to, target, given, column, unmarked, force, only)
     _report_export(exported, target, "grades", f"feedback {topic}", course)
 
@@ -557,11 +546,10 @@ def feedback_archive(
 
     Exit status 3: someone's page is missing, or says that something is still to be marked.
     """
-    from autograder.courses.sections import select_sections
-    from autograder.platforms.return_feedback import write_feedback_archive
+    from autograder.platforms.export import write_feedback_archive
 
     root, target = _open_course(course), output or Path(f"{topic}-feedback-{to}.zip")
-    only = select_sections(root.plan(), section)
+    only = root.plan().select_sections(section)
     _report_export(write_feedback_archive(root, topic, to, target, force, only), target, "pages", "report", course)
 
 
@@ -574,7 +562,6 @@ def report(
     course: CoursePath = Path("course"),
 ) -> None:
     """Write a page on how the class did: scores, difficulty and discrimination of the exercises, mistakes."""
-    from autograder.courses.sections import names_by_id, select_sections
     from autograder.files import write_text
     from autograder.reports.analysis import analyse
     from autograder.reports.class_page import class_page
@@ -583,10 +570,10 @@ def report(
     root = _open_course(course)
     chosen = [topic] if topic else [one for one in topics() if root.release(one).is_file()]
     plan = root.plan()
-    only = select_sections(plan, section)
+    only = plan.select_sections(section)
     target = output or root.root / ("-".join(["report", *map(_as_file_name, section or ())]) + ".html")
     title = " ".join(filter(None, [plan.title, *(f"(section {one})" for one in section or ())]))
-    write_text(class_page(title, [analyse(root, one, only) for one in chosen], names, names_by_id(plan)), target)
+    write_text(class_page(title, [analyse(root, one, only) for one in chosen], names, plan.names_by_id()), target)
     _print_line(f"Report on {', '.join(chosen) or 'nothing: no assignment was released'}: {target}")
 
 
@@ -595,9 +582,8 @@ def _as_file_name(text):
 
 
 def _report_export(exported, target, what, following, course):
-    from autograder.courses.sections import names_by_id
 
-    called = names_by_id(_open_course(course).plan())
+    called = _open_course(course).plan().names_by_id()
     for why, names in exported.left_out.items():
         _print_line(f"{len(names)} {why}: {_join_names([called.get(name, name) for name in names])}")
     _print_line(f"{exported.count} {what} in {target}")
@@ -833,7 +819,6 @@ def _website_address(base_url, no_links, of_the_course=""):
 def _grade_and_report(course, topic, options, students=(), machines=("",)):
     from autograder import sandbox
     from autograder.batch.grade_class import grade_class
-    from autograder.courses.sections import names_by_id
     from autograder.feedback import notices
     from autograder.gradebook.requests import load_requests
     from autograder.grading import cluster
@@ -842,7 +827,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     sandbox.require_known(options.isolation)
     if options.isolation == "none":
         out.print(TRUSTED_ONLY)
-    released, called = course.released(topic), names_by_id(course.plan())
+    released, called = course.released(topic), course.plan().names_by_id()
     _say_key_changes(topic, released)
     with contextlib.ExitStack() as stack:
         executor, (scheduler, *certificates) = None, machines

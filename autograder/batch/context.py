@@ -17,7 +17,6 @@ from autograder import sandbox
 from autograder.courses.course import Course
 from autograder.courses.plan import Assignment, Shown
 from autograder.courses.released import Released
-from autograder.courses.sections import names_by_id
 from autograder.feedback import page_settings
 from autograder.sandbox import Limits
 
@@ -98,5 +97,5 @@ def load_run(course: Course, topic: str, options: GradingOptions, released: Rele
         page_settings.from_config(PyFileConfigLoader(str(course.config)).load_config()),
         hashlib.sha256(rules).hexdigest(),
         f"{plan.late.cost_without_time()} See `collect {topic} --times`.",
-        names_by_id(plan),
+        plan.names_by_id(),
     )

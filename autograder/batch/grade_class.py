@@ -5,14 +5,15 @@ This process only reads bytes, sends them to workers and writes the results: it 
 chose. No submission stops another. Killed at any moment and started again, it continues where it was.
 """
 
+import concurrent.futures
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import FIRST_COMPLETED, Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlalchemy.exc
 from pebble import ProcessExpired
@@ -22,14 +23,14 @@ from autograder.batch import jobs, recording
 from autograder.batch.context import GradingOptions, GradingRun, load_run
 from autograder.batch.jobs import Job
 from autograder.batch.results import SubmissionResult, mark_changes
-from autograder.batch.task_queue import Executor, TaskQueue
 from autograder.courses.course import TIMESTAMP, Course
 from autograder.courses.locking import exclusive_lock
 from autograder.courses.released import Released
-from autograder.errors import CourseError, describe_db_error, describe_os_error
+from autograder.errors import CourseError, describe_os_error
 from autograder.feedback import notices
 from autograder.feedback.marks import GradebookState, Marks
 from autograder.gradebook.backup import back_up
+from autograder.gradebook.database import describe_db_error
 from autograder.gradebook.lateness import ReceivedTime, parse_received
 from autograder.gradebook.recorder import Recorder
 from autograder.grading.stopwatch import Stopwatch
@@ -48,6 +49,12 @@ RESTORED_NOTICE = (
     "have them: `python -m autograder restore` lists them."
 )
 WORKER_ERRORS = (TimeoutError, ProcessExpired, BrokenProcessPool)  # a task took too long, or ended its process
+
+
+class Executor(Protocol):
+    """Runs submissions. If it has an attribute ``workers``, as many are kept busy."""
+
+    def submit(self, task: Callable[..., Any], /, *args: Any) -> Future: ...
 
 
 def grade_class(
@@ -91,7 +98,7 @@ def grade_class(
         def start():  # called once there is something to run
             return executor or stack.enter_context(start_workers([run], count))
 
-        batch = _Batch(run, recorder, TaskQueue(start, 2 * count + 2), progress or (lambda *args: None), lock)
+        batch = _Batch(run, recorder, _TaskQueue(start, 2 * count + 2), progress or (lambda *args: None), lock)
         return batch.grade(names)
 
 
@@ -144,7 +151,7 @@ class _Batch:
         self,
         run: GradingRun,
         recorder: Recorder,
-        tasks: TaskQueue[Job],
+        tasks: "_TaskQueue",
         progress: Callable[[int, int, SubmissionResult], object],
         lock: Callable[[], contextlib.AbstractContextManager[None]] | None = None,
     ) -> None:
@@ -439,3 +446,35 @@ class _Batch:
         received_at = parse_received(earlier.get("received", jobs.recorded_beside(earlier).get(TIMESTAMP, "")))
         received_at = replace(received_at, is_earliest=is_earliest)
         return self._record(row, state, recording.recorded_results(earlier, state), received_at, {})
+
+
+class _TaskQueue:
+    """Tasks on the executor that ``start`` returns, which is called for the first task. Each belongs to a job."""
+
+    def __init__(self, start: Callable[[], Executor], window: int) -> None:
+        self._start, self._window = start, window
+        self._executor: Executor | None = None
+        self._running: dict[Future, tuple[Job, Callable[[Job, Future], None]]] = {}
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._running) >= self._window
+
+    def __bool__(self) -> bool:
+        return bool(self._running)
+
+    def send(self, job: Job, then: Callable[[Job, Future], None], task: Callable[..., object], *args: object) -> None:
+        """Let a worker call ``task``; ``then`` is for its result."""
+        if self._executor is None:
+            self._executor = self._start()
+        self._running[self._executor.submit(task, *args)] = job, then
+
+    def wait(self) -> list[tuple[Job, Callable[[Job, Future], None], Future]]:
+        """Wait until a task has finished; return job, callback and future of each that has, in the order of sending."""
+        finished, _ = concurrent.futures.wait(self._running, return_when=FIRST_COMPLETED)
+        return [(*self._running.pop(future), future) for future in list(self._running) if future in finished]
+
+    def cancel(self) -> None:
+        """Cancel the tasks that have not started."""
+        for future in self._running:
+            future.cancel()

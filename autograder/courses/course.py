@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -232,6 +232,26 @@ class Course:
         """Return the names of the students who handed in something for ``topic``."""
         folders = self.root.glob(f"submitted/*/{topic}")
         return sorted(path.parent.name for path in folders if _is_not_empty(path))
+
+    def select_submissions(
+        self, topic: str, students: Collection[str] | None, sections: Sequence[str] | None
+    ) -> list[str]:
+        """Return those of ``students``, by default of all who handed in, who are in ``sections``; [] for everybody.
+
+        Raises ``CourseError`` if there are none, or one of ``students`` is in another section.
+        """
+        selected, named = self.plan().select_sections(sections), list(students or ())
+        if selected is None:
+            return named
+        where = " or ".join(sections or ())
+        if outside := sorted(set(named) - selected):
+            remedy = "leave out the student or --section."
+            raise CourseError(f"not in section {where}: {', '.join(outside)}", "--section", remedy)
+        chosen = named or [student for student in self.students(topic) if student in selected]
+        if not chosen:
+            what = f"nobody in section {where} has handed in {topic}"
+            raise CourseError(what, str(self.submitted), f"run `python -m autograder collect {topic} ARCHIVE` first.")
+        return chosen
 
     def misplaced_notebooks(self) -> list[str]:
         """Return notebooks in ``submitted`` that nbgrader does not look for."""

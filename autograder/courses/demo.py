@@ -1,4 +1,4 @@
-"""The demonstration class: notebooks of imaginary students, made from source text.
+"""The demonstration class: notebooks of imaginary students, made from source text; and the example, a course with some of them.
 
 In: text files in jupytext's percent format, a released assignment. Out: files as students hand them in. Writes them where
 the caller says.
@@ -24,6 +24,7 @@ import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import jupytext
@@ -31,9 +32,11 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from autograder.courses.course import Course
+from autograder.courses.course import TIMESTAMP, Course, init
+from autograder.courses.plan import PLAN_TEMPLATE
 from autograder.errors import CourseError
 from autograder.exercises.modules import module_at
+from autograder.files import write_text
 from autograder.notebooks.cell_ids import id_of
 from autograder.paths import ROOT
 from solutions import answer_key
@@ -41,6 +44,16 @@ from solutions import answer_key
 SUBMISSIONS_FOLDER = ROOT / "tests" / "submissions"
 HEADER_FIELDS = {"about", "base", "use", "damage", "points", "lost", "hints", "kind", "as", "megabytes"}
 KINDS = ("right", "wrong", "unfinished", "odd", "damaged", "unreadable", "hostile")
+TOPIC, ROSTER_FILE = "scoring", "students.csv"
+EXAMPLE_KINDS = ("right", "wrong", "unfinished")
+ASSIGNMENT = """
+[assignment.scoring]
+due = {due:%Y-%m-%dT%H:%M:%SZ}
+
+[assignment.scoring.sections.B]
+due = {later:%Y-%m-%dT%H:%M:%SZ}
+"""
+REQUEST = "Please look again at additive_shapes: I read the question in another way."
 
 
 @dataclass(frozen=True)
@@ -186,3 +199,44 @@ def _damage(notebook, damage, student):
         raise CourseError(
             f"no damage called {action}", f"the student {student.name}", "delete, copy, break, edit, strip."
         )
+
+
+# --- the example -----------------------------------------------------------------------------------------------------
+
+
+def init_example(root: str | Path, now: datetime | None = None) -> Course:
+    """Make a course in ``root`` with the plan and the roster of the example: section A was due yesterday, B is not yet."""
+    midnight = (now or datetime.now(UTC)).replace(hour=0, minute=0, second=0, microsecond=0)
+    text = PLAN_TEMPLATE.replace('title = ""', 'title = "Attention (example)"', 1)
+    text = text.replace('roster = ""', f'roster = "{ROSTER_FILE}"', 1).replace(
+        "percent_a_day = 0", "percent_a_day = 10", 1
+    )
+    due = midnight - timedelta(days=1)
+    course = init(root, text + ASSIGNMENT.format(due=due, later=due + timedelta(days=7)))
+    rows = ["id,name,email,section"]
+    for number, student in enumerate(_students()):
+        first, *rest = student.name.split("_")
+        name = f"{first.title()} {' '.join(rest).title()}"
+        rows.append(f"{student.name},{name},{student.name}@example.org,{'AB'[number % 2]}")
+    write_text("\n".join(rows) + "\n", course.root / ROSTER_FILE)
+    return course
+
+
+def hand_in_example(course: Course) -> int:
+    """Hand in the ten notebooks of the example; return how many. The last of section A is late, and one asks for another look."""
+    everybody = hand_in(course, TOPIC, kinds=EXAMPLE_KINDS)
+    due, late = course.plan().assignment(TOPIC).due, [one.name for one in everybody][::2][-1]
+    for number, student in enumerate(everybody):
+        path = course.submission(student.name, TOPIC)
+        if student.name == "fay_transposed":
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            notebook["cells"][-1]["source"] = REQUEST
+            write_text(json.dumps(notebook), path)
+        if due:
+            came = due + timedelta(hours=5) if student.name == late else due - timedelta(hours=3 * number + 1)
+            write_text(f"{came:%Y-%m-%d %H:%M:%S.%f} UTC", path.with_name(TIMESTAMP))
+    return len(everybody)
+
+
+def _students():
+    return [student for student in load_students(topic=TOPIC) if student.kind in EXAMPLE_KINDS]

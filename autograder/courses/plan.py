@@ -10,16 +10,17 @@ import json
 import math
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
 from autograder.errors import CourseError
+from autograder.feedback.notices import plain
 from autograder.feedback.page_settings import Shown
 from solutions import answer_key
 from solutions.answer_key.places import Place
@@ -31,10 +32,12 @@ if TYPE_CHECKING:  # reading course.toml must not import the exercises
 
 PLAN_FILE = "course.toml"
 Percentage = Annotated[float, Meta(ge=0, le=100)]
+Selection = frozenset[str] | None  # ids of students; None for everybody
 Minutes = Annotated[float, Meta(ge=0)]
 DAY_SECONDS = 24 * 60 * 60  # seconds
 MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
 PLAN_FIELDS = ("title", "website", "roster", "late", "assignment", "markers", "second_marking_percent")
+MAX_NAME_CHARACTERS = 60  # characters of a name in a table
 DUE_YEARS = range(2000, 2200)  # datetime cannot convert the time zone of dates at the ends of its own range
 PLAN_TEMPLATE = """# This year's settings for the course. Everything is optional: anything left out keeps the book's setting.
 # After a change run `python -m autograder release ASSIGNMENT` again; the late rule and extensions apply from the next `grade`.
@@ -103,13 +106,6 @@ class LateRule:
         return "Within the grace period, it costs nothing." if self.percent_a_day else "It costs nothing."
 
 
-class NamedExercise(Protocol):
-    """An exercise, as course.toml names it."""
-
-    @property
-    def function(self) -> str: ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class SectionRule:
     """What one section of the roster has instead of what the assignment says: None and () if nothing."""
@@ -149,7 +145,7 @@ class Assignment:
 
         return tuple(with_points(one, self.points.get(one.function, one.points)) for one in questions if self.asks(one))
 
-    def asks(self, exercise: NamedExercise) -> bool:
+    def asks(self, exercise: answer_key.FromEntry) -> bool:
         """Return whether the assignment asks ``exercise``."""
         return not self.exercises or exercise.function in self.exercises
 
@@ -204,7 +200,8 @@ class Student:
     group: str = ""
 
 
-UNIQUE_COLUMNS = ("id", "email", "canvas", "sis", "login", "gradescope")  # no two students share one of these
+PERSONAL_COLUMNS = ("id", "login", "email", "sis")  # folders may be named by these
+ID_COLUMNS = (*PERSONAL_COLUMNS, "canvas", "gradescope")  # no two students share one of these
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,6 +225,27 @@ class Plan:
 
     def assignment(self, topic: str) -> Assignment:
         return self.assignments.get(topic, Assignment())
+
+    def names_by_id(self) -> dict[str, str]:
+        """Return what to call the students whom the roster names: "Ada King (ada)". It is safe in a terminal."""
+        named = [(student.id, plain(student.name)[:MAX_NAME_CHARACTERS]) for student in self.students if student.name]
+        return {student: f"{name} ({student})" for student, name in named}
+
+    def select_sections(self, sections: Sequence[str] | None) -> Selection:
+        """Return the ids of the students in ``sections`` of the roster; None without any, which selects everybody.
+
+        Raises ``CourseError`` if the roster does not have one of them.
+        """
+        if not sections:
+            return None
+        known = sorted({student.section for student in self.students} - {""})
+        for section in sections:
+            if section not in known:
+                remedy = (
+                    f"name one of {', '.join(known)}." if known else f"fill in its `section` column; see {PLAN_FILE}."
+                )
+                raise CourseError(f"the roster has no section {section!r}", "--section", remedy)
+        return frozenset(student.id for student in self.students if student.section in sections)
 
     def notice(self, topic: str) -> str:
         """Return the head of the notebook of ``topic``: course title and due date, as far as they are known."""
@@ -482,11 +500,7 @@ def read_roster(path: str | Path) -> tuple[Student, ...]:
 
 @lru_cache(maxsize=4)
 def _parse_roster(text, file):
-    rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
-    try:
-        columns = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
-    except csv.Error as error:
-        raise CourseError(f"not a readable CSV file ({error})", f"{file}, line 1", "save it as CSV again.") from None
+    columns, rows = read_table(text, file)
     allowed = [one.name for one in fields(Student)]
     if len(columns) == 1 and ";" in columns[0]:
         raise CourseError(
@@ -498,18 +512,35 @@ def _parse_roster(text, file):
             raise CourseError(f"unknown column {name!r}", f"{file}, line 1", remedy)
     if "id" not in columns:
         raise CourseError("there is no column id", f"{file}, line 1", "add one: the student's name in this course.")
-    rows.fieldnames = columns
+    return tuple(_parse_students(rows, file))
+
+
+def read_table(text: str, file: str) -> tuple[list[str], Iterator[tuple[int, dict[Any, Any]]]]:
+    """Return the columns of the CSV file whose content is ``text``, folded, and an iterator over its rows with their lines.
+
+    Raises ``CourseError``, also while it is read, if it is no readable CSV.
+    """
+    rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
     try:
-        return tuple(_parse_students(rows, file))
+        rows.fieldnames = columns = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
+    except csv.Error as error:
+        raise CourseError(f"not a readable CSV file ({error})", f"{file}, line 1", "save it as CSV again.") from None
+    return columns, _read_rows(rows, file)
+
+
+def _read_rows(rows, file):
+    try:
+        for row in rows:
+            yield rows.line_num, row
     except csv.Error as error:
         place = f"{file}, line {rows.line_num + 1}"
         raise CourseError(f"not a readable CSV file ({error})", place, "look for an unclosed quote.") from None
 
 
-def _parse_students(rows: Any, file: str) -> Iterator[Student]:
+def _parse_students(rows, file):
     owners: dict[tuple[str, str], int] = {}
-    for row in rows:
-        place = f"{file}, line {rows.line_num}"
+    for number, row in rows:
+        place = f"{file}, line {number}"
         if None in row:
             raise CourseError(
                 "it has more fields than the first line", place, "put text that contains a comma in quotes."
@@ -522,10 +553,10 @@ def _parse_students(rows: Any, file: str) -> Iterator[Student]:
                 "use letters, digits and @+-._ with single spaces between them; no /, and no dot or dash at the start."
             )
             raise CourseError(f"{values['id']!r} cannot be used as a folder name", place, remedy)
-        for name in UNIQUE_COLUMNS:
+        for name in ID_COLUMNS:
             if value := values.get(name):
-                other = owners.setdefault((name, fold_name(value)), rows.line_num)
-                if other != rows.line_num:
+                other = owners.setdefault((name, fold_name(value)), number)
+                if other != number:
                     what = f"{name} {value!r} is also on line {other}"
                     raise CourseError(what, place, "give each student a different one.")
         yield Student(**values)

@@ -25,15 +25,7 @@ LOCK_TIMEOUT_SECONDS = 5.0  # that another program may hold the gradebook
 BACKUP_SUFFIXES = {False: ".db", True: ".sql"}  # by whether the gradebook is on a server
 VOLATILE_LINES = re.compile(rb"^(\\(un)?restrict .*|-- Dumped .*)$", flags=re.MULTILINE)  # which differ in every dump
 
-
-REQUIRED_TABLES = {
-    "assignment",
-    "student",
-    "submitted_assignment",
-    "base_cell",
-    "grade",
-    "comment",
-}  # of every gradebook
+REQUIRED_TABLES = {"assignment", "student", "submitted_assignment", "base_cell", "grade", "comment"}  # of a gradebook
 DUMP_END = "-- PostgreSQL database dump complete"
 
 

@@ -4,6 +4,7 @@ In: a course. Out: connections. Reading does not import nbgrader, which takes lo
 creating a gradebook and adding rows do.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import sqlalchemy.exc
 from sqlalchemy import Boolean, Connection, DateTime, Engine, Interval, column, create_engine, inspect, select, table
 
 from autograder.courses.course import Course
-from autograder.errors import CourseError, describe_db_error
+from autograder.errors import CourseError
 from autograder.paths import add_environment_to_path
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ GRADE = _table(
     "grade", "id", "cell_id", "notebook_id", "auto_score", "manual_score", "extra_credit", needs_manual_grade=Boolean()
 )
 COMMENT = _table("comment", "id", "cell_id", "notebook_id", "auto_comment", "manual_comment")
+OLD_SCHEMA = re.compile(r"no such (column|table)|(column|relation) \S+ does not exist")  # SQLite, PostgreSQL
 CURRENT_SCHEMA = select(ASSIGNMENT.c.course_id).limit(0), select(STUDENT.c.lms_user_id).limit(0)
 
 
@@ -96,3 +98,22 @@ def open_gradebook(course: Course) -> Iterator["Gradebook"]:
             yield gradebook
     except InvalidEntry as error:
         raise CourseError(*describe_db_error(error, course)) from None
+
+
+def describe_db_error(error: Exception, course: Course) -> tuple[str, str, str]:
+    """Return what is wrong, where, and what to do, for an error of the database."""
+    reason = str(getattr(error, "orig", None) or error).strip()
+    if OLD_SCHEMA.search(reason):
+        remedy = "it was made by another version of nbgrader: run `nbgrader db upgrade` in the course directory, and try again."
+    elif course.is_on_a_server:
+        remedy = "make sure that the database is running and accepts the user in nbgrader_config.py, and try again."
+    elif "locked" in reason:
+        remedy = "close any other program that uses it (nbgrader, the formgrader, a database browser), and run the command again."
+    elif "readonly" in reason or "unable to open" in reason:
+        remedy = "make sure that you can write to the course directory and its files, and run the command again."
+    elif "full" in reason or "I/O" in reason:
+        remedy = "free some disk space, and run the command again: it picks up where it stopped."
+    else:
+        remedy = "restore a backup: `python -m autograder restore` lists them."
+    where = "CourseDirectory.db_url in nbgrader_config.py" if course.is_on_a_server else str(course.gradebook_file)
+    return f"the gradebook cannot be used ({reason})", where, remedy

@@ -10,7 +10,6 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-import sqlalchemy.exc
 from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
@@ -18,8 +17,9 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from autograder.courses.course import Course
-from autograder.errors import CourseError, describe_db_error
+from autograder.errors import CourseError
 from autograder.files import write_bytes
+from autograder.gradebook.database import database_errors
 from autograder.paths import add_environment_to_path
 
 
@@ -60,9 +60,8 @@ def generate(course: Course, topic: str, gradebook: str, course_id: str = "") ->
     app.log.handlers, app.log.propagate = [handler], False
     shutil.rmtree(course.release(topic).parent, ignore_errors=True)
     try:
-        app.start()
-    except sqlalchemy.exc.DatabaseError as error:
-        raise CourseError(*describe_db_error(error, course)) from None
+        with database_errors(course):
+            app.start()
     except NbGraderException as error:
         lines = [line for line in log.getvalue().splitlines() if line.strip()]
         reason = next((line for line in reversed(lines) if "Error" in line), str(error))

@@ -16,7 +16,8 @@ from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import DatabaseError, SAWarning
 
 from autograder.courses.course import Course
-from autograder.errors import CourseError, describe_db_error
+from autograder.courses.plan import Student
+from autograder.errors import CourseError
 from autograder.feedback.marks import CellComment, CellResult, Entry, GradebookState, Marks, merge_results
 from autograder.gradebook.assignments import has_assignment, store_assignment, store_due_dates
 from autograder.gradebook.database import (
@@ -31,11 +32,13 @@ from autograder.gradebook.database import (
     SUBMITTED_ASSIGNMENT,
     SUBMITTED_NOTEBOOK,
     database_errors,
+    describe_db_error,
+    open_connection,
     open_database,
+    open_gradebook,
 )
 from autograder.gradebook.lateness import Lateness, ReceivedTime, nbgrader_config
 from autograder.gradebook.requests import load_replies
-from autograder.gradebook.students import name_columns, store_names
 from autograder.notebooks.cell_ids import exercise_of_test
 from autograder.paths import add_environment_to_path
 
@@ -60,6 +63,7 @@ COMMENTS = select(COMMENT.c.cell_id, COMMENT.c.auto_comment, COMMENT.c.manual_co
 STUDENT_ID = select(STUDENT.c.id).where(STUDENT.c.id == bindparam("student"))
 ASSIGNMENT_OF_TOPIC = select(ASSIGNMENT.c.id, ASSIGNMENT.c.duedate).where(ASSIGNMENT.c.name == bindparam("topic"))
 NOTEBOOKS = select(NOTEBOOK.c.id, NOTEBOOK.c.name).where(NOTEBOOK.c.assignment_id == bindparam("assignment"))
+NAME_COLUMNS = (STUDENT.c.id, STUDENT.c.first_name, STUDENT.c.last_name, STUDENT.c.email)
 GRADE_CELLS, SOLUTION_CELLS = (
     select(CELL.c.notebook_id, CELL.c.name, CELL.c.id, *more)
     .join(kind, kind.c.id == CELL.c.id)
@@ -299,3 +303,33 @@ def _set_times(state, when, received):
 def _grade_columns(entry):
     """Return the columns of nbgrader's Grade that the grader sets."""
     return {"auto_score": entry.automatic, "needs_manual_grade": entry.waiting}
+
+
+def store_names(course: Course) -> None:
+    """Store what the roster says of students in the gradebook, for `nbgrader export` and the formgrader.
+
+    What the roster does not say stays as it is there.
+    """
+    listed = {student.id: about for student in course.plan().students if (about := name_columns(student))}
+    if not listed:
+        return
+    with open_connection(course) as connection:
+        known = {row.id: row._asdict() for row in connection.execute(select(*NAME_COLUMNS))}
+    changed = {
+        name: about for name, about in listed.items() if name in known and not about.items() <= known[name].items()
+    }
+    if not changed:
+        return
+    with open_gradebook(course) as gradebook:
+        for name, about in changed.items():
+            gradebook.db.execute(update(STUDENT).where(STUDENT.c.id == name).values(**about))
+        gradebook.db.commit()
+
+
+def name_columns(student: Student) -> dict[str, str]:
+    """Return nbgrader's columns for ``student``, as far as the roster has them: "King, Ada" and "Ada King" are the same."""
+    last, comma, first = student.name.partition(",")
+    if not comma:
+        first, _, last = student.name.rpartition(" ")
+    about = {"first_name": first.strip(), "last_name": last.strip(), "email": student.email}
+    return {name: text for name, text in about.items() if text}

@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 
 from autograder.courses.course import Course
 from autograder.courses.locking import shared_lock
-from autograder.courses.sections import Selection
+from autograder.courses.plan import Selection
 from autograder.errors import CourseError
 from autograder.gradebook import database as tables
 from autograder.gradebook.database import open_connection, open_gradebook

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from msgspec import Meta
 
 from autograder.courses.course import Course
-from autograder.courses.sections import Selection, names_by_id
+from autograder.courses.plan import Selection
 from autograder.feedback.notices import plain
 from autograder.gradebook.provenance import load_marking_record
 from autograder.marking.answers import (
@@ -96,7 +96,7 @@ class Session:
         self.course, self.topic, self.names, self.only = course, topic, names, only
         self.scheme: Scheme = load_scheme(course, topic, exercise)
         self.exercise = self.scheme.question.name
-        self._called = names_by_id(course.plan())
+        self._called = course.plan().names_by_id()
         self.marked: set[str] = set()  # students, in this sitting
         self._key = secrets.token_bytes()
         self._shown: dict[str, dict[str, Answer]] = {}  # id -> seen -> answer

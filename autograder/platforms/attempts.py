@@ -18,7 +18,7 @@ from autograder.courses.plan import Assignment
 from autograder.errors import CourseError
 from autograder.files import as_json, write_bytes, write_text
 from autograder.platforms.archives import RefusedEntry
-from autograder.platforms.timestamps import format_time, parse_time
+from autograder.platforms.times import format_time, parse_time
 
 
 @dataclass(frozen=True)

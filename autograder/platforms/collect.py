@@ -11,7 +11,7 @@ import hashlib
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
@@ -38,7 +38,7 @@ from autograder.platforms.formats import (
     is_notebook,
     strip_browser_suffix,
 )
-from autograder.platforms.timestamps import format_time, parse_time
+from autograder.platforms.times import format_time, parse_time
 from autograder.sandbox import Limits
 from solutions.answer_key import topics
 
@@ -508,7 +508,7 @@ def _place_attempt(run, student, files, attempt, by_arrival):
     if same and last.platform and attempt.is_before(last):
         attempt = last  # handed in once more later
     elif same and not attempt.time and attempt.order == last.order:
-        attempt = replace(attempt, time=last.time)  # which ``set_time`` has stated
+        attempt = replace(attempt, time=last.time)  # which ``set_times`` has stated
     if not same:
         standing = attempts.read_standing_files(course, notebook, last)
         is_wrong = bool(_other_assignments(standing.get(notebook.name, b""), topic))  # as was collected in the past
@@ -648,12 +648,21 @@ def _undo_student(course, topic, assignment, student, known):
     return Collected(student, note=note, file=escape_unprintable(known[-1].file))
 
 
-def set_time(course: Course, topic: str, student: str, time: datetime, journal: Journal) -> Collected:
-    """Set when the current attempt of ``student`` was handed in, whatever its platform said.
+def set_times(
+    course: Course, topic: str, times: Mapping[str, datetime], journal: Journal | None = None
+) -> list[Collected]:
+    """Set when the current attempts at ``topic`` were handed in, to ``times`` by student, whatever their platform said.
 
-    Raises ``CourseError`` if it cannot be written.
+    Raises ``CourseError`` if something cannot be written.
     """
+    journal = journal or Journal(course, topic)
+    return [_set_time(course, topic, student, time, journal) for student, time in times.items()]
+
+
+def _set_time(course, topic, student, time, journal):
     known = attempts.load_attempts(course, student, topic)
+    if not known:
+        return Collected(student, "nothing was collected from this student, so there is nothing to give a time for")
     attempt = replace(known[-1], time=format_time(time))
     assignment = course.plan().assignment(topic)
     collected = Collected(student, file=escape_unprintable(attempt.file))

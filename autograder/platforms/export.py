@@ -1,9 +1,9 @@
-"""Write a file of grades that a learning platform accepts, under its own ids.
+"""Write a file of grades, or an archive of feedback pages, that a learning platform accepts, under its own ids.
 
-In: a course, a topic, for some platforms the file that it gave out. Out: one CSV file, and who is not in it. Writes only that
+In: a course, a topic, for some platforms the file that it gave out. Out: one file, and who is not in it. Writes only that
 file, in one step, and overwrites none unless asked to.
 
-What the platforms accept:
+What the platforms accept as grades:
 
 - Canvas: ``lib/gradebook_importer.rb`` and ``gradebook_exporter.rb`` of instructure/canvas-lms. The first columns are
   Student (or LastName, FirstName), ID, SIS User ID, SIS Login ID, Section; a further one is an assignment, "Title (number)"
@@ -12,12 +12,18 @@ What the platforms accept:
 - Moodle: ``mod/assign/feedback/offline/importgradeslib.php`` of moodle/moodle. The grading worksheet that the assignment gives
   out, with its columns Identifier, Grade and Last modified (grade), comes back with other grades.
 - Gradescope documents no import of grades. Its file has the columns of Gradescope's own export, as far as known.
+
+What they take as feedback: Canvas reads the user's and the attachment's number in the name of a file of what it gave out
+(``infer_comment_context_from_filename`` of instructure/canvas-lms), Moodle the participant's number and the plugin in the
+name of a folder (``mod/assign/feedback/file/importziplib.php`` of moodle/moodle). So both need submissions collected from them.
+Gradescope documents no way to upload pages.
 """
 
 import contextlib
 import csv
 import io
 import re
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,15 +32,15 @@ from pathlib import Path
 from nbformat import v4
 
 from autograder.courses.course import Course
-from autograder.courses.plan import Student, fold_name, students_by_id
-from autograder.courses.sections import Selection
+from autograder.courses.plan import Selection, Student, fold_name, students_by_id
 from autograder.errors import CourseError
-from autograder.files import write_text
+from autograder.files import write_bytes, write_text
 from autograder.gradebook.scores import load_results
 from autograder.notebooks.handout import find_release, handout, receipt_of_notebook
 from autograder.platforms.attempts import load_attempts
 from autograder.platforms.formats import normalise_moodle_name
 
+FEEDBACK_PLATFORMS = ("folder", "canvas", "moodle")
 EXPORT_PLATFORMS = ("csv", "canvas", "moodle", "gradescope")
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 SPLIT_NAME_COLUMNS = ["LastName", "FirstName", "ID"]  # how Canvas's file begins where names are split
@@ -45,6 +51,14 @@ CSV_COLUMNS += ("needs_marking", "receipt")
 NAMESAKE = (
     "share their full name with someone else, and have no number or e-mail that tells them apart in Moodle's worksheet"
 )
+README = """Feedback pages for {topic}, to be uploaded to Canvas: open the assignment and choose Upload Submissions.
+
+Canvas shows each page as a comment, under the name of the file that the student handed in: the page of a student who
+handed in {topic}.ipynb arrives as {topic}.ipynb, although it is a web page (github.com/instructure/canvas-lms/issues/2406).
+Tell your students: save the file, rename it to {topic}.html, and open it in a browser.
+
+Canvas ignores this file, README.txt.
+"""
 
 
 @dataclass
@@ -373,3 +387,52 @@ def _read_csv(path):
     if not rows:
         raise CourseError("the file is empty", str(path), "download it again.")
     return rows[0], rows[1:]
+
+
+# --- feedback pages -------------------------------------------------------------------------------------------------
+
+
+def write_feedback_archive(
+    course: Course, topic: str, to: str, target: str | Path, force: bool = False, only: Selection = None
+) -> ExportSummary:
+    """Write the feedback pages of ``topic`` into the archive ``target``, under the names that the platform ``to`` expects.
+
+    ``folder`` makes one folder per student, for people. Students who have to hand in again have a page too. With ``only``, it
+    has no pages of others.
+
+    Raises ``CourseError`` if the platform takes no such archive, or ``target`` is there already and not ``force``.
+    """
+    if to == "gradescope":
+        remedy = "use --to folder, and send the pages another way."
+        raise CourseError("Gradescope documents no way to upload feedback pages", "--to", remedy)
+    if to not in FEEDBACK_PLATFORMS:
+        raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(FEEDBACK_PLATFORMS)}.")
+    refuse_overwriting(target, force)
+    results, file, exported = load_results(course, topic), io.BytesIO(), ExportSummary()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
+        if to == "canvas":
+            bundle.writestr(zipfile.ZipInfo("README.txt"), README.format(topic=topic), zipfile.ZIP_DEFLATED)
+        for student in (one for one in course.students(topic) if only is None or one in only):
+            page, name = course.feedback(student, topic), _archive_name(course, topic, student, to)
+            if not page.is_file():
+                exported.leave_out("have no feedback page yet: run `grade`", student)
+            elif not name:
+                exported.leave_out(f"were not collected from {to.capitalize()}", student)
+            else:
+                bundle.writestr(zipfile.ZipInfo(name), page.read_bytes(), zipfile.ZIP_DEFLATED)
+                exported.count += 1
+                if student in results and results[student].waiting:
+                    exported.leave_out("have a page that still says: to be marked", student)
+    write_bytes(file.getvalue(), target)
+    return exported
+
+
+def _archive_name(course, topic, student, to):
+    """Return the name of a student's page in the archive; "" if the platform could not tell whose it is."""
+    if to == "folder":
+        return f"{student}/{topic}.html"
+    counting = load_attempts(course, student, topic)[-1:]
+    prefix = next((one.prefix for one in counting if one.platform.casefold() == to), "")
+    if not prefix:
+        return ""
+    return f"{prefix}{topic}.html" if to == "canvas" else f"{prefix}/{topic}.html"

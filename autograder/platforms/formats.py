@@ -33,8 +33,15 @@ from pathlib import PurePosixPath
 
 import yaml
 
-from autograder.courses.plan import Student, fold_name, is_student_name, students_by_id
-from autograder.platforms.timestamps import CLOCK_SKEW, parse_time
+from autograder.courses.plan import (
+    ID_COLUMNS,
+    PERSONAL_COLUMNS,
+    Student,
+    fold_name,
+    is_student_name,
+    students_by_id,
+)
+from autograder.platforms.times import CLOCK_SKEW, parse_time
 
 CANVAS_FILE = re.compile(r"(?:(?P<name>.+?)_)??(?:(?P<late>LATE)_)?(?P<user>\d+)_(?P<attachment>\d+)_.+", re.IGNORECASE)
 ANONYMOUS_CANVAS_FILE = re.compile(r"(?:(?P<late>LATE)_)?anon_(?P<user>[A-Za-z0-9]{5})_(?P<attachment>\d+)_.+")
@@ -63,9 +70,7 @@ NUMBERED_PLATFORMS = (
     "Moodle",
     "Blackboard",
     "ILIAS",
-)  # Moodle's grades go by numbers; elsewhere they tell people apart
-PERSONAL_COLUMNS = ("id", "login", "email", "sis")  # of the roster: folders may be named by these
-ID_COLUMNS = (*PERSONAL_COLUMNS, "canvas", "gradescope")
+)  # grades go by numbers in Moodle; they tell people apart elsewhere
 MAX_NESTING = 100  # of the metadata's tables and lists in one another
 
 

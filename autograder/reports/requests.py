@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 
 from autograder.courses.course import Course
-from autograder.courses.sections import names_by_id
 from autograder.gradebook.requests import load_requests
 from autograder.gradebook.scores import load_results
 from autograder.verdicts import NOT_ASKED
@@ -20,7 +19,7 @@ def request_rows(
 
     With ``everything``, those that were answered have rows as well.
     """
-    results, called = load_results(course, topic), names_by_id(course.plan())
+    results, called = load_results(course, topic), course.plan().names_by_id()
     plan = course.plan().assignment(topic)
     requests = load_requests(course, topic, sorted(students or course.students(topic)))
     rows = []

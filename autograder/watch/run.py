@@ -18,9 +18,10 @@ from autograder.batch.context import GradingOptions, load_run
 from autograder.batch.grade_class import start_workers
 from autograder.courses.course import Course
 from autograder.courses.locking import patient_lock, watch_lock
-from autograder.errors import CourseError, describe_db_error, describe_os_error
+from autograder.errors import CourseError, describe_os_error
 from autograder.feedback import notices
 from autograder.gradebook.backup import back_up
+from autograder.gradebook.database import describe_db_error
 from autograder.grading import cluster, submission
 from autograder.platforms.collect import escape_unprintable
 from autograder.watch.page import load_token, status_page

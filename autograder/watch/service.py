@@ -19,14 +19,12 @@ from functools import partial
 import sqlalchemy.exc
 
 from autograder.batch.context import GradingOptions
-from autograder.batch.grade_class import PAGE_SECONDS, WORKER_ERRORS, grade_class
+from autograder.batch.grade_class import PAGE_SECONDS, WORKER_ERRORS, Executor, grade_class
 from autograder.batch.results import SubmissionResult
-from autograder.batch.task_queue import Executor
 from autograder.courses.course import Course
 from autograder.courses.locking import patient_lock
 from autograder.courses.plan import Assignment, is_student_name
 from autograder.courses.released import Released
-from autograder.courses.sections import names_by_id
 from autograder.errors import OS_ERROR_REMEDIES, CourseError
 from autograder.feedback import notices
 from autograder.gradebook.requests import record_later_requests
@@ -433,7 +431,7 @@ class Service:
     def _name_of(self, student: str) -> str:
         """Return what to call ``student``: the roster's name with the id, or the id alone."""
         with contextlib.suppress(CourseError, OSError):  # nobody waits for a name until course.toml is mended
-            return escape_unprintable(names_by_id(self.course.plan()).get(student, student))
+            return escape_unprintable(self.course.plan().names_by_id().get(student, student))
         return escape_unprintable(student)
 
     def _tell(self, arrival, said, is_error=False):

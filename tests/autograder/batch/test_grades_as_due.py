@@ -30,9 +30,8 @@ from autograder.grading import grade, judge
 from autograder.marking.answers import CurrentMark, load_answers, save_marks
 from autograder.marking.override import override
 from autograder.platforms.attempts import Journal
-from autograder.platforms.collect import collect, undo
+from autograder.platforms.collect import collect, set_times, undo
 from autograder.platforms.export import export
-from autograder.platforms.times import set_times
 from tests.autograder.essays import ESSAY
 from tests.autograder.essays import mark as mark_in_formgrader
 

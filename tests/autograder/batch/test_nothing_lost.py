@@ -26,8 +26,7 @@ from autograder.gradebook import backup
 from autograder.marking.answers import load_answers
 from autograder.marking.override import override
 from autograder.platforms.collect import collect, undo
-from autograder.platforms.export import escape_formula, export
-from autograder.platforms.return_feedback import write_feedback_archive
+from autograder.platforms.export import escape_formula, export, write_feedback_archive
 from autograder.releases.release import release
 from solutions import answer_key
 from tests.autograder.essays import ESSAY, all_right, hand_in, mark, page, written

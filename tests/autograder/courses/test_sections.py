@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from autograder.courses.plan import read_plan
-from autograder.courses.sections import select_sections
 from autograder.errors import CourseError
 from autograder.gradebook.scores import load_results
 from autograder.marking.session import Session
@@ -60,9 +59,9 @@ def taught(course):
 
 def test_sections_select_their_students_and_none_selects_everybody(taught):
     plan = taught.plan()
-    assert select_sections(plan, ["A"]) == {"ada", "ben"}
-    assert select_sections(plan, ["A", "B"]) == {"ada", "ben", "cem", "eve"}
-    assert select_sections(plan, []) is select_sections(plan, None) is None
+    assert plan.select_sections(["A"]) == {"ada", "ben"}
+    assert plan.select_sections(["A", "B"]) == {"ada", "ben", "cem", "eve"}
+    assert plan.select_sections([]) is plan.select_sections(None) is None
 
 
 @pytest.mark.parametrize(
@@ -101,14 +100,14 @@ def test_only_the_section_is_graded(taught):
 
 def test_only_the_section_is_marked(taught, grade_quickly):
     grade_quickly(taught)
-    session = Session(taught, "scoring", "what_to_recompute", only=select_sections(taught.plan(), ["A"]))
+    session = Session(taught, "scoring", "what_to_recompute", only=taught.plan().select_sections(["A"]))
     assert {answer.student for answer in session.answers()} == {"ada", "ben"}
     assert session.progress() == {"marked": 0, "of": 2, "untouched": 0}
 
 
 def test_only_the_section_is_in_the_report(taught, grade_quickly):
     grade_quickly(taught)
-    study = analyse(taught, "scoring", select_sections(taught.plan(), ["B"]))
+    study = analyse(taught, "scoring", taught.plan().select_sections(["B"]))
     assert (len(study.scores), study.missing) == (1, ("eve",))
     assert len(analyse(taught, "scoring").scores) == 4
     succeed("report", "--section", "B", "--course", taught.root)
@@ -131,7 +130,7 @@ def test_moodles_worksheet_keeps_the_rows_of_other_sections_as_they_are(taught, 
     header = "Identifier,Full name,Email address,Grade,Last modified (grade)\n"
     rows = "Participant 1,Ada King,ada@university.edu,,-\nParticipant 2,Cem Kaya,cem@university.edu,1,-\n"
     (tmp_path / "sheet.csv").write_text(header + rows, encoding="utf-8")
-    only = select_sections(taught.plan(), ["A"])
+    only = taught.plan().select_sections(["A"])
     export(taught, "scoring", "moodle", tmp_path / "m.csv", tmp_path / "sheet.csv", unmarked=True, only=only)
     with (tmp_path / "m.csv").open(encoding="utf-8", newline="") as file:
         assert [row["Grade"] for row in csv.DictReader(file)] == [f"{AUTOMATIC:g}", "1"]

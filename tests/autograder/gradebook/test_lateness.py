@@ -11,8 +11,8 @@ from autograder.gradebook.lateness import Lateness, nbgrader_config
 from autograder.gradebook.scores import load_results
 from autograder.marking.answers import CurrentMark, load_answers, save_marks
 from autograder.marking.override import override
-from autograder.platforms.collect import collect, undo
-from autograder.platforms.times import read_times, set_times
+from autograder.platforms.collect import collect, set_times, undo
+from autograder.platforms.times import read_times
 from tests.autograder.essays import ESSAY, hand_in, mark, page
 from tests.autograder.platforms.test_collect import handed_out, times
 from tests.autograder.samples import AUTOMATIC

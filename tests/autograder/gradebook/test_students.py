@@ -6,8 +6,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.courses.plan import Student
-from autograder.courses.sections import names_by_id
-from autograder.gradebook.students import name_columns
+from autograder.gradebook.recorder import name_columns
 from autograder.marking.session import Session
 from tests.autograder.essays import hand_in, page
 from tests.autograder.test_main import autograder, succeed
@@ -90,4 +89,4 @@ def test_the_grade_table_the_page_for_marking_and_the_report_call_students_by_na
 
 def test_a_long_name_is_cut_and_one_that_would_steer_a_terminal_does_not(graded):
     (graded.root / "students.csv").write_text("id,name\nada," + "A" * 500 + "\neve,E\x1b[31mve\n", encoding="utf-8")
-    assert names_by_id(graded.plan()) == {"ada": "A" * 60 + " (ada)", "eve": "E\N{REPLACEMENT CHARACTER}[31mve (eve)"}
+    assert graded.plan().names_by_id() == {"ada": "A" * 60 + " (ada)", "eve": "E\N{REPLACEMENT CHARACTER}[31mve (eve)"}

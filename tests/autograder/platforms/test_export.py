@@ -11,9 +11,8 @@ import pytest
 from autograder.errors import CourseError
 from autograder.gradebook.scores import load_results
 from autograder.platforms.collect import collect
-from autograder.platforms.export import NAMESAKE, export
+from autograder.platforms.export import NAMESAKE, export, write_feedback_archive
 from autograder.platforms.formats import MOODLE_NAME
-from autograder.platforms.return_feedback import write_feedback_archive
 from tests.autograder.essays import ESSAY, hand_in, mark
 from tests.autograder.platforms.test_collect import handed_out
 from tests.autograder.samples import AUTOMATIC
