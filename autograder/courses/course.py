@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 from traitlets.config.loader import PyFileConfigLoader
@@ -48,6 +49,25 @@ configure(c)
 {LIMIT_LINES}
 # c.Judge.isolation = "{sandbox.DEFAULT}"
 '''
+
+
+class ReleaseRecord(msgspec.Struct, omit_defaults=True):
+    """What is stored of the releases of an assignment: the seed, the hash of its exercises, those of the notebooks.
+
+    ``releases`` has the newest first, ``versions`` each once in the order of their numbers, ``log`` the newest first. The
+    first versions of the grader stored none of the three, and later ones no ``versions``.
+    """
+
+    seed: int
+    digest: str
+    releases: list[str] = []
+    versions: list[str] = []
+    log: list[str] | None = None
+    attempt_seeds: list[int] = []
+
+    @property
+    def numbered(self) -> list[str]:
+        return self.versions or self.releases[::-1]
 
 
 @dataclass(frozen=True)
@@ -266,19 +286,17 @@ class Course:
         The first release is version 1; one that equals an earlier release gets that one's number. The log is written from
         the record, so nothing is lost if the process stops between the two.
         """
-        content, record = self.release(topic).read_bytes(), self._load_release_record(topic)
+        content = self.release(topic).read_bytes()
+        record = self._load_release_record(topic) or ReleaseRecord(seed, digest)
         name = hashlib.sha256(content).hexdigest()[:16]
         write_bytes(content, self._kept_release(topic, name))
-        earlier = record.get("releases", [])
-        versions = record.get("versions") or earlier[::-1]  # older records have only releases, the newest first
-        versions = versions if name in versions else [*versions, name]
-        releases = [name, *(other for other in earlier if other != name)]
-        number, log = versions.index(name) + 1, record.get("log", self._read_release_log(topic))
+        versions = record.numbered if name in record.numbered else [*record.numbered, name]
+        releases = [name, *(other for other in record.releases if other != name)]
+        number, log = versions.index(name) + 1, self._read_release_log(topic) if record.log is None else record.log
         if said := [f"- {change}" for change in changes]:
             log = ["\n".join([f"## Version {number}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC", "", *said]), *log]
-        state = {"seed": seed, "digest": digest, "releases": releases, "versions": versions, "log": log}
-        state |= {"attempt_seeds": list(attempt_seeds)} if attempt_seeds else {}
-        write_text(as_json(state), self._release_record_file(topic))
+        state = ReleaseRecord(seed, digest, releases, versions, log, list(attempt_seeds))
+        write_text(as_json(msgspec.to_builtins(state)), self._release_record_file(topic))
         if log:
             write_text("\n\n".join([f"# Releases of {topic}", *log]) + "\n", self.release_log(topic))
         return number
@@ -292,9 +310,8 @@ class Course:
     def release_number(self, topic: str, template: str) -> int:
         """Return the number of the release whose text is ``template``; 0 if it was never released."""
         record = self._load_release_record(topic)
-        versions = record.get("versions") or record.get("releases", [])[::-1]
         name = hashlib.sha256(template.encode("utf-8")).hexdigest()[:16]
-        return versions.index(name) + 1 if name in versions else 0
+        return record.numbered.index(name) + 1 if record and name in record.numbered else 0
 
     def last_release(self, topic: str) -> tuple["NotebookNode", int, str] | None:
         """Return the last release of ``topic``, with its seed and the hash of its exercises; None before the first."""
@@ -304,9 +321,9 @@ class Course:
         if not record or not self.release(topic).is_file():
             return None
         # the recorded one: a release that was stopped may have replaced the file
-        kept = [path for name in record.get("releases", [])[:1] if (path := self._kept_release(topic, name)).is_file()]
+        kept = [path for name in record.releases[:1] if (path := self._kept_release(topic, name)).is_file()]
         (path,) = kept or [self.release(topic)]
-        return nbformat.read(path, as_version=4), record["seed"], record["digest"]
+        return nbformat.read(path, as_version=4), record.seed, record.digest
 
     def release_log(self, topic: str) -> Path:
         """The log of what each release of ``topic`` changed, newest first."""
@@ -320,14 +337,14 @@ class Course:
         """
         record = self._load_release_record(topic)
         if not record or not self.release(topic).is_file():
-            self._refuse_unreleased(topic)
-        kept = [self._kept_release(topic, name) for name in record.get("releases", [])]
+            raise self._unreleased_error(topic)
+        kept = [self._kept_release(topic, name) for name in record.releases]
         paths = [self.release(topic), *(path for path in kept if path.is_file())]
         templates = tuple(dict.fromkeys(_read_release(path) for path in paths))
         cells = _graded_cells(templates[0])
         plan = self.plan().assignment(topic)
         facts_file = self._release_record_file(topic).with_suffix("") / "facts.json"
-        facts = load_facts(facts_file, topic, record["seed"], plan.extra)
+        facts = load_facts(facts_file, topic, record.seed, plan.extra)
         questions = read_exercises(topic, facts.trained)
         points = {one.name: float(cells[cell]["points"]) for one in questions if (cell := points_id(one)) in cells}
         gone = {name for cell_id in cells if (name := exercise_of_text(cell_id))} - {e.name for e in questions}
@@ -344,19 +361,19 @@ class Course:
             tuple(one.worth(points[one.name]) for one in asked),
             templates,
             points,
-            record["seed"],
+            record.seed,
             facts.digest,
-            facts.digest != record["digest"],
+            facts.digest != record.digest,
             {name: worth for name, worth in now.items() if worth != points[name]},
             plan.extra,
-            tuple(record.get("attempt_seeds", ())),
+            tuple(record.attempt_seeds),
         )
 
-    def _refuse_unreleased(self, topic):
+    def _unreleased_error(self, topic):
         released_topics = sorted(path.stem for path in self._release_record_file("x").parent.glob("*.json"))
         remedy = f"name one that was released ({', '.join(released_topics) or 'none yet'}), or run "
         remedy += f"`python -m autograder release {topic}`."
-        raise CourseError(f"there is no assignment {topic!r}", str(self.root), remedy)
+        return CourseError(f"there is no assignment {topic!r}", str(self.root), remedy)
 
     def release_hash(self, topic: str) -> str:
         """Return a hash of the files that ``released`` reads: while it is the same, so is the result."""
@@ -367,33 +384,27 @@ class Course:
 
     def chosen_seed(self, topic: str, given: int | None = None) -> int | None:
         """Return the seed of the hidden cases: ``given``, the plan's, or the last release's; None if one must be drawn."""
-        kept = self._load_release_record(topic).get("seed")
+        record = self._load_release_record(topic)
+        kept = record.seed if record else None
         return next((one for one in (given, self.plan().assignment(topic).seed, kept) if one is not None), None)
 
     def attempt_seeds(self, topic: str, seed: int) -> tuple[int, ...]:
         """Return the seeds of the attempts after the first that were recorded with ``seed``, that of the release."""
         record = self._load_release_record(topic)
-        return tuple(record.get("attempt_seeds", ())) if record.get("seed") == seed else ()
+        return tuple(record.attempt_seeds) if record and record.seed == seed else ()
 
-    def _load_release_record(self, topic):
-        """Return the record of the releases of ``topic``, {} before the first."""
+    def _load_release_record(self, topic: str) -> ReleaseRecord | None:
+        """Return the record of the releases of ``topic``, None before the first."""
         path = self._release_record_file(topic)
         if not path.is_file():
-            return {}
-        remedy = f"restore a copy of this file, or move it away and run `python -m autograder release {topic}` again."
+            return None
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-        except (ValueError, RecursionError):
-            raise CourseError("the record of the release is cut short or damaged", str(path), remedy) from None
-        is_table = isinstance(record, dict)
-        lists = [record.get(name, []) for name in ("releases", "versions", "log")] if is_table else [None]
-        if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
-            raise CourseError("the record of the release is damaged", str(path), remedy)
-        seeds = record.get("attempt_seeds", [])
-        is_numeric = isinstance(seeds, list) and all(type(seed) is int for seed in [record.get("seed"), *seeds])
-        if not is_numeric or not isinstance(record.get("digest"), str):
-            raise CourseError("the record of the release has no numeric seed, or no digest", str(path), remedy)
-        return record
+            return msgspec.json.decode(path.read_bytes(), type=ReleaseRecord)
+        except (msgspec.DecodeError, RecursionError) as error:
+            remedy = (
+                f"restore a copy of this file, or move it away and run `python -m autograder release {topic}` again."
+            )
+            raise CourseError(f"the record of the release is damaged ({error})", str(path), remedy) from None
 
     def _kept_release(self, topic, name):
         return self.root / ".autograder" / "released" / topic / f"{name}.ipynb"
