@@ -8,6 +8,7 @@ import math
 import re
 import tomllib
 from dataclasses import MISSING, fields
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, get_args, get_origin, get_type_hints
 
@@ -56,11 +57,15 @@ def read(path):
         For the first thing in it that cannot be understood.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        tables = tomllib.loads(text)
+        return _parse(path, path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise AnswerKeyError(f"not valid TOML: {error}", path.name, "mend the line that the message names.") from None
-    return MappingProxyType({name: _entry(name, table, path, text) for name, table in tables.items()})
+
+
+@lru_cache(maxsize=32)
+def _parse(path, text):
+    """Return the entries of the key at ``path``, whose content is ``text``. Cached: the grader asks many times for the same."""
+    return MappingProxyType({name: _entry(name, table, path, text) for name, table in tomllib.loads(text).items()})
 
 
 def _entry(name, table, path, text):
