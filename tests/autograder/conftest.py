@@ -1,15 +1,12 @@
-"""What most tests of the grader begin with: a course, and a way to grade its class without running anything."""
+"""What most tests of the grader begin with."""
 
+import contextlib
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from autograder.batch.context import GradingOptions
-from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
-from autograder.grading import grade
-from tests.autograder.essays import all_right
 
 
 @pytest.fixture
@@ -20,14 +17,21 @@ def course(released, tmp_path):
 
 
 @pytest.fixture
-def grade_quickly(monkeypatch):
-    """Grade a class without running anything: every automatic exercise is right. What is recorded is as always."""
+def unproved(monkeypatch):
+    """Release without running references and starters, which takes long and is tried in `test_release`."""
+    monkeypatch.setattr("autograder.releases.release.prove", lambda *args: None)
 
-    def run(course, *students, grade_one=all_right, notice=None, **options):
-        with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
-            patched.setattr(grade, "grade", grade_one)
-            how = GradingOptions(**options)
-            rows = grade_class(course, "scoring", how, students=students, executor=pool, notice=notice)
-        return {row.student: row for row in rows}
 
-    return run
+@pytest.fixture
+def graded_without_sandbox(monkeypatch):
+    """Let commands grade in a thread of this process, where every automatic exercise is right and nothing is run."""
+    from tests.autograder.essays import all_right
+
+    @contextlib.contextmanager
+    def start(runs, count):
+        with ThreadPoolExecutor(1) as pool:
+            yield pool
+
+    monkeypatch.setattr("autograder.grading.workers.start_preloading", lambda: None)
+    monkeypatch.setattr("autograder.batch.grade_class.start_workers", start)
+    monkeypatch.setattr("autograder.grading.grade.grade", all_right)

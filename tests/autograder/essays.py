@@ -2,19 +2,23 @@
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 from nbgrader.api import Gradebook
 
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
-from autograder.courses.course import Course
+from autograder.courses.course import Course, init
 from autograder.grading import grade as grading
 from autograder.grading import judge
+from autograder.releases.release import release
 from tests.shared import made_once
 
 ESSAY = "scoring-what_to_recompute"
 KEYS = "The projected keys do not depend on the step, so once is enough."
 SIGN = "Their sum stands inside the tanh: W + w."
+ONE_EXERCISE = 'title = "Attention"\n[assignment.scoring]\nexercises = ["additive_score"]\n'
 HOSTILE = (
     "<script>window.harmed = 1</script><img src=x onerror='window.harmed = 1'> $\\tanh(x)$ [a link](javascript:harm())"
 )
@@ -25,6 +29,12 @@ ANSWERS = {
     "dora_lee": HOSTILE,
     "emil_roth": None,  # left as it was handed out
 }
+
+
+def enrol(course, roster, plan='roster = "students.csv"\n'):
+    """Write the ``roster`` of a course, and its course.toml."""
+    (course.root / "students.csv").write_text(roster, encoding="utf-8")
+    (course.root / "course.toml").write_text(plan, encoding="utf-8")
 
 
 def hand_in(course, student, essay="Because U h_j does not change from step to step.", change=None):
@@ -45,6 +55,13 @@ def all_right(notebook, exercises, *rest):
     points = [None if not e.is_automatic else e.points for e in exercises]
     verdicts = tuple(judge.Verdict(e.name, p, e.points) for e, p in zip(exercises, points, strict=True))
     return grading.Graded(verdicts, {})
+
+
+def grade_quickly(course, *students, grade_one=all_right, notice=None, **options):
+    """Grade a class without running anything; what is recorded is as always. Return its rows by student."""
+    with mock.patch.object(grading, "grade", grade_one), ThreadPoolExecutor(1) as pool:
+        rows = grade_class(course, "scoring", GradingOptions(**options), students, executor=pool, notice=notice)
+    return {row.student: row for row in rows}
 
 
 def mark(course, student, points, comment=None):
@@ -71,17 +88,41 @@ def grade(course, students=()):
     return grade_class(course, "scoring", GradingOptions(workers=1), students=students)
 
 
-def essays(released, folder):
-    """Return a copy in ``folder`` of the course in which the class of ``ANSWERS`` has been graded."""
+def copy_released(name, plan, folder):
+    """Return a copy in ``folder`` of the course ``name``: scoring released by the course.toml ``plan``, once in a test run."""
+
+    def make(place):
+        course = init(place / "course")
+        (course.root / "course.toml").write_text(plan, encoding="utf-8")
+        release(course, "scoring", seed=0)
+        return course
+
+    return _copy_made(name, make, folder)
+
+
+def copy_prepared(name, released, folder, prepare):
+    """Return a copy in ``folder`` of the course ``name``: the released one after ``prepare(course)``, once in a test run."""
 
     def make(place):
         shutil.copytree(released.root, place / "course")
         course = Course.at(place / "course")
-        for student, text in ANSWERS.items():
-            hand_in(course, student, text)
-        rows = grade(course)
-        assert not [row for row in rows if row.failed or row.set_aside]
+        prepare(course)
         return course
 
-    shutil.copytree(made_once("essays", make).root, folder / "course")
+    return _copy_made(name, make, folder)
+
+
+def _copy_made(name, make, folder):
+    shutil.copytree(made_once(name, make).root, folder / "course")
     return Course.at(folder / "course")
+
+
+def essays(released, folder):
+    """Return a copy in ``folder`` of the course in which the class of ``ANSWERS`` has been graded."""
+
+    def prepare(course):
+        for student, text in ANSWERS.items():
+            hand_in(course, student, text)
+        assert not [row for row in grade(course) if row.failed or row.set_aside]
+
+    return copy_prepared("essays", released, folder, prepare)

@@ -90,7 +90,7 @@ def test_a_release_that_would_link_to_a_placeholder_is_refused_before_anything_i
     assert not list(course.root.glob("*/scoring"))
 
 
-def test_a_release_links_to_the_address_that_was_given(tmp_path):
+def test_a_release_links_to_the_address_that_was_given(tmp_path, unproved):
     course = init(tmp_path)
     succeed("release", "scoring", "--course", tmp_path, "--seed", 0, "--base-url", "http://localhost:8000")
     text = course.release("scoring").read_text()

@@ -9,7 +9,7 @@ from autograder.batch.results import MarkChange
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.reports import tables as report
-from tests.autograder.essays import ESSAY, all_right, hand_in, mark
+from tests.autograder.essays import ESSAY, all_right, grade_quickly, hand_in, mark
 from tests.autograder.platforms.test_collect import everything
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import autograder, succeed
@@ -36,7 +36,7 @@ def points(course):
     return exercise.points
 
 
-def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course, grade_quickly):
+def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course):
     for student in ("ada", "ben"):
         hand_in(course, student)
     grade_quickly(course)
@@ -56,13 +56,13 @@ def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course, 
     assert recorded["ada"].points == rows["ada"].points
 
 
-def test_what_is_recorded_already_does_not_move(course, grade_quickly):
+def test_what_is_recorded_already_does_not_move(course):
     hand_in(course, "ada")
     grade_quickly(course)
     assert grade_quickly(course, dry=True)["ada"].changes == ()
 
 
-def test_without_the_assignment_in_the_gradebook_there_is_nothing_to_compare_with(course, grade_quickly):
+def test_without_the_assignment_in_the_gradebook_there_is_nothing_to_compare_with(course):
     hand_in(course, "ada")
     (course.root / "gradebook.db").unlink()
     with pytest.raises(CourseError, match="nothing to compare with"):
@@ -70,7 +70,7 @@ def test_without_the_assignment_in_the_gradebook_there_is_nothing_to_compare_wit
     assert not (course.root / "gradebook.db").exists()
 
 
-def test_regrade_says_it_and_records_only_when_told_to(course):
+def test_regrade_says_it_and_records_only_when_told_to(course, graded_without_sandbox):
     hand_in(course, "ada", essay=None)
     words = ["regrade", "scoring", "--course", course.root, "--isolation", "none", "--workers", "1"]
     said = autograder(*words)
@@ -85,7 +85,7 @@ def test_regrade_says_it_and_records_only_when_told_to(course):
 
 
 @pytest.mark.parametrize(("essay", "why"), [("Another answer.", "has changed"), (None, "has disappeared")])
-def test_a_dry_run_names_written_answers_that_are_no_longer_those_that_were_marked(course, grade_quickly, essay, why):
+def test_a_dry_run_names_written_answers_that_are_no_longer_those_that_were_marked(course, essay, why):
     for student in ("ada", "ben"):
         hand_in(course, student)
     grade_quickly(course)

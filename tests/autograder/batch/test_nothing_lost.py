@@ -17,19 +17,23 @@ from datetime import datetime
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
+from rich.console import Console
 
 from autograder.batch import jobs, recording
 from autograder.courses.course import init
 from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
-from autograder.gradebook import backup
+from autograder.gradebook import assignments, backup
 from autograder.marking.answers import load_answers
 from autograder.marking.override import override
+from autograder.paths import BOOK
 from autograder.platforms.collect import collect, undo
 from autograder.platforms.export import escape_formula, export, write_feedback_archive
 from autograder.releases.release import release
+from autograder.reports import tables as report
 from solutions import answer_key
-from tests.autograder.essays import ESSAY, all_right, hand_in, mark, page, written
+from tests.autograder.batch.test_resume import below
+from tests.autograder.essays import ESSAY, all_right, grade_quickly, hand_in, mark, page, written
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder, succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
@@ -40,7 +44,7 @@ pytestmark = pytest.mark.suite("assignments")
 # What a person marks
 
 
-def test_a_written_answer_handed_in_again_is_seen(course, grade_quickly):
+def test_a_written_answer_handed_in_again_is_seen(course):
     hand_in(course, "mia")
     assert grade_quickly(course)["mia"].waiting == (ESSAY,)
     hand_in(course, "mia", "Something quite different.")
@@ -53,7 +57,7 @@ def test_a_written_answer_handed_in_again_is_seen(course, grade_quickly):
     assert "No response" in page(course, "mia")
 
 
-def test_only_a_written_answer_that_changed_waits_for_a_person_again(course, grade_quickly):
+def test_only_a_written_answer_that_changed_waits_for_a_person_again(course):
     hand_in(course, "mia")
     grade_quickly(course)
     mark(course, "mia", 1.5, "Good.")
@@ -70,7 +74,7 @@ def test_only_a_written_answer_that_changed_waits_for_a_person_again(course, gra
     assert (row.total, row.waiting, written(course, "mia")) == (AUTOMATIC + 1.5, (ESSAY,), (1.5, True))
 
 
-def test_a_page_that_a_persons_marks_change_is_made_again_without_running_anything(course, grade_quickly):
+def test_a_page_that_a_persons_marks_change_is_made_again_without_running_anything(course):
     hand_in(course, "mia")
     grade_quickly(course)
     assert "To be marked by a person" in page(course, "mia")
@@ -80,11 +84,7 @@ def test_a_page_that_a_persons_marks_change_is_made_again_without_running_anythi
     assert "Very well said." in page(course, "mia")
 
 
-def test_the_table_counts_all_points_and_says_what_waits(course, grade_quickly):
-    from rich.console import Console
-
-    from autograder.reports import tables as report
-
+def test_the_table_counts_all_points_and_says_what_waits(course):
     hand_in(course, "mia")
     rows = list(grade_quickly(course).values())
     asked = course.released("scoring").exercises
@@ -109,7 +109,7 @@ def add_below_essay(kind, source):
 
 
 @pytest.mark.parametrize("kind", ["markdown", "code", "raw"])
-def test_an_answer_in_a_cell_of_the_students_own_waits_for_a_person_who_sees_it(course, grade_quickly, kind):
+def test_an_answer_in_a_cell_of_the_students_own_waits_for_a_person_who_sees_it(course, kind):
     hand_in(course, "mia", None, change=add_below_essay(kind, "Because U h_j stays as it is."))
     hand_in(course, "noa", None, change=add_below_essay(kind, " \n"))
     for again in (False, True):
@@ -132,7 +132,7 @@ def test_nbgraders_own_autograde_lets_an_answer_in_an_own_cell_wait_too(course):
     assert [written(course, student) for student in ("mia", "noa")] == [(None, True), (None, False)]
 
 
-def test_an_export_says_which_points_a_person_has_still_to_give(course, grade_quickly):
+def test_an_export_says_which_points_a_person_has_still_to_give(course):
     hand_in(course, "mia")
     hand_in(course, "noa")
     grade_quickly(course)
@@ -148,7 +148,7 @@ def test_an_export_says_which_points_a_person_has_still_to_give(course, grade_qu
 # What was there before stays
 
 
-def test_a_submission_that_cannot_be_read_leaves_the_good_one_and_its_page(course, grade_quickly):
+def test_a_submission_that_cannot_be_read_leaves_the_good_one_and_its_page(course):
     hand_in(course, "mia")
     grade_quickly(course)
     before = course.autograded("mia", "scoring").read_bytes()
@@ -165,7 +165,7 @@ def test_a_submission_that_cannot_be_read_leaves_the_good_one_and_its_page(cours
     assert "was not graded" not in page(course, "mia")
 
 
-def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_rightly(course, grade_quickly, tmp_path):
+def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_rightly(course, tmp_path):
     right = hand_in(course, "mia").read_text()
     for _ in range(2):  # the second one finds all as it was
         grade_quickly(course)
@@ -199,7 +199,7 @@ def collect_of_mia(course, tmp_path, *texts):
         collect(course, "scoring", path)
 
 
-def test_a_good_attempt_counts_when_a_broken_one_came_before_the_first_grading(course, grade_quickly, tmp_path):
+def test_a_good_attempt_counts_when_a_broken_one_came_before_the_first_grading(course, tmp_path):
     good = [with_essay(course, "The first attempt."), with_essay(course, "The second attempt.")]
     collect_of_mia(course, tmp_path, *good, "{", "no notebook")
     foreseen = grade_quickly(course, dry=True)["mia"]
@@ -218,7 +218,7 @@ def test_a_good_attempt_counts_when_a_broken_one_came_before_the_first_grading(c
     assert "The last attempt." in page(course, "mia")
 
 
-def test_an_attempt_that_was_never_graded_counts_before_one_that_was(course, grade_quickly, tmp_path):
+def test_an_attempt_that_was_never_graded_counts_before_one_that_was(course, tmp_path):
     texts = [with_essay(course, "The first attempt."), with_essay(course, "The second attempt."), "no notebook"]
     collect_of_mia(course, tmp_path, texts[0])
     grade_quickly(course)
@@ -233,7 +233,7 @@ def test_an_attempt_that_was_never_graded_counts_before_one_that_was(course, gra
 
 
 @pytest.mark.parametrize("instead", ["a link", "a file that may not be read"])
-def test_an_earlier_attempt_counts_whatever_stands_in_the_place_of_the_last(course, grade_quickly, tmp_path, instead):
+def test_an_earlier_attempt_counts_whatever_stands_in_the_place_of_the_last(course, tmp_path, instead):
     collect_of_mia(course, tmp_path, with_essay(course, "The first attempt."), "no notebook")
     path = course.submission("mia", "scoring")
     path.unlink()
@@ -242,7 +242,7 @@ def test_an_earlier_attempt_counts_whatever_stands_in_the_place_of_the_last(cour
     assert (row.total, bool(row.set_aside), row.failed) == (AUTOMATIC, True, "")
 
 
-def test_a_pipe_in_the_place_of_the_last_attempt_holds_nobody_up(course, grade_quickly, tmp_path):
+def test_a_pipe_in_the_place_of_the_last_attempt_holds_nobody_up(course, tmp_path):
     collect_of_mia(course, tmp_path, with_essay(course, "The first attempt."), "no notebook")
     shutil.rmtree(course.root / ".autograder" / "earlier")
     course.submission("mia", "scoring").unlink()
@@ -252,16 +252,14 @@ def test_a_pipe_in_the_place_of_the_last_attempt_holds_nobody_up(course, grade_q
     assert (bool(rows["mia"].set_aside), rows["mia"].points, rows["noa"].total) == (True, {}, AUTOMATIC)
 
 
-def test_of_an_attempt_that_was_taken_back_the_instructor_is_told(course, grade_quickly, tmp_path):
+def test_of_an_attempt_that_was_taken_back_the_instructor_is_told(course, tmp_path):
     collect_of_mia(course, tmp_path, "no notebook", with_essay(course, "Somebody else's."))
     grade_quickly(course)
     undo(course, "scoring")
     assert any("was undone" in note for note in grade_quickly(course)["mia"].notes)
 
 
-def test_what_is_put_in_place_by_hand_takes_away_the_word_that_it_could_not_be_collected(
-    course, grade_quickly, tmp_path
-):
+def test_what_is_put_in_place_by_hand_takes_away_the_word_that_it_could_not_be_collected(course, tmp_path):
     folder = tmp_path / "class" / "mia"
     folder.mkdir(parents=True)
     (folder / "scoring.zip").write_text("no archive")
@@ -272,14 +270,14 @@ def test_what_is_put_in_place_by_hand_takes_away_the_word_that_it_could_not_be_c
     assert "was not graded" not in page(course, "mia")
 
 
-def test_where_no_attempt_can_be_read_the_page_says_why_the_last_one_cannot(course, grade_quickly, tmp_path):
+def test_where_no_attempt_can_be_read_the_page_says_why_the_last_one_cannot(course, tmp_path):
     collect_of_mia(course, tmp_path, "{", "[]", "no notebook")
     row = grade_quickly(course)["mia"]
     assert (row.points, "not a Jupyter notebook" in row.set_aside) == ({}, True)
     assert "not graded yet" in page(course, "mia")
 
 
-def test_who_was_graded_before_a_broken_attempt_has_the_points_in_a_new_gradebook_too(course, grade_quickly):
+def test_who_was_graded_before_a_broken_attempt_has_the_points_in_a_new_gradebook_too(course):
     hand_in(course, "mia", None)
     course.submission("mia", "scoring").with_name("timestamp.txt").write_text("2025-11-30 12:00:00 UTC")
     before = grade_quickly(course)["mia"]
@@ -288,7 +286,7 @@ def test_who_was_graded_before_a_broken_attempt_has_the_points_in_a_new_gradeboo
     grade_quickly(course)
     shown = page(course, "mia")
     (course.root / "gradebook.db").unlink()
-    foreseen = grade_quickly_after_entering(course, grade_quickly)
+    foreseen = grade_quickly_after_entering(course)
     row = grade_quickly(course)["mia"]
     assert row.set_aside
     assert (row.points, row.waiting) == (before.points, before.waiting) == (foreseen.points, foreseen.waiting)
@@ -297,14 +295,14 @@ def test_who_was_graded_before_a_broken_attempt_has_the_points_in_a_new_gradeboo
         assert gradebook.find_submission("scoring", "mia").timestamp == datetime(2025, 11, 30, 12)
 
 
-def grade_quickly_after_entering(course, grade_quickly):
+def grade_quickly_after_entering(course):
     """Return the row of a dry run on a gradebook that has the assignment, and nobody's work."""
     hand_in(course, "noa")
     grade_quickly(course, "noa")
     return grade_quickly(course, "mia", dry=True)["mia"]
 
 
-def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_for_them(tmp_path, grade_quickly):
+def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_for_them(tmp_path, unproved):
     course = init(tmp_path / "course")
     for exercises in ('"additive_score", "dot_product_score"', '"additive_score", "multiplicative_score"'):
         (course.root / "course.toml").write_text(f"[assignment.scoring]\nexercises = [{exercises}]\n")
@@ -325,7 +323,7 @@ def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_
     assert grade_quickly(course)["old"].total == sum(points.values())
 
 
-def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course, grade_quickly):
+def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course):
     hand_in(course, "mia")
     grade_quickly(course)
     kept = course.autograded("mia", "scoring").read_bytes()
@@ -338,7 +336,7 @@ def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course, grade_qui
     assert "restore" in said[0]
 
 
-def test_with_the_gradebook_gone_marks_come_back_from_the_backup(course, grade_quickly):
+def test_with_the_gradebook_gone_marks_come_back_from_the_backup(course):
     hand_in(course, "mia")
     grade_quickly(course)
     mark(course, "mia", 1.5, "Good.")
@@ -352,19 +350,6 @@ def test_with_the_gradebook_gone_marks_come_back_from_the_backup(course, grade_q
     assert written(course, "mia") == (1.5, False)
     row = grade_quickly(course)["mia"]
     assert (row.total, row.waiting) == (AUTOMATIC + 1.5, ())
-
-
-def test_the_last_ten_backups_that_differ_are_kept(course):
-    for number in range(13):
-        with Gradebook(course.gradebook) as gradebook:
-            gradebook.add_student(f"student{number}")
-        backup.back_up(course, "grade")
-        backup.back_up(course, "grade")
-    assert len(backup.list_backups(course)) == backup.MAX_BACKUPS == 10
-    backup.restore(course, backup.list_backups(course)[-1].name)
-    with Gradebook(course.gradebook) as gradebook:
-        assert len(gradebook.students) < 13
-    assert_refused(autograder("restore", "../../nbgrader_config.py", "--course", course.root), "no backup")
 
 
 def test_a_clock_that_goes_backwards_loses_no_backup(course, monkeypatch):
@@ -398,7 +383,7 @@ os._exit(9)
 """
 
 
-def test_what_a_killed_grader_left_half_done_is_taken_back_and_backed_up(course, grade_quickly):
+def test_what_a_killed_grader_left_half_done_is_taken_back_and_backed_up(course):
     hand_in(course, "mia")
     gradebook = course.root / "gradebook.db"
     assert subprocess.run([sys.executable, "-c", HALF_DONE, gradebook]).returncode == 9
@@ -408,9 +393,7 @@ def test_what_a_killed_grader_left_half_done_is_taken_back_and_backed_up(course,
         assert [student.id for student in opened.students] == ["mia"]
 
 
-def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_count(
-    course, grade_quickly, monkeypatch
-):
+def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_count(course, monkeypatch):
     hand_in(course, "mia")
     key = answer_key.load("scoring")
     dearer = {**key, "scoring-additive_score": replace(key["scoring-additive_score"], points=5.0)}
@@ -422,9 +405,7 @@ def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_c
     assert (row.failed, row.points["scoring-additive_score"], row.total) == ("", 3.0, AUTOMATIC)
 
 
-def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, grade_quickly, tmp_path):
-    from autograder.paths import BOOK
-
+def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, tmp_path, unproved):
     hand_in(course, "mia")
     shutil.copytree(BOOK, tmp_path / "book", ignore=shutil.ignore_patterns("figures", "_static"))
     chapter = tmp_path / "book" / "scoring.md"
@@ -445,7 +426,7 @@ def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, 
 
 
 @pytest.mark.parametrize("kills", [1, 2])
-def test_what_was_killed_from_outside_is_tried_once_more_and_such_a_verdict_is_never_kept(course, grade_quickly, kills):
+def test_what_was_killed_from_outside_is_tried_once_more_and_such_a_verdict_is_never_kept(course, kills):
     hand_in(course, "mia")
     runs = []
 
@@ -480,7 +461,7 @@ def held(course, how):
 
 
 @pytest.mark.parametrize("how", ["BEGIN EXCLUSIVE", "BEGIN"])
-def test_a_gradebook_that_is_locked_is_said_and_a_second_run_completes(course, grade_quickly, how):
+def test_a_gradebook_that_is_locked_is_said_and_a_second_run_completes(course, how):
     hand_in(course, "mia")
     with (
         held(course, how),
@@ -491,7 +472,7 @@ def test_a_gradebook_that_is_locked_is_said_and_a_second_run_completes(course, g
 
 
 @pytest.mark.parametrize("what", ["export", "feedback", "report"])
-def test_what_reads_a_gradebook_that_is_locked_says_so_and_writes_nothing(course, grade_quickly, tmp_path, what):
+def test_what_reads_a_gradebook_that_is_locked_says_so_and_writes_nothing(course, tmp_path, what):
     hand_in(course, "mia")
     grade_quickly(course)
     words = [what, "scoring", "--output", tmp_path / "out", "--course", course.root]
@@ -504,7 +485,7 @@ def test_what_reads_a_gradebook_that_is_locked_says_so_and_writes_nothing(course
 ODD_NAMES = ["Ada King", "तर्क", "O'Brien", "@x", "+1", "a.b-c", "李小龍"]
 
 
-def test_a_student_of_an_odd_name_goes_the_whole_way(course, grade_quickly, tmp_path):
+def test_a_student_of_an_odd_name_goes_the_whole_way(course, tmp_path):
     for name in ODD_NAMES:
         hand_in(course, name)
     grade_quickly(course)
@@ -520,7 +501,7 @@ def test_a_student_of_an_odd_name_goes_the_whole_way(course, grade_quickly, tmp_
     assert (row.student, row.total) == (ODD_NAMES[0], AUTOMATIC)
 
 
-def test_a_file_that_may_not_be_read_sets_its_student_aside_and_nobody_else(course, grade_quickly, monkeypatch):
+def test_a_file_that_may_not_be_read_sets_its_student_aside_and_nobody_else(course, monkeypatch):
     hand_in(course, "mia")
     hand_in(course, "noa")
     honest = jobs.handed_in_files
@@ -536,7 +517,7 @@ def test_a_file_that_may_not_be_read_sets_its_student_aside_and_nobody_else(cour
     assert rows["noa"].total == AUTOMATIC
 
 
-def test_a_full_disk_is_said_and_a_second_run_completes(course, grade_quickly, monkeypatch):
+def test_a_full_disk_is_said_and_a_second_run_completes(course, monkeypatch):
     for student in ("ben", "mia", "noa"):
         hand_in(course, student)
     honest, left = recording.write_bytes, [1]
@@ -591,7 +572,7 @@ def _hear_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # what a shell starts in the background ignores it
 
 
-def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course, grade_quickly):
+def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course):
     sleepy = {"cell_type": "code", "metadata": {}, "source": "import time; time.sleep(15)", "outputs": []}
     for number in range(3):
         hand_in(course, f"student{number}", change=lambda data: data["cells"].insert(2, dict(sleepy)))
@@ -605,7 +586,7 @@ def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course, grade_quickly
         preexec_fn=_hear_ctrl_c,
     )
     for _ in range(1200):
-        if list((course.root / ".autograder" / "backups").glob("*")) and len(_below(process.pid)) > 3:
+        if list((course.root / ".autograder" / "backups").glob("*")) and len(below(process.pid)) > 3:
             break
         time.sleep(0.05)
     time.sleep(1)
@@ -618,26 +599,18 @@ def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course, grade_quickly
     assert [row.total for row in grade_quickly(course).values()] == [AUTOMATIC] * 3
 
 
-def _below(ancestor):
-    from tests.autograder.batch.test_resume import below
-
-    return below(ancestor)
-
-
-def test_a_second_batch_in_the_same_course_is_refused(course, grade_quickly):
+def test_a_second_batch_in_the_same_course_is_refused(course):
     hand_in(course, "mia")
     with exclusive_lock(course), pytest.raises(CourseError, match="someone is already grading"):
         grade_quickly(course)
 
 
-def test_a_release_that_nbgrader_would_refuse_leaves_everything_as_it_was(course, grade_quickly, monkeypatch):
+def test_a_release_that_nbgrader_would_refuse_leaves_everything_as_it_was(course, monkeypatch, unproved):
     hand_in(course, "mia")
     grade_quickly(course)
     before = {path: path.read_bytes() for path in course.root.rglob("*.ipynb")}
-    from autograder.gradebook import assignments as module
-
-    honest = module._graded_cells
-    monkeypatch.setattr(module, "_graded_cells", lambda notebook: {**honest(notebook), "scoring-new-test": 1.0})
+    honest = assignments._graded_cells
+    monkeypatch.setattr(assignments, "_graded_cells", lambda notebook: {**honest(notebook), "scoring-new-test": 1.0})
     with pytest.raises(CourseError, match=r"\(scoring-new-test\), but 1 submissions have already been graded"):
         release(course, "scoring", seed=0)
     assert {path: path.read_bytes() for path in course.root.rglob("*.ipynb")} == before
@@ -646,7 +619,7 @@ def test_a_release_that_nbgrader_would_refuse_leaves_everything_as_it_was(course
 # nbgrader's exchange
 
 
-def test_feedback_can_be_released_through_nbgraders_exchange(course, grade_quickly, tmp_path):
+def test_feedback_can_be_released_through_nbgraders_exchange(course, tmp_path):
     paths = {student: hand_in(course, student) for student in ("mia", "noa")}
     for student, path in paths.items():
         path.with_name("timestamp.txt").write_text("2026-03-01 12:00:00.000000 UTC")

@@ -1,14 +1,18 @@
 """One student, one fate: whatever somebody hands in, the neighbours are graded, and nobody sees what is not theirs."""
 
+import hashlib
 import json
 import os
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
 import numpy as np
 import pytest
+from nbconvert.filters.ansi import ansi2html
 from nbformat.v4 import new_output
+from rich.console import Console
 
 from autograder import sandbox
 from autograder.batch.context import GradingOptions
@@ -20,6 +24,7 @@ from autograder.errors import CourseError
 from autograder.feedback import notices, pages, sanitize
 from autograder.grading import grade, submission
 from autograder.grading.fingerprint import fingerprint
+from autograder.grading.workers import Workers
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import test_id as name_of_test
 from autograder.notebooks.submitted_file import read_file
@@ -235,8 +240,6 @@ def test_no_answer_steers_the_terminal(spoilt):
     released = spoilt[0].released("scoring")
     rows = list(spoilt[1].values())
     for width in (80, 200):
-        from rich.console import Console
-
         console = Console(width=width, force_terminal=True, color_system=None, record=True)
         with console.capture() as captured:
             console.print(report.grade_table(released.exercises, rows, width))
@@ -247,8 +250,6 @@ def test_no_answer_steers_the_terminal(spoilt):
 
 
 def test_a_name_in_brackets_is_a_name(spoilt):
-    from rich.console import Console
-
     console = Console(width=200, record=True)
     with console.capture() as captured:
         console.print(
@@ -312,8 +313,6 @@ def test_markdown_that_is_slow_to_read_is_shown_as_it_is(pattern):
     ],
 )
 def test_of_escape_sequences_only_colours_that_a_page_can_show_are_left(written, kept):
-    from nbconvert.filters.ansi import ansi2html
-
     assert sanitize.printable(written) == kept
     assert "x" in ansi2html(kept) or "x" not in kept
 
@@ -346,8 +345,6 @@ def never_ends(task):
     ("function", "said"), [(kills_its_worker, "crashed the grading process"), (never_ends, "took too long")]
 )
 def test_what_ends_or_holds_up_a_worker_fails_alone_and_in_words(course, answers, monkeypatch, function, said):
-    from autograder.grading.workers import Workers
-
     hand_in(course, "mia", answers)
     monkeypatch.setattr("autograder.grading.submission.grade_task", function)
     with Workers(1, {function: 3.0}) as workers:
@@ -366,14 +363,10 @@ def test_another_try_meets_other_hidden_cases(course, answers, monkeypatch):
         raise RuntimeError("not run")
 
     monkeypatch.setattr("autograder.grading.submission.grade_task", remember)
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(1) as pool:
         for content, known in ((answers, []), (answers + b" ", ["first"]), (answers, ["first", "second"])):
             hand_in(course, "mia", content)
             if known:
-                import hashlib
-
                 contents = {"first": answers, "second": answers + b" "}
                 tries = [hashlib.sha256(contents[name]).hexdigest() for name in known]
                 path = course.record_file("mia", "scoring")

@@ -1,15 +1,14 @@
 """Own numbers in a course: what the notebook shows, the grader accepts, the page repeats and the report compares."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
 import numpy as np
 import pytest
 from nbclient import NotebookClient
 
-from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
-from autograder.courses.course import init
 from autograder.errors import CourseError
 from autograder.exercises import own_numbers
 from autograder.feedback import cell_html
@@ -21,28 +20,34 @@ from autograder.releases.release import release
 from autograder.reports.analysis import MIN_STUDENTS, analyse, compare_groups
 from autograder.reports.class_page import class_page
 from autograder.sandbox import Limits
+from tests.autograder.essays import copy_released, enrol
 from tests.autograder.samples import exercise_named
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import grades, nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
 NAME = "scoring-scores_by_hand_twin"
 PLAN = '[assignment.scoring]\nexercises = ["scores_by_hand_twin", "what_to_recompute"]\n'
+OWN_PLAN = f"{PLAN}own_numbers = true\n"
 CLASSMATES = [f"student{number:02d}" for number in range(MIN_STUDENTS)]
 
 
-def make_course(folder, plan, roster=""):
-    course = init(folder)
-    if roster:
-        (course.root / "students.csv").write_text(roster)
-    (course.root / "course.toml").write_text(plan)
-    release(course, "scoring", 0)
-    return course
+@pytest.fixture
+def course(tmp_path):
+    """A course whose students have the numbers of the book."""
+    return copy_released("numbers of the book", PLAN, tmp_path)
 
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
     """A course whose students have numbers of their own."""
-    return make_course(tmp_path_factory.mktemp("own") / "course", f"{PLAN}own_numbers = true\n")
+    return copy_released("own numbers", OWN_PLAN, tmp_path_factory.mktemp("own"))
+
+
+@pytest.fixture(scope="module")
+def pool():
+    """What runs submissions: one thread for all tests, so that one sandbox is started for each course."""
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
 
 
 def read_release(course):
@@ -68,7 +73,7 @@ def hand_in(course, student, values, typed=None):
 
 
 @pytest.fixture(scope="module")
-def graded(own):
+def graded(own, pool):
     """The course with submissions, graded: right ones, and those with somebody else's numbers."""
     hand_in(own, "ada", values_for(own, "ada"))
     hand_in(own, "ben", values_for(own, "ada"))
@@ -76,7 +81,7 @@ def graded(own):
     hand_in(own, "dee", values_for(own, "dee"), typed="ada")
     for student in CLASSMATES:
         hand_in(own, student, values_for(own, student))
-    return own, {row.student: row for row in grade_class(own, "scoring", GradingOptions())}
+    return own, {row.student: row for row in grade_class(own, "scoring", executor=pool)}
 
 
 def shown_by_kernel(course, folder, monkeypatch, typed="", hub=""):
@@ -125,12 +130,12 @@ def test_a_hint_tells_the_numbers_of_others_and_of_the_book(graded):
     assert own_numbers.BOOK_HINT in rows["cyd"].hints
 
 
-def test_a_listed_mistake_with_own_numbers_gets_its_hint(own):
+def test_a_listed_mistake_with_own_numbers_gets_its_hint(own, pool):
     numbers, others = own_draws(handout(read_release(own)), "eve")[NAME]
     exercise = own_numbers.exercise_with("scoring", "scores_by_hand_twin", numbers, others)
     wrong = exercise.hidden[0].mistaken[f"{exercise.function}__no_tanh"].value
     hand_in(own, "eve", wrong.tolist())
-    (row,) = grade_class(own, "scoring", GradingOptions(), ["eve"])
+    (row,) = grade_class(own, "scoring", students=["eve"], executor=pool)
     assert (row.total, exercise.hints[f"{exercise.function}__no_tanh"] in row.hints) == (0, True)
 
 
@@ -150,16 +155,15 @@ def test_the_feedback_page_repeats_the_question_with_own_numbers(graded):
         assert question_for(course, other) not in page
 
 
-def test_the_page_goes_by_the_id_where_the_roster_has_a_name(tmp_path):
-    course = make_course(
-        tmp_path / "course", f'roster = "students.csv"\n{PLAN}own_numbers = true\n', "id,name\nada,Ada King\n"
-    )
+def test_the_page_goes_by_the_id_where_the_roster_has_a_name(tmp_path, pool):
+    course = copy_released("own numbers", OWN_PLAN, tmp_path)
+    enrol(course, "id,name\nada,Ada King\n", f'roster = "students.csv"\n{OWN_PLAN}')
     hand_in(course, "ada", values_for(course, "ada"))
-    (row,) = grade_class(course, "scoring", GradingOptions(), ["ada"])
+    (row,) = grade_class(course, "scoring", students=["ada"], executor=pool)
     assert row.total == 2
     first = course.feedback("ada", "scoring").read_text()
     (course.root / "students.csv").write_text("id,name\nada,Ada Lovelace\n")  # the page is made again
-    grade_class(course, "scoring", GradingOptions(), ["ada"])
+    grade_class(course, "scoring", students=["ada"], executor=pool)
     again = course.feedback("ada", "scoring").read_text()
     nbgrader("generate_feedback", "scoring", "--force", cwd=course.root)
     by_nbgrader = course.feedback("ada", "scoring").read_text()
@@ -168,22 +172,21 @@ def test_the_page_goes_by_the_id_where_the_roster_has_a_name(tmp_path):
         assert question_for(course, "ada") in page
 
 
-def test_equal_files_of_two_students_are_judged_apart(graded):
+def test_equal_files_of_two_students_are_judged_apart(graded, pool):
     """The store of verdicts goes by content: the student belongs to it here."""
     course, _ = graded
     released = course.released("scoring")
     assert released.version_for("ada") != released.version_for("ben")
     for student in ("fay", "gus"):
         hand_in(course, student, values_for(course, "fay"), typed="")
-    rows = {row.student: row.total for row in grade_class(course, "scoring", GradingOptions(), ["fay", "gus"])}
+    rows = {row.student: row.total for row in grade_class(course, "scoring", students=["fay", "gus"], executor=pool)}
     assert rows == {"fay": 2, "gus": 0}
 
 
 def test_nbgrader_grades_own_numbers_through_the_plugin(graded):
     course, _ = graded
-    for student, points in (("ada", 2), ("ben", 0)):
-        nbgrader("autograde", "scoring", "--force", "--student", student, cwd=course.root)
-        assert grades(course, student)[f"{NAME}-test"][0] == points
+    nbgrader("autograde", "scoring", "--force", "--student", "[ab]*", cwd=course.root)
+    assert [grades(course, student)[f"{NAME}-test"][0] for student in ("ada", "ben")] == [2, 0]
 
 
 def test_the_report_compares_the_variants(graded):
@@ -209,19 +212,17 @@ def test_gradescope_is_refused_because_it_passes_no_id_on(own):
         pack(own, "scoring", own.released("scoring"), Limits())
 
 
-def test_without_own_numbers_in_course_toml_everybody_has_the_book_s(tmp_path):
-    course = make_course(tmp_path / "course", PLAN)
+def test_without_own_numbers_in_course_toml_everybody_has_the_book_s(course, pool):
     assert own_draws(handout(read_release(course)), "ada") == {}
     assert not course.released("scoring").has_own_numbers
     hand_in(course, "ada", exercise_named(NAME).hidden[0].expected.round(4).tolist())
-    (row,) = grade_class(course, "scoring", GradingOptions(), ["ada"])
+    (row,) = grade_class(course, "scoring", students=["ada"], executor=pool)
     assert row.total == 2
 
 
-def test_what_was_handed_in_before_own_numbers_were_released_is_judged_as_it_was_asked(tmp_path):
-    course = make_course(tmp_path / "course", PLAN)
+def test_what_was_handed_in_before_own_numbers_were_released_is_judged_as_it_was_asked(course, unproved, pool):
     hand_in(course, "ada", exercise_named(NAME).hidden[0].expected.round(4).tolist())
-    (course.root / "course.toml").write_text(f"{PLAN}own_numbers = true\n")
+    (course.root / "course.toml").write_text(OWN_PLAN)
     release(course, "scoring", 0)
-    (row,) = grade_class(course, "scoring", GradingOptions(), ["ada"])
+    (row,) = grade_class(course, "scoring", students=["ada"], executor=pool)
     assert row.total == 2

@@ -19,7 +19,6 @@ from autograder import sandbox
 from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
 from autograder.courses.course import Course
-from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.sandbox import Call, Cell, Limits, SandboxLost, Script, doctor, protocol, start
@@ -261,15 +260,6 @@ def test_a_sandbox_that_is_lost_twice_is_the_machines_fault():
     with pytest.raises(SandboxLost):
         sandbox.run(ONE, Limits())
     thread.join()
-
-
-def test_two_graders_in_one_course_do_not_meet(course):
-    with (
-        exclusive_lock(course),
-        pytest.raises(CourseError, match="someone is already grading"),
-        exclusive_lock(course),
-    ):
-        pass
 
 
 def test_a_time_out_is_tried_once_more_alone_before_it_counts(course, tmp_path, monkeypatch):

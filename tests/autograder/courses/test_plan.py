@@ -215,7 +215,7 @@ def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is
     assert "## Version 1" in chosen.release_log("scoring").read_text(encoding="utf-8")
 
 
-def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_number(chosen, tmp_path):
+def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_number(chosen, tmp_path, unproved):
     shutil.copytree(chosen.root, tmp_path / "course")
     course = Course.at(tmp_path / "course")
     log = course.release_log("scoring").read_bytes()

@@ -17,7 +17,7 @@ from autograder.reports.analysis import analyse
 from autograder.reports.class_page import class_page
 from autograder.reports.requests import request_rows
 from autograder.verdicts import NOT_ASKED
-from tests.autograder.essays import ESSAY, hand_in, mark, page
+from tests.autograder.essays import ESSAY, enrol, grade_quickly, hand_in, mark, page
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder, succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
@@ -48,8 +48,7 @@ REQUEST = "Please look again at dot_product_score."
 @pytest.fixture
 def taught(course):
     """A course in which section A is asked two exercises; everybody has handed in, a day late."""
-    (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
-    (course.root / "course.toml").write_text(PLAN, encoding="utf-8")
+    enrol(course, ROSTER, PLAN)
     for student in ("ada", "ben", "cem"):
         path = hand_in(course, student, change=_ask_again)
         path.with_name("timestamp.txt").write_text(LATE)
@@ -64,7 +63,7 @@ def total(course):
     return sum(course.released("scoring").points.values())
 
 
-def test_exercises_of_a_section_are_all_that_its_students_are_graded_on(taught, grade_quickly):
+def test_exercises_of_a_section_are_all_that_its_students_are_graded_on(taught):
     rows = grade_quickly(taught)
     assert (rows["ada"].points, rows["ada"].waiting) == (OWN, ())
     assert rows["ben"].waiting == rows["cem"].waiting == (ESSAY,)
@@ -77,7 +76,7 @@ def test_exercises_of_a_section_are_all_that_its_students_are_graded_on(taught, 
     assert all(row.reused for row in grade_quickly(taught).values())
 
 
-def test_the_feedback_page_says_what_is_not_part_of_the_sections_assignment(taught, grade_quickly):
+def test_the_feedback_page_says_what_is_not_part_of_the_sections_assignment(taught):
     grade_quickly(taught)
     ada, ben = page(taught, "ada"), page(taught, "ben")
     assert "4.5 of 5" in ada
@@ -93,7 +92,7 @@ def test_the_feedback_page_says_what_is_not_part_of_the_sections_assignment(taug
     assert [float(points) for points in said if float(points)] == [2.0, 3.0]
 
 
-def test_the_notebook_says_which_section_an_exercise_is_not_for(taught):
+def test_the_notebook_says_which_section_an_exercise_is_not_for(taught, unproved):
     release(taught, "scoring", seed=0)
     cells = taught.released("scoring").notebooks[0].cells
     texts = {cell.metadata.nbgrader.grade_id: cell.source for cell in cells}
@@ -107,7 +106,7 @@ def test_the_notebook_says_which_section_an_exercise_is_not_for(taught):
     assert "section A" not in question.text
 
 
-def test_written_answers_that_a_section_is_not_asked_are_not_marked(taught, grade_quickly):
+def test_written_answers_that_a_section_is_not_asked_are_not_marked(taught):
     grade_quickly(taught)
     session = Session(taught, "scoring", "what_to_recompute")
     assert {answer.student for answer in session.answers()} == {"ben", "cem"}
@@ -118,7 +117,7 @@ def test_written_answers_that_a_section_is_not_asked_are_not_marked(taught, grad
     assert [(row[3], row[4]) for row in rows] == [(NOT_ASKED, ""), ("right", "1.5 of 1.5"), ("right", "1.5 of 1.5")]
 
 
-def test_regrade_shows_whose_marks_a_new_list_of_exercises_moves(taught, grade_quickly):
+def test_regrade_shows_whose_marks_a_new_list_of_exercises_moves(taught):
     grade_quickly(taught)
     mark(taught, "ben", 2.0)
     (taught.root / "course.toml").write_text(PLAN.replace("sections.A", "sections.B"), encoding="utf-8")
@@ -135,7 +134,7 @@ def test_regrade_shows_whose_marks_a_new_list_of_exercises_moves(taught, grade_q
     assert all(not row.changes for row in grade_quickly(taught, dry=True).values())
 
 
-def test_exports_and_the_report_are_out_of_the_sections_own_points(taught, grade_quickly, tmp_path):
+def test_exports_and_the_report_are_out_of_the_sections_own_points(taught, tmp_path):
     grade_quickly(taught)
     export(taught, "scoring", "csv", tmp_path / "g.csv")
     with (tmp_path / "g.csv").open(encoding="utf-8", newline="") as file:
@@ -150,7 +149,7 @@ def test_exports_and_the_report_are_out_of_the_sections_own_points(taught, grade
     assert (own, analyse(taught, "scoring", frozenset({"ada"})).maximum) == (4.5, 5.0)
 
 
-def test_a_platform_with_one_maximum_takes_one_section_at_a_time(taught, grade_quickly, tmp_path):
+def test_a_platform_with_one_maximum_takes_one_section_at_a_time(taught, tmp_path):
     grade_quickly(taught)
     command = ["export", "scoring", "--to", "canvas", "--output", tmp_path / "c.csv", "--course", taught.root]
     assert_refused(autograder(*command), "the maximum depends on the section: 5 or 32 points", "with --section")

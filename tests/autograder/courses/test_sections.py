@@ -5,6 +5,7 @@ import zipfile
 from datetime import timedelta
 
 import pytest
+from nbgrader.api import Gradebook
 
 from autograder.courses.plan import read_plan
 from autograder.errors import CourseError
@@ -13,7 +14,7 @@ from autograder.marking.session import Session
 from autograder.platforms.export import export
 from autograder.releases.release import release
 from autograder.reports.analysis import analyse
-from tests.autograder.essays import hand_in, page
+from tests.autograder.essays import enrol, grade_quickly, hand_in, page
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder, succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
@@ -50,8 +51,7 @@ due = 2025-11-29T00:00:00Z
 @pytest.fixture
 def taught(course):
     """A course with two sections, in which four have handed in."""
-    (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
-    (course.root / "course.toml").write_text(PLAN, encoding="utf-8")
+    enrol(course, ROSTER, PLAN)
     for student in ("ada", "ben", "cem", "dora"):
         hand_in(course, student)
     return course
@@ -75,7 +75,7 @@ def test_sections_select_their_students_and_none_selects_everybody(taught):
         ["feedback", "scoring"],
     ],
 )
-def test_an_unknown_section_is_refused_with_those_that_there_are(taught, grade_quickly, command, monkeypatch, tmp_path):
+def test_an_unknown_section_is_refused_with_those_that_there_are(taught, command, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     grade_quickly(taught)
     done = autograder(*command, "--section", "C", "--course", taught.root)
@@ -89,7 +89,7 @@ def test_without_sections_in_the_roster_the_remedy_names_the_column(taught):
     )
 
 
-def test_only_the_section_is_graded(taught):
+def test_only_the_section_is_graded(taught, graded_without_sandbox):
     command = ["grade", "scoring", "--isolation", "none", "--no-feedback", "--course", taught.root]
     assert_refused(autograder(*command, "cem", "--section", "A"), "not in section A: cem")
     succeed(*command, "--section", "B")
@@ -98,14 +98,14 @@ def test_only_the_section_is_graded(taught):
     assert_refused(autograder(*command, "--section", "B"), "nobody in section B has handed in scoring")
 
 
-def test_only_the_section_is_marked(taught, grade_quickly):
+def test_only_the_section_is_marked(taught):
     grade_quickly(taught)
     session = Session(taught, "scoring", "what_to_recompute", only=taught.plan().select_sections(["A"]))
     assert {answer.student for answer in session.answers()} == {"ada", "ben"}
     assert session.progress() == {"marked": 0, "of": 2, "untouched": 0}
 
 
-def test_only_the_section_is_in_the_report(taught, grade_quickly):
+def test_only_the_section_is_in_the_report(taught):
     grade_quickly(taught)
     study = analyse(taught, "scoring", taught.plan().select_sections(["B"]))
     assert (len(study.scores), study.missing) == (1, ("eve",))
@@ -114,7 +114,7 @@ def test_only_the_section_is_in_the_report(taught, grade_quickly):
     assert "<h1>Attention (section B): report</h1>" in (taught.root / "report-B.html").read_text(encoding="utf-8")
 
 
-def test_only_the_section_is_exported_and_gets_pages(taught, grade_quickly, tmp_path):
+def test_only_the_section_is_exported_and_gets_pages(taught, tmp_path):
     grade_quickly(taught)
     options = ["--section", "B", "--course", taught.root]
     succeed("export", "scoring", "--output", tmp_path / "b.csv", *options, status=3)
@@ -125,7 +125,7 @@ def test_only_the_section_is_exported_and_gets_pages(taught, grade_quickly, tmp_
         assert bundle.namelist() == ["cem/scoring.html"]
 
 
-def test_moodles_worksheet_keeps_the_rows_of_other_sections_as_they_are(taught, grade_quickly, tmp_path):
+def test_moodles_worksheet_keeps_the_rows_of_other_sections_as_they_are(taught, tmp_path):
     grade_quickly(taught)
     header = "Identifier,Full name,Email address,Grade,Last modified (grade)\n"
     rows = "Participant 1,Ada King,ada@university.edu,,-\nParticipant 2,Cem Kaya,cem@university.edu,1,-\n"
@@ -183,7 +183,7 @@ def test_before_the_roster_has_sections_theirs_are_not_refused(taught):
     assert taught.plan().assignment("scoring").section_due == {}
 
 
-def test_penalty_and_page_follow_the_due_date_of_the_section(taught, grade_quickly):
+def test_penalty_and_page_follow_the_due_date_of_the_section(taught):
     for student in ("ada", "ben", "cem", "dora"):
         place = taught.submission(student, "scoring").with_name("timestamp.txt")
         place.write_text("2025-12-04 20:00:00.000000 UTC")
@@ -200,9 +200,7 @@ def test_penalty_and_page_follow_the_due_date_of_the_section(taught, grade_quick
     assert "(on time)" in page(taught, "ada")
 
 
-def test_nbgrader_itself_has_the_due_date_of_the_section(taught, grade_quickly):
-    from nbgrader.api import Gradebook
-
+def test_nbgrader_itself_has_the_due_date_of_the_section(taught):
     grade_quickly(taught)
     with Gradebook(taught.gradebook, "") as gradebook:
         dates = {one.student.id: f"{one.duedate:%d}" for one in gradebook.assignment_submissions("scoring")}
@@ -210,7 +208,7 @@ def test_nbgrader_itself_has_the_due_date_of_the_section(taught, grade_quickly):
     nbgrader("export", "--to", "grades.csv", cwd=taught.root)
 
 
-def test_the_notebook_states_the_due_date_of_each_section(taught):
+def test_the_notebook_states_the_due_date_of_each_section(taught, unproved):
     release(taught, "scoring", seed=0)
     text = taught.release("scoring").read_text(encoding="utf-8")
     assert "Due: Monday, 01 December 2025, 00:00 (UTC+00:00). Section A: Thursday, 04 December 2025" in text

@@ -12,6 +12,7 @@ from nbgrader.api import Gradebook
 
 from autograder.errors import CourseError
 from autograder.gradebook import backup
+from tests.autograder.test_main import assert_refused, autograder
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -26,10 +27,12 @@ def students(course):
         return {student.id for student in gradebook.students}
 
 
-def test_the_oldest_of_ten_backups_can_be_restored(course):
+def test_of_the_last_ten_backups_that_differ_the_oldest_can_be_restored(course):
     for number in range(backup.MAX_BACKUPS + 1):
         add_student(course, f"student{number}")
         backup.back_up(course, "grade")
+        backup.back_up(course, "grade")
+    assert len(backup.list_backups(course)) == backup.MAX_BACKUPS == 10
     add_student(course, "afterwards")
     oldest = backup.list_backups(course)[-1]
     backup.restore(course, oldest.name)
@@ -37,6 +40,7 @@ def test_the_oldest_of_ten_backups_can_be_restored(course):
     assert oldest.is_file()
     backup.restore(course, backup.list_backups(course)[0].name)
     assert "afterwards" in students(course)
+    assert_refused(autograder("restore", "../../nbgrader_config.py", "--course", course.root), "no backup")
 
 
 KILLED = """

@@ -13,7 +13,7 @@ from autograder.marking.answers import CurrentMark, load_answers, save_marks
 from autograder.marking.override import override
 from autograder.platforms.collect import collect, set_times, undo
 from autograder.platforms.times import read_times
-from tests.autograder.essays import ESSAY, hand_in, mark, page
+from tests.autograder.essays import ESSAY, grade_quickly, hand_in, mark, page
 from tests.autograder.platforms.test_collect import handed_out, times
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import autograder, succeed
@@ -54,7 +54,7 @@ def mark_in_a_sitting(course, student, points):
 
 
 @pytest.mark.parametrize("first", ["grade", "mark"])
-def test_equal_work_is_equally_late_whether_marked_or_graded_last(late_course, grade_quickly, first):
+def test_equal_work_is_equally_late_whether_marked_or_graded_last(late_course, first):
     for student in ("ada", "ben"):
         hand_in(late_course, student)
         came(late_course, student)
@@ -74,7 +74,7 @@ def test_equal_work_is_equally_late_whether_marked_or_graded_last(late_course, g
     assert page(late_course, "ada").replace("ada", "ben") == page(late_course, "ben")
 
 
-def test_the_penalty_follows_points_that_a_person_puts_in_place_of_the_graders(late_course, grade_quickly):
+def test_the_penalty_follows_points_that_a_person_puts_in_place_of_the_graders(late_course):
     hand_in(late_course, "ada")
     came(late_course, "ada")
     grade_quickly(late_course)
@@ -83,9 +83,7 @@ def test_the_penalty_follows_points_that_a_person_puts_in_place_of_the_graders(l
     assert (earned < AUTOMATIC, penalty) == (True, pytest.approx(0.1 * earned))
 
 
-def test_the_penalty_of_what_was_graded_before_follows_a_mark_while_a_later_file_cannot_be_read(
-    late_course, grade_quickly
-):
+def test_the_penalty_of_what_was_graded_before_follows_a_mark_while_a_later_file_cannot_be_read(late_course):
     hand_in(late_course, "ada")
     came(late_course, "ada")
     grade_quickly(late_course)
@@ -99,7 +97,7 @@ def test_the_penalty_of_what_was_graded_before_follows_a_mark_while_a_later_file
     assert page(late_course, "ada").count("was not graded") == 1
 
 
-def test_an_extension_is_on_the_first_page_as_it_is_in_the_penalty(late_course, grade_quickly):
+def test_an_extension_is_on_the_first_page_as_it_is_in_the_penalty(late_course):
     for student in ("ada", "ida"):
         hand_in(late_course, student)
         came(late_course, student)
@@ -119,7 +117,7 @@ LATE = "ada_LATE_17_3001_scoring.ipynb"
 
 @pytest.mark.parametrize(("grace", "share", "words"), [(15, 0.0, "it costs nothing"), (0, 0.1, "as much as one day")])
 def test_late_by_nobody_knows_how_much_is_said_in_collect_and_grade_and_on_the_page(
-    late_course, grade_quickly, tmp_path, grace, share, words
+    late_course, tmp_path, grace, share, words
 ):
     (late_course.root / "course.toml").write_text(PLAN.format(grace=grace), encoding="utf-8")
     path = handed_out(tmp_path, (LATE, notebook(late_course)))
@@ -132,7 +130,7 @@ def test_late_by_nobody_knows_how_much_is_said_in_collect_and_grade_and_on_the_p
     assert standing(late_course, "ada")[1] == pytest.approx(share * AUTOMATIC)
 
 
-def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(late_course, grade_quickly, tmp_path):
+def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(late_course, tmp_path):
     path = handed_out(tmp_path, (LATE, notebook(late_course)))
     collect(late_course, "scoring", path)
     before = times(late_course)
@@ -198,7 +196,7 @@ def test_of_two_attempts_without_numbers_the_later_counts_although_one_has_a_sta
     assert '"number": 1' in late_course.submission(student, "scoring").read_text()
 
 
-def test_late_without_a_time_goes_by_the_due_date_of_the_day_that_it_is_graded(late_course, grade_quickly, tmp_path):
+def test_late_without_a_time_goes_by_the_due_date_of_the_day_that_it_is_graded(late_course, tmp_path):
     plan = PLAN.format(grace=0)
     (late_course.root / "course.toml").write_text(plan, encoding="utf-8")
     collect(late_course, "scoring", handed_out(tmp_path, (LATE, notebook(late_course))))
@@ -209,7 +207,7 @@ def test_late_without_a_time_goes_by_the_due_date_of_the_day_that_it_is_graded(l
     assert standing(late_course, "ada")[1] == pytest.approx(0.1 * AUTOMATIC)
 
 
-def test_a_later_attempt_without_a_time_does_not_inherit_that_of_an_earlier_one(late_course, grade_quickly):
+def test_a_later_attempt_without_a_time_does_not_inherit_that_of_an_earlier_one(late_course):
     hand_in(late_course, "ada")
     came(late_course, "ada")
     grade_quickly(late_course)
@@ -224,9 +222,7 @@ def test_a_later_attempt_without_a_time_does_not_inherit_that_of_an_earlier_one(
         assert "time unknown" in page(late_course, "ada")
 
 
-def test_what_was_late_by_nobody_knows_how_much_is_no_more_once_another_attempt_came_in_time(
-    late_course, grade_quickly, tmp_path
-):
+def test_what_was_late_by_nobody_knows_how_much_is_no_more_once_another_attempt_came_in_time(late_course, tmp_path):
     first = json.loads(notebook(late_course))
     first["cells"].append({"cell_type": "markdown", "id": "own", "metadata": {}, "source": "mine"})
     collect(late_course, "scoring", handed_out(tmp_path, (LATE, json.dumps(first))))

@@ -10,9 +10,9 @@ from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
 from autograder.marking.override import override
 from autograder.reports.requests import request_rows
-from tests.autograder.essays import all_right, hand_in, mark, page
+from tests.autograder.essays import all_right, copy_prepared, enrol, grade_quickly, hand_in, mark, page
 from tests.autograder.test_main import assert_refused, autograder, succeed
-from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader, nbgrader_program
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -47,15 +47,17 @@ def completing(text):
 
 
 @pytest.fixture
-def asked(course, grade_quickly):
+def asked(released, tmp_path):
     """A course in which ada and ben have asked for another look."""
-    (course.root / "students.csv").write_text("id,name,section\nada,Ada King,A\nben,Ben Ito,B\n", encoding="utf-8")
-    (course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
+    return copy_prepared("asked", released, tmp_path, _ask)
+
+
+def _ask(course):
+    enrol(course, "id,name,section\nada,Ada King,A\nben,Ben Ito,B\n")
     hand_in(course, "ada", change=asking(WORDS))
     hand_in(course, "ben", change=asking("Please look again at all of it.", "Please look again at additive_shapes."))
     hand_in(course, "cem")
     grade_quickly(course, grade_one=without_tanh)
-    return course
 
 
 def test_requests_are_listed_with_name_exercise_words_verdict_and_points(asked):
@@ -83,7 +85,7 @@ def test_mark_requests_is_the_same_command(asked):
     assert done.stdout.startswith("Answered: Ada King (ada), scoring-additive_score."), done.stdout
 
 
-def test_the_last_cell_of_the_notebook_is_a_request_once_it_is_completed(course, grade_quickly):
+def test_the_last_cell_of_the_notebook_is_a_request_once_it_is_completed(course):
     hand_in(course, "mia")
     grade_quickly(course)
     assert load_requests(course, "scoring", ["mia"]) == []
@@ -100,7 +102,7 @@ def test_the_last_cell_of_the_notebook_is_a_request_once_it_is_completed(course,
     assert "It was counted." in page(course, "mia")
 
 
-def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_request(course, grade_quickly):
+def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_request(course):
     def delete(data):
         del data["cells"][-1]
 
@@ -116,7 +118,7 @@ def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_req
     assert {one.exercise for one in load_requests(course, "scoring", ["noa"])} == {CODE, "scoring-additive_shapes"}
 
 
-def test_completing_the_last_cell_after_the_due_date_costs_no_late_penalty(course, grade_quickly):
+def test_completing_the_last_cell_after_the_due_date_costs_no_late_penalty(course):
     rules = "[late]\npercent_a_day = 10\n[assignment.scoring]\ndue = 2025-12-01T00:00:00Z\n"
     (course.root / "course.toml").write_text(rules, encoding="utf-8")
     place = course.submission("mia", "scoring").with_name("timestamp.txt")
@@ -138,8 +140,9 @@ def test_nbgraders_own_commands_cope_with_the_last_cell(course):
     nbgrader("generate_feedback", "scoring", cwd=course.root)
     assert "Please look again" not in page(course, "mia")
     assert page(course, "noa").count("Please look again at additive_score.") == 1
-    said = nbgrader("validate", course.release("scoring"), cwd=course.root, status=1)
+    said = nbgrader_program("validate", course.release("scoring"), cwd=course.root)
     assert "request" not in said
+    assert "not answered yet" in said
     count = len(course.released("scoring").exercises)  # those that are not answered, and nothing else
     assert f"VALIDATION FAILED ON {count} CELL(S)" in said
 
@@ -150,7 +153,7 @@ def test_grade_says_that_requests_wait(asked):
     assert f"Students have asked for another look: 3. {command} lists them." in done.stdout
 
 
-def test_a_request_costs_no_points_and_moves_no_marks(asked, grade_quickly):
+def test_a_request_costs_no_points_and_moves_no_marks(asked):
     before = load_results(asked, "scoring")
     assert before["ada"].earned == before["cem"].earned
     mark(asked, "cem", 2.0)
@@ -160,7 +163,7 @@ def test_a_request_costs_no_points_and_moves_no_marks(asked, grade_quickly):
 
 
 @pytest.mark.parametrize("time", ["2025-11-30 20:00:00.000000 UTC", None])
-def test_asking_after_the_due_date_costs_no_late_penalty_and_other_work_does(course, grade_quickly, time):
+def test_asking_after_the_due_date_costs_no_late_penalty_and_other_work_does(course, time):
     rules = "[late]\npercent_a_day = 10\n[assignment.scoring]\ndue = 2025-12-01T00:00:00Z\n"
     (course.root / "course.toml").write_text(rules, encoding="utf-8")
     place = course.submission("mia", "scoring").with_name("timestamp.txt")
@@ -183,7 +186,7 @@ def test_asking_after_the_due_date_costs_no_late_penalty_and_other_work_does(cou
     assert "late by 4 days" in page(course, "mia")
 
 
-def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(asked, grade_quickly):
+def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(asked):
     assert "A person will answer here." in page(asked, "ada")
     override(asked, "scoring", "additive_score", "ada", 2.0, "The loop counts.")
     said = succeed(
@@ -206,7 +209,7 @@ def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(as
     assert all(row.reused for row in grade_quickly(asked, grade_one=without_tanh).values())
 
 
-def test_an_answer_stays_when_the_student_hands_in_without_the_request(asked, grade_quickly):
+def test_an_answer_stays_when_the_student_hands_in_without_the_request(asked):
     answer_request(asked, "scoring", "ada", "", "It was counted.")
     hand_in(asked, "ada", "Something else.")
     grade_quickly(asked, grade_one=without_tanh)

@@ -8,7 +8,7 @@ from nbgrader.api import Gradebook
 from autograder.courses.plan import Student
 from autograder.gradebook.recorder import name_columns
 from autograder.marking.session import Session
-from tests.autograder.essays import hand_in, page
+from tests.autograder.essays import copy_prepared, enrol, grade_quickly, hand_in, page
 from tests.autograder.test_main import autograder, succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
@@ -23,13 +23,16 @@ zoe,Zoe Absent,zoe@university.edu
 
 
 @pytest.fixture
-def graded(course, grade_quickly):
+def graded(released, tmp_path):
+    """A class of four that was graded before there was a roster."""
+    return copy_prepared("named", released, tmp_path, _grade_class)
+
+
+def _grade_class(course):
     for student in ("ada", "ben", "cem", "eve"):
         hand_in(course, student)
     grade_quickly(course, feedback=False)  # there is no roster yet
-    (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
-    (course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
-    return course
+    enrol(course, ROSTER)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +44,7 @@ def test_a_name_has_its_parts_whichever_comes_first(name, first, last):
     assert (found.get("first_name"), found.get("last_name")) == (first, last)
 
 
-def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded, grade_quickly):
+def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded):
     with Gradebook(graded.gradebook, "") as gradebook:
         gradebook.update_or_create_student("ben", first_name="Ben", last_name="Ito")  # by nbgrader's own command
     hand_in(graded, "zoe")
@@ -59,7 +62,7 @@ def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded, grade_qu
     }
 
 
-def test_a_name_that_changes_in_the_roster_makes_the_page_anew_and_grades_nothing(course, grade_quickly):
+def test_a_name_that_changes_in_the_roster_makes_the_page_anew_and_grades_nothing(course):
     hand_in(course, "ada")
     grade_quickly(course)
     assert "<dd>ada</dd>" in page(course, "ada")
@@ -70,13 +73,13 @@ def test_a_name_that_changes_in_the_roster_makes_the_page_anew_and_grades_nothin
         assert f"<dd>{name} (ada)</dd>" in page(course, "ada")
 
 
-def test_a_dry_run_writes_no_names(graded, grade_quickly):
+def test_a_dry_run_writes_no_names(graded):
     grade_quickly(graded, dry=True)
     with Gradebook(graded.gradebook, "") as gradebook:
         assert gradebook.find_student("ada").last_name is None
 
 
-def test_the_grade_table_the_page_for_marking_and_the_report_call_students_by_name(graded, grade_quickly):
+def test_the_grade_table_the_page_for_marking_and_the_report_call_students_by_name(graded):
     grade_quickly(graded, feedback=False)
     done = autograder("grade", "scoring", "--no-feedback", "--course", graded.root)
     assert "Ada King (ada)" in done.stdout

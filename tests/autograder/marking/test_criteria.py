@@ -13,7 +13,7 @@ from autograder.marking.answers import CurrentMark, load_scheme
 from autograder.marking.criteria import carry_over, hash_moves
 from autograder.marking.session import Conflict, CriteriaRequest, MarkRequest, Session
 from solutions.answer_key import Criterion
-from tests.autograder.essays import ESSAY, KEYS, SIGN, essays
+from tests.autograder.essays import ESSAY, KEYS, SIGN, enrol, essays
 from tests.autograder.marking.test_marking import GOOD, ask, by_hand, group_of, in_gradebook, page_data, served
 
 pytestmark = pytest.mark.suite("assignments")
@@ -27,8 +27,7 @@ ONE, TWO, THREE = (
 def course(released, tmp_path):
     """A course whose markers have given 1.5 points to two answers, 0.5 of their own to one, and none to a fourth."""
     course = essays(released, tmp_path)
-    (course.root / "students.csv").write_text("id,name\nada_king,Ada King\nben_ito,Ben Ito\n", encoding="utf-8")
-    (course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
+    enrol(course, "id,name\nada_king,Ada King\nben_ito,Ben Ito\n")
     session = Session(course, "scoring", "what_to_recompute")
     missed = session.scheme.criteria[2].comment
     session.mark(MarkRequest(group_of(session, KEYS), 1.5, f"{missed}\nNearly."))

@@ -14,10 +14,9 @@ from autograder.gradebook.provenance import load_marking_record
 from autograder.gradebook.scores import load_results
 from autograder.marking import desk as desks
 from autograder.marking.session import ClientState, Conflict, MarkRequest, Session
-from autograder.reports.analysis import analyse_marking, cohens_kappa
-from autograder.reports.analysis import analyse
+from autograder.reports.analysis import analyse, analyse_marking, cohens_kappa
 from autograder.reports.class_page import class_page
-from tests.autograder.essays import ESSAY, hand_in
+from tests.autograder.essays import ESSAY, enrol, grade_quickly, hand_in
 from tests.autograder.marking.test_marking import by_hand, in_gradebook, page_data
 from tests.autograder.test_main import assert_refused, autograder
 
@@ -36,10 +35,9 @@ cem = {{}}
 
 
 @pytest.fixture
-def shared(course, grade_quickly):
+def shared(course):
     """A course of twelve in two sections, whose answers all differ, and three markers."""
-    (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
-    (course.root / "course.toml").write_text(PLAN.format(percent=0), encoding="utf-8")
+    enrol(course, ROSTER, PLAN.format(percent=0))
     for name in NAMES:
         hand_in(course, name, f"Because {name} says so.")
     grade_quickly(course, feedback=False)
@@ -231,7 +229,7 @@ def test_half_of_the_answers_are_marked_twice_by_somebody_else(twice, sit):
     assert [marker for marker, students in second.items() for student in students if shares[student] == marker] == []
 
 
-def test_a_second_mark_of_an_answer_that_has_changed_is_refused(twice, sit, grade_quickly):
+def test_a_second_mark_of_an_answer_that_has_changed_is_refused(twice, sit):
     ben = sit("ben")
     student = second_of(ben)[0]
     ben.page()

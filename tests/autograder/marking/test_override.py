@@ -5,7 +5,7 @@ import pytest
 from autograder.errors import CourseError
 from autograder.gradebook.scores import load_results
 from autograder.marking.override import override
-from tests.autograder.essays import all_right, hand_in, page
+from tests.autograder.essays import all_right, grade_quickly, hand_in, page
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder
 
@@ -21,7 +21,7 @@ def half_right(notebook, exercises, *rest):
     return graded
 
 
-def test_a_disputed_mark_is_overridden_with_a_reason_and_survives_regrading(course, grade_quickly):
+def test_a_disputed_mark_is_overridden_with_a_reason_and_survives_regrading(course):
     hand_in(course, "mia")
     grade_quickly(course, grade_one=half_right)
     before = load_results(course, "scoring")["mia"].earned
@@ -49,7 +49,7 @@ def test_a_disputed_mark_is_overridden_with_a_reason_and_survives_regrading(cour
         assert NAME not in row.waiting
 
 
-def test_where_a_later_grading_comes_to_another_verdict_the_points_stay_and_a_person_looks_again(course, grade_quickly):
+def test_where_a_later_grading_comes_to_another_verdict_the_points_stay_and_a_person_looks_again(course):
     hand_in(course, "mia")
     grade_quickly(course, grade_one=half_right)
     override(course, "scoring", "additive_score", "mia", 2.5, WHY)
@@ -73,7 +73,7 @@ def test_where_a_later_grading_comes_to_another_verdict_the_points_stay_and_a_pe
         ("additive_score", "noa", 1, WHY, "nothing from 'noa' has been graded"),
     ],
 )
-def test_what_cannot_be_overridden_is_refused(course, grade_quickly, exercise, student, points, reason, words):
+def test_what_cannot_be_overridden_is_refused(course, exercise, student, points, reason, words):
     hand_in(course, "mia")
     grade_quickly(course)
     with pytest.raises(CourseError, match=words):

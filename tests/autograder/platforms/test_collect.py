@@ -22,6 +22,7 @@ from autograder.platforms import formats as platforms
 from autograder.platforms.archives import ArchiveEntry, RefusedEntry, open_archive
 from autograder.platforms.attempts import Attempt, load_attempts
 from autograder.platforms.collect import escape_unprintable
+from tests.autograder.essays import enrol
 from tests.autograder.test_main import autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
@@ -451,8 +452,7 @@ HANDED_OUT = {  # archive -> student -> (text of the notebook, time), and what s
 
 
 def with_a_roster(course):
-    (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
-    (course.root / "course.toml").write_text(f'roster = "students.csv"\n{DUE}', encoding="utf-8")
+    enrol(course, ROSTER, f'roster = "students.csv"\n{DUE}')
     return course
 
 

@@ -12,6 +12,7 @@ from autograder.errors import CourseError
 from autograder.platforms import archives
 from autograder.platforms import formats as platforms
 from autograder.platforms.collect import collect
+from tests.autograder.essays import enrol
 from tests.autograder.platforms.test_collect import notebook
 from tests.autograder.test_main import assert_refused, autograder
 
@@ -69,8 +70,7 @@ def test_a_file_that_another_account_puts_into_a_students_folder_is_none_of_thei
 
 
 def test_an_account_may_have_another_name_than_the_roster_gives_the_student(course, submit, tmp_path):
-    (course.root / "students.csv").write_text("id,login\n123456,ada\n222222,ben\n")
-    (course.root / "course.toml").write_text('roster = "students.csv"\n')
+    enrol(course, "id,login\n123456,ada\n222222,ben\n")
     submit("123456", "ada")
     submit("222222", "ada", text="forged")
     collected, _ = collect(course, "scoring", inbound(tmp_path))

@@ -13,7 +13,7 @@ from autograder.gradebook.scores import load_results
 from autograder.platforms.collect import collect
 from autograder.platforms.export import NAMESAKE, export, write_feedback_archive
 from autograder.platforms.formats import MOODLE_NAME
-from tests.autograder.essays import ESSAY, hand_in, mark
+from tests.autograder.essays import ESSAY, copy_prepared, enrol, grade_quickly, hand_in, mark
 from tests.autograder.platforms.test_collect import handed_out
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder, succeed
@@ -31,10 +31,13 @@ CLASS = MappingProxyType({"ada": 2, "ben": None, "cem": 1, "dora": 0})  # points
 
 
 @pytest.fixture
-def graded(course, grade_quickly, tmp_path):
+def graded(released, tmp_path):
     """A class of four, collected from Canvas but for Dora, graded; Ben's essay waits for somebody."""
-    (course.root / "students.csv").write_text(ROSTER, encoding="utf-8")
-    (course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
+    return copy_prepared("exported", released, tmp_path, _grade_class)
+
+
+def _grade_class(course):
+    enrol(course, ROSTER)
     for student in CLASS:
         hand_in(course, student)
     names = {"ada": "kingada_17_3001", "ben": "itoben_18_3002", "cem": "özcem_19_3003"}
@@ -43,13 +46,12 @@ def graded(course, grade_quickly, tmp_path):
     ]
     for student in names:
         shutil.rmtree(course.root / "submitted" / student)
-    collect(course, "scoring", handed_out(tmp_path, *parts))
+    collect(course, "scoring", handed_out(course.root.parent, *parts))
     grade_quickly(course)
     for student, points in CLASS.items():
         if points is not None:
             mark(course, student, points)
     grade_quickly(course)
-    return course
 
 
 def read(path):
@@ -224,7 +226,7 @@ def test_a_row_of_moodles_is_found_by_the_number_that_the_submission_had(graded,
     assert exported.left_out["are not in Moodle's worksheet"] == ["cem"]
 
 
-def test_without_a_roster_the_number_of_a_group_is_no_participants(graded, grade_quickly, tmp_path):
+def test_without_a_roster_the_number_of_a_group_is_no_participants(graded, tmp_path):
     parts = [
         ("Team 1_301_assignsubmission_file/scoring.ipynb", graded.submission("ada", "scoring").read_bytes()),
         ("Cem Oz_302_assignsubmission_file/scoring.ipynb", graded.submission("cem", "scoring").read_bytes()),

@@ -7,6 +7,7 @@ import pytest
 from autograder.platforms.attempts import load_attempts
 from autograder.platforms.collect import collect
 from autograder.platforms.formats import ArchiveFormat
+from tests.autograder.essays import enrol
 from tests.autograder.platforms.test_collect import notebook
 
 pytestmark = pytest.mark.suite("assignments")
@@ -25,8 +26,7 @@ nora,Nora Red 7,65,
 
 @pytest.fixture
 def course(course):
-    (course.root / "students.csv").write_text(NAMES, encoding="utf-8")
-    (course.root / "course.toml").write_text('roster = "students.csv"\n')
+    enrol(course, NAMES)
     return course
 
 

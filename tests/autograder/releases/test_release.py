@@ -134,14 +134,6 @@ def test_the_check_of_a_wrong_answer_raises_with_the_hint_of_its_mistake(answere
     assert "Hint: The tanh is missing" in error.evalue
 
 
-def test_nbgrader_validate_finds_the_untouched_release_wanting(released, tmp_path):
-    path = shutil.copy(released.release("scoring"), tmp_path)
-    program = os.path.join(os.path.dirname(sys.executable), "nbgrader")
-    done = subprocess.run([program, "validate", path], capture_output=True, text=True, cwd=tmp_path, timeout=600)
-    assert "VALIDATION FAILED" in done.stdout + done.stderr
-    assert "not answered yet" in done.stdout + done.stderr
-
-
 def validated(notebook, folder):
     """Return what ``nbgrader validate`` says of ``notebook``, as the button of JupyterLab shows it."""
     path = folder / "scoring.ipynb"
@@ -247,7 +239,9 @@ def test_cases_of_a_later_attempt_that_the_reference_fails_are_refused(notebooks
         proof.prove(*notebooks, questions, [later])
 
 
-def test_attempts_in_course_toml_have_each_a_seed_of_their_own_which_a_new_release_keeps(tmp_path, monkeypatch):
+def test_attempts_in_course_toml_have_each_a_seed_of_their_own_which_a_new_release_keeps(
+    tmp_path, monkeypatch, unproved
+):
     course = init(tmp_path / "course")
     caught = CaughtMistakes("", 1, {"a": ("x",)}, ())  # what the cases catch is tried elsewhere
     monkeypatch.setattr("autograder.audit.search.count_caught", lambda exercise: caught)

@@ -14,7 +14,7 @@ from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
 from autograder.reports.analysis import MIN_STUDENTS, HintCount, analyse, discrimination, normalise_code, normalise_text
 from autograder.reports.class_page import class_page
-from tests.autograder.essays import ESSAY, hand_in
+from tests.autograder.essays import ESSAY, copy_prepared, enrol, grade_quickly, hand_in
 from tests.autograder.test_main import autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
@@ -59,17 +59,19 @@ def with_answer(text):
 
 
 @pytest.fixture
-def graded(course, grade_quickly):
+def graded(released, tmp_path):
     """A class of 24; of the roster, eve has not handed in. Students 0 and 1 have one answer in two spellings."""
+    return copy_prepared("analysed", released, tmp_path, _grade_class)
+
+
+def _grade_class(course):
     names = [f"student{number}" for number in range(24)]
-    (course.root / "students.csv").write_text("id\n" + "\n".join([*names, "eve"]) + "\n")
-    (course.root / "course.toml").write_text('title = "Attention"\nroster = "students.csv"\n')
+    enrol(course, "id\n" + "\n".join([*names, "eve"]) + "\n", 'title = "Attention"\nroster = "students.csv"\n')
     answers = {0: FIRST, 1: SECOND, 2: OTHER}
     for number, name in enumerate(names):
         change = with_answer(answers[number]) if number in answers else None
         hand_in(course, name, essay=f"{number} because U h_j does not change.", change=change)
     grade_quickly(course, grade_one=by_level)
-    return course
 
 
 def items_of(study):
@@ -94,7 +96,7 @@ def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(grad
     assert (items[ESSAY].marked, items[ESSAY].difficulty) == (0, None)
 
 
-def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded, grade_quickly):
+def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded):
     """Students 3 to 5 hand in again: the first gets the exercise right, the second again not, the third first not."""
     for levels in ((23, 1, 2), (23, 1, 23)):
         for number, level in zip((3, 4, 5), levels, strict=True):
@@ -109,7 +111,7 @@ def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded, grade_quick
     assert f'>2 of 3</td><th scope="row">{CODE}</th>' in class_page("", [study])
 
 
-def test_a_try_that_was_killed_counts_for_nothing_and_no_earlier_one_in_its_place(graded, grade_quickly):
+def test_a_try_that_was_killed_counts_for_nothing_and_no_earlier_one_in_its_place(graded):
     before = items_of(analyse(graded, "scoring"))[CODE]
     hand_in(graded, "student3", essay="23 because of the other state.")
     grade_quickly(graded, grade_one=lambda *given: replace(by_level(*given), killed=True))
@@ -142,7 +144,7 @@ def test_the_page_names_nobody_unless_it_is_asked_and_needs_nothing_from_elsewhe
     assert "did not hand in: eve" in named
 
 
-def test_of_a_small_class_no_correlation_is_said(course, grade_quickly):
+def test_of_a_small_class_no_correlation_is_said(course):
     for number in range(3):
         hand_in(course, f"student{number}", essay=f"{9 * number} because.")
     grade_quickly(course, grade_one=by_level)

@@ -5,6 +5,7 @@ import pytest
 from autograder.courses.locking import exclusive_lock
 from autograder.gradebook.requests import answer_request, load_requests
 from autograder.grading import submission
+from tests.autograder.essays import grade_quickly
 from tests.autograder.test_main import autograder
 from tests.autograder.watch.hub import hub  # noqa: F401
 
@@ -80,7 +81,7 @@ def test_the_last_notebook_says_what_is_asked_of_the_graded_work(used_up):
     assert "Your request for another look at additive_shapes, race has been recorded" in used_up.page(secret)
 
 
-def test_a_request_stays_and_its_answer_appears_when_the_class_is_graded_again(used_up, grade_quickly):
+def test_a_request_stays_and_its_answer_appears_when_the_class_is_graded_again(used_up):
     used_up.submit("ada", "one", requests=[WORDS])
     used_up.watch()
     answer_request(used_up.course, "scoring", "ada", "", "The loop counts.")

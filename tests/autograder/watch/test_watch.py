@@ -15,6 +15,7 @@ from autograder.errors import CourseError
 from autograder.exercises.attempts import candidate_seeds
 from autograder.paths import ROOT
 from autograder.watch import polling
+from tests.autograder.essays import all_right
 from tests.autograder.watch.hub import LIMITS, hub  # noqa: F401
 
 SCANDIR = os.scandir
@@ -88,7 +89,6 @@ def test_each_attempt_meets_other_hidden_cases_and_regrading_the_same(hub, monke
     from autograder.batch.context import GradingOptions
     from autograder.batch.grade_class import grade_class
     from autograder.grading import grade
-    from tests.autograder.essays import all_right
 
     hub.submit("ada", "three")
     hub.watch()
@@ -104,7 +104,6 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
     from autograder.batch.context import GradingOptions
     from autograder.batch.grade_class import grade_class
     from autograder.grading import grade, submission
-    from tests.autograder.essays import all_right
 
     def load_noting(topic, seed, attempt, points, extra, attempt_seeds, own):
         used.append(next(candidate_seeds(seed, attempt, attempt_seeds)))
@@ -239,8 +238,6 @@ def test_work_that_another_account_hands_in_counts_for_nobody(hub):  # noqa: F81
 
 def test_a_failure_of_the_grader_is_told_and_the_others_are_served(hub):  # noqa: F811
     def fails_for_ada(notebook, *rest):
-        from tests.autograder.essays import all_right
-
         if "by ada" in json.dumps(notebook):
             raise ZeroDivisionError("of the grader")
         return all_right(notebook, *rest)
@@ -326,8 +323,6 @@ def test_a_second_watch_is_refused_and_markers_are_not(hub):  # noqa: F811
 
 
 def test_the_course_is_not_locked_while_a_submission_runs(hub):  # noqa: F811
-    from tests.autograder.essays import all_right
-
     locked = []
 
     def tries_to_lock(notebook, *rest):

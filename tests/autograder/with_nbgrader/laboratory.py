@@ -5,7 +5,6 @@ An instructor hands out, collects, grades and hands back with the commands that 
 
 import contextlib
 import re
-import shutil
 import sys
 import time
 from dataclasses import dataclass
@@ -20,14 +19,11 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from autograder.courses.course import Course, init
 from autograder.paths import ROOT
-from autograder.releases.release import release
+from tests.autograder.essays import ONE_EXERCISE, copy_released
 from tests.autograder.with_nbgrader.people import OF_THEIR_OWN, PATIENCE
-from tests.shared import made_once
 
 NOT_YET = (StaleElementReferenceException, ElementClickInterceptedException, ElementNotInteractableException)
-PLAN = 'title = "Attention"\n[assignment.scoring]\nexercises = ["additive_score"]\n'
 HEAD = "def additive_score(query, keys, W_query, W_key, v): return "
 SUM = "(query @ W_query.T)[:, None, :] + keys @ W_key.T"
 RIGHT, NO_TANH = f"{HEAD}np.tanh({SUM}) @ v", f"{HEAD}({SUM}) @ v"
@@ -40,14 +36,8 @@ FETCHED, SUBMITTED = "#fetched_assignments_list", "#submitted_assignments_list"
 def course_of(instructor, exchange):
     """Return the course in the home of ``instructor``, in which one exercise of scoring is released, and in ``exchange``."""
 
-    def make(folder):
-        course = init(folder / "course")
-        (course.root / "course.toml").write_text(PLAN, encoding="utf-8")
-        release(course, "scoring", seed=0)
-        return course
-
-    shutil.copytree(made_once("laboratory", make).root, instructor.home / "course")
-    course = Course.at(instructor.owns(instructor.home / "course"))
+    course = copy_released("additive_score", ONE_EXERCISE, instructor.home)
+    instructor.owns(course.root)
     with course.config.open("a", encoding="utf-8") as config:
         config.write(f'\nc.Exchange.root = "{exchange}"\n')
     exchange.mkdir()

@@ -17,7 +17,8 @@ from tests.autograder.courses.test_walk_through import (
     assert_names_next,
     read_walk_through,
 )
-from tests.autograder.with_nbgrader.laboratory import EXCHANGE, NAMES, PLAN, RIGHT
+from tests.autograder.essays import ONE_EXERCISE
+from tests.autograder.with_nbgrader.laboratory import EXCHANGE, NAMES, RIGHT
 from tests.autograder.with_nbgrader.people import AS, people, wait_for
 from tests.autograder.with_nbgrader.test_watch import feedback_of, nbgrader, write_answer
 
@@ -60,7 +61,7 @@ def test_the_commands_of_the_guide_lead_to_feedback_in_the_exchange_and_each_nam
 def _decide(instructor, exchange):
     """Ask one exercise, and name the exchange, as the guide has the instructor do after `init`."""
     course = Course.at(instructor.home / "course")
-    (course.root / "course.toml").write_text(PLAN, encoding="utf-8")
+    (course.root / "course.toml").write_text(ONE_EXERCISE, encoding="utf-8")
     with course.config.open("a", encoding="utf-8") as config:
         config.write(f'\nc.Exchange.root = "{exchange}"\n')
     instructor.owns(course.root)

@@ -8,7 +8,7 @@ from traitlets.config import Config
 from autograder.batch.results import MarkChange
 from autograder.courses import demo
 from autograder.with_nbgrader.plugins import LateRule
-from tests.autograder.essays import hand_in
+from tests.autograder.essays import grade_quickly, hand_in
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader, only
 
@@ -46,7 +46,7 @@ def come(course, student):
     course.submission(student, "scoring").with_name("timestamp.txt").write_text(CAME[student])
 
 
-def test_each_begun_day_costs_its_share_and_an_extension_moves_the_date(course, grade_quickly):
+def test_each_begun_day_costs_its_share_and_an_extension_moves_the_date(course):
     for student in CAME:
         hand_in(course, student, essay=None)
         come(course, student)
@@ -62,7 +62,7 @@ def test_each_begun_day_costs_its_share_and_an_extension_moves_the_date(course, 
     assert late(course, "in_time")[1] == 0
 
 
-def test_another_rule_is_seen_by_a_dry_run_and_recorded_by_the_next_grading(course, grade_quickly):
+def test_another_rule_is_seen_by_a_dry_run_and_recorded_by_the_next_grading(course):
     hand_in(course, "hugo_squeezed", essay=None)
     come(course, "hugo_squeezed")
     grade_quickly(course)

@@ -10,16 +10,14 @@ from nbgrader.api import Gradebook
 
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
-from autograder.courses.course import Course, init
+from autograder.courses.course import Course
 from autograder.platforms.formats import login_of
-from autograder.releases.release import release
 from autograder.with_nbgrader.exchange import exchange_problems
+from tests.autograder.essays import ONE_EXERCISE, copy_released
 from tests.autograder.test_main import succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
-from tests.shared import made_once
 
 pytestmark = pytest.mark.suite("assignments")
-PLAN = '[assignment.scoring]\nexercises = ["additive_score"]\n'
 HIDDEN, SCRIPT = "BEGIN HIDDEN TESTS", "<script>alert(1)</script>"
 
 
@@ -48,32 +46,14 @@ def _prepend_bom(path):
 
 
 def make_course(folder):
-    course = init(folder / "course")
-    (course.root / "course.toml").write_text(PLAN, encoding="utf-8")
-    release(course, "scoring", seed=0)
+    """Return a course in ``folder`` in which everybody of ``HAND_INS`` has handed in the release, with what lies beside it."""
+    course = copy_released("additive_score", ONE_EXERCISE, folder)
     for student, make_odd in HAND_INS.items():
         path = course.submission(student, "scoring")
         path.parent.mkdir(parents=True)
         shutil.copy(course.release("scoring"), path)
         make_odd(path.parent, course)
     return course
-
-
-def copy_of(course, folder):
-    shutil.copytree(course.root, folder / "course", symlinks=True, copy_function=_copy)
-    copy = Course.at(folder / "course")
-    for path in (copy.root / "submitted").rglob("*"):  # links lead to the course that they lie in
-        if path.is_symlink() and os.path.isabs(target := os.readlink(path)):
-            path.unlink()
-            path.symlink_to(target.replace(str(course.root), str(copy.root)))
-    return copy
-
-
-def _copy(source, target, follow_symlinks=True):
-    if os.path.exists(source) and not os.path.isfile(source):
-        os.mkfifo(target)
-    else:
-        shutil.copy2(source, target, follow_symlinks=follow_symlinks)
 
 
 def rows(course):
@@ -96,8 +76,7 @@ def published(course):
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
     """The same hand-ins, graded by nbgrader's commands in one course, and by `grade` in another."""
-    original = made_once("leaks", make_course)
-    stock, ours = (copy_of(original, tmp_path_factory.mktemp(name)) for name in ("stock", "ours"))
+    stock, ours = (make_course(tmp_path_factory.mktemp(name)) for name in ("stock", "ours"))
     said = nbgrader("autograde", "scoring", cwd=stock.root)
     (stock.autograded("eve", "scoring").with_name("left.html")).write_text(SCRIPT)  # by an earlier version
     nbgrader("generate_feedback", "scoring", cwd=stock.root)
@@ -137,7 +116,8 @@ def test_what_is_not_copied_is_kept_and_named(graded):
 
 
 def test_what_an_earlier_run_left_is_neither_kept_nor_published(graded, tmp_path):
-    course = copy_of(graded[0], tmp_path)
+    ignored = shutil.ignore_patterns("set_aside")
+    course = Course.at(shutil.copytree(graded[0].root, tmp_path / "course", symlinks=True, ignore=ignored))
     for student in ("eve", "pat"):
         folder = course.feedback(student, "scoring").parent
         shutil.copy(course.source("scoring"), folder / "x.html")
@@ -161,8 +141,8 @@ def test_what_an_earlier_run_left_is_neither_kept_nor_published(graded, tmp_path
     assert not [path for path in published(course).values() if path.name == "deeper"]
 
 
-def test_nbgraders_own_collect_takes_what_our_collect_takes(released, tmp_path):
-    course, me = copy_of(released, tmp_path), login_of(os.geteuid())
+def test_nbgraders_own_collect_takes_what_our_collect_takes(course, tmp_path):
+    me = login_of(os.geteuid())
     inbound = tmp_path / "exchange" / "attention" / "inbound"
     for folder, source in (
         (f"{me}+scoring+2025-11-29 10:00:00.000000 UTC+a1", "the answer"),
@@ -183,8 +163,8 @@ def test_nbgraders_own_collect_takes_what_our_collect_takes(released, tmp_path):
     assert "Not taken: junk/scoring.ipynb" in said
 
 
-def test_an_exchange_that_others_can_put_theirs_in_the_place_of_is_found(released, tmp_path):
-    course, exchange = copy_of(released, tmp_path), tmp_path / "exchange"
+def test_an_exchange_that_others_can_put_theirs_in_the_place_of_is_found(course, tmp_path):
+    exchange = tmp_path / "exchange"
     (exchange / "attention" / "inbound").mkdir(parents=True)
     exchange.chmod(0o777)
     (exchange / "attention" / "inbound").chmod(0o2733)

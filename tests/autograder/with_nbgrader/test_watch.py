@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.autograder.with_nbgrader.laboratory import HEAD, NO_TANH, PLAN, RIGHT, course_of, read_guide_block
+from tests.autograder.essays import ONE_EXERCISE
+from tests.autograder.with_nbgrader.laboratory import HEAD, NO_TANH, RIGHT, course_of, read_guide_block
 from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, people, wait_for
 from tests.autograder.with_nbgrader.test_on_jupyterhub import answers, jupyterhub, log_in
 from tests.book.test_browser import browser, size, until  # noqa: F401
@@ -20,7 +21,7 @@ PYTHON = "/srv/attention/.venv/bin/python"  # in the book
 
 
 def permit_one_attempt(instructor, course):
-    (course.root / "course.toml").write_text(f"{PLAN}attempts = 1\n", encoding="utf-8")
+    (course.root / "course.toml").write_text(f"{ONE_EXERCISE}attempts = 1\n", encoding="utf-8")
     instructor.owns(course.root / "course.toml")
 
 

@@ -38,6 +38,7 @@ from autograder.platforms.gradescope.packed import ASSIGNMENT_FILE, PackedAssign
 from autograder.sandbox import Limits
 from autograder.verdicts import Graded
 from tests.autograder.containers import RIGHTS, in_a_container, needs_root
+from tests.autograder.essays import enrol
 from tests.autograder.samples import AUTOMATIC, topic_exercises
 from tests.autograder.test_main import assert_refused, autograder, succeed
 
@@ -527,8 +528,7 @@ def test_nothing_of_students_is_in_the_archive(course, archive, tmp_path):
     path = other.submission("zebulon", "scoring")
     path.parent.mkdir(parents=True)
     path.write_bytes(handed_in(course, student("ada_loops")))
-    (other.root / "students.csv").write_text("id,email\nzebulon,zebulon@university.edu\n")
-    (other.root / "course.toml").write_text('roster = "students.csv"\n')
+    enrol(other, "id,email\nzebulon,zebulon@university.edu\n")
     content = pack(other, "scoring", other.released("scoring"), LIMITS).content
     assert content == archive
     found = entries(content)
