@@ -1,13 +1,12 @@
 """Serve the page to a marker until Ctrl-C, and say how far the marking has come."""
 
-import asyncio
 import contextlib
 import secrets
 import signal
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
 
@@ -30,7 +29,15 @@ def run_server(session: Session, port: int, browser: bool, say: Callable[[str], 
     back_up(session.course, "mark")
     for line in session.describe_moves():
         say(line)
-    asyncio.run(_until_stopped(session, port, browser, say))
+    stop = threading.Event()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(on_signals(lambda *_: stop.set()))
+        address = stack.enter_context(serve(session, secrets.token_hex(24), port))
+        say(f"Mark here: {address}")
+        say("Ctrl-C ends it; every mark is saved when it is given.")
+        if browser:
+            _open_browser(address, stack)
+        stop.wait()
     progress, count = session.progress(), len(session.marked)
     lines = [f"Marked now: {count}. {progress['marked']} of {progress['of']} answers to {session.exercise} are marked."]
     if session.marked:
@@ -38,19 +45,15 @@ def run_server(session: Session, port: int, browser: bool, say: Callable[[str], 
     return lines
 
 
-async def _until_stopped(session, port, browser, say):
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for kind in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(kind, stop.set)
-    with contextlib.ExitStack() as stack:
-
-        def ready(address):
-            say(f"Mark here: {address}")
-            say("Ctrl-C ends it; every mark is saved when it is given.")
-            if browser:
-                _open_browser(address, stack)
-
-        await serve(session, secrets.token_hex(24), port, ready, stop)
+@contextlib.contextmanager
+def on_signals(handler: Callable[..., object]) -> Iterator[None]:
+    """Call ``handler`` on SIGINT and SIGTERM."""
+    before = {kind: signal.signal(kind, handler) for kind in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for kind, handler_before in before.items():
+            signal.signal(kind, handler_before)
 
 
 def _open_browser(address, stack):

@@ -6,9 +6,11 @@ can send nothing that counts.
 """
 
 import asyncio
+import contextlib
 import hmac
 import socket
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,23 +36,19 @@ HEADERS = {
 }
 
 
-async def serve(session: Session, token: str, port: int, ready: Callable[[str], object], stop: asyncio.Event) -> None:
-    """Serve ``session`` until ``stop``; give ``ready`` the address. Raise CourseError if ``port`` is taken."""
+def serve(session: Session, token: str, port: int) -> contextlib.AbstractContextManager[str]:
+    """As ``serve_pages``, the page on which a person marks ``session``."""
     handlers = [(r"/", _Page), (r"/marks", _Marks), (r"/criteria", _Criteria), (r"/pictures/(\w+)", _Picture)]
-    await serve_pages([*handlers, (r"/(page\.(?:css|js))", Asset)], session, token, port, ready, stop)
+    return serve_pages([*handlers, (r"/(page\.(?:css|js))", Asset)], session, token, port)
 
 
-async def serve_pages(
-    handlers: Sequence[tuple[str, type[web.RequestHandler]]],
-    session: Any,
-    token: str,
-    port: int,
-    ready: Callable[[str], object],
-    stop: asyncio.Event,
-) -> None:
-    """Serve ``session`` by ``handlers``, each a ``LoopbackHandler`` with its path, until ``stop``.
+@contextlib.contextmanager
+def serve_pages(
+    handlers: Sequence[tuple[str, type[web.RequestHandler]]], session: Any, token: str, port: int
+) -> Iterator[str]:
+    """Serve ``session`` from another thread by ``handlers``, each a ``LoopbackHandler`` with its path.
 
-    ``ready`` is given the address, with the ``token``. Raises CourseError if ``port`` is taken.
+    Gives the address, with the ``token``. Raises CourseError if ``port`` is taken.
     """
     try:
         listening = socket.create_server((LOOPBACK, port))
@@ -62,14 +60,23 @@ async def serve_pages(
     shared = {"session": session, "token": token, "hosts": (f"{LOOPBACK}:{port}", f"localhost:{port}")}
     paths = [(path, handler, shared) for path, handler in [*handlers, (r".*", _NotFound)]]
     application = web.Application(paths, log_function=lambda handler: None)
-    server = HTTPServer(application, max_body_size=MAX_REQUEST_BYTES, max_buffer_size=2 * MAX_REQUEST_BYTES)
-    server.add_socket(listening)
-    try:
-        ready(f"http://{LOOPBACK}:{port}/?token={token}")
+    loop, stop = asyncio.new_event_loop(), asyncio.Event()
+
+    async def run():
+        server = HTTPServer(application, max_body_size=MAX_REQUEST_BYTES, max_buffer_size=2 * MAX_REQUEST_BYTES)
+        server.add_socket(listening)
         await stop.wait()
-    finally:
         server.stop()
         await server.close_all_connections()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(run(),), name="pages", daemon=True)
+    thread.start()
+    try:
+        yield f"http://{LOOPBACK}:{port}/?token={token}"
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()  # a mark that is being saved is saved
+        loop.close()
 
 
 class LoopbackHandler(web.RequestHandler):

@@ -3,12 +3,8 @@
 In: a ``Status``. Out: an address. Writes the token into the course directory, where a program that reads the metrics finds it.
 """
 
-import asyncio
 import contextlib
 import secrets
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from pathlib import Path
 
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -19,7 +15,6 @@ from autograder.marking.server import Asset, LoopbackHandler, serve_pages
 from autograder.watch.status import Status
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
-STOP_SECONDS = 5.0
 MIN_TOKEN_CHARACTERS = 32
 
 
@@ -51,35 +46,6 @@ def load_token(course: Course) -> str:
     return path.read_text(encoding="ascii").strip()
 
 
-@contextlib.contextmanager
-def status_page(status: Status, port: int, token: str) -> Iterator[str]:
-    """Serve the page of ``status``, and its metrics, from another thread; give its address, which has the ``token``.
-
-    Raises ``CourseError`` if ``port`` is taken.
-    """
-    ready: Future[tuple[str, Callable[[], object]]] = Future()
-
-    async def run():
-        stop, loop = asyncio.Event(), asyncio.get_running_loop()
-
-        def tell(address):
-            ready.set_result((address, lambda: loop.call_soon_threadsafe(stop.set)))
-
-        handlers = [(r"/", _Page), (r"/metrics", _Metrics), (r"/(page\.css)", _Asset)]
-        await serve_pages(handlers, status, token, port, tell, stop)
-
-    def serve():
-        try:
-            asyncio.run(run())
-        except BaseException as error:
-            if not ready.done():
-                ready.set_exception(error)
-
-    thread = threading.Thread(target=serve, name="status page", daemon=True)
-    thread.start()
-    address, stop = ready.result()
-    try:
-        yield address
-    finally:
-        stop()
-        thread.join(STOP_SECONDS)
+def status_page(status: Status, port: int, token: str) -> contextlib.AbstractContextManager[str]:
+    """As ``serve_pages``, the page of ``status`` and its metrics."""
+    return serve_pages([(r"/", _Page), (r"/metrics", _Metrics), (r"/(page\.css)", _Asset)], status, token, port)

@@ -4,7 +4,6 @@ In: a course, topics, options. Out: lines for the instructor. Writes what ``serv
 """
 
 import contextlib
-import signal
 import sqlite3
 import threading
 import time
@@ -23,6 +22,7 @@ from autograder.feedback import notices
 from autograder.gradebook.backup import back_up
 from autograder.gradebook.database import describe_db_error
 from autograder.grading import cluster, submission
+from autograder.marking.cli import on_signals
 from autograder.platforms.collect import escape_unprintable
 from autograder.watch.page import load_token, status_page
 from autograder.watch.polling import Inbox, Seen
@@ -65,15 +65,6 @@ class Stop:
             raise KeyboardInterrupt
 
     @contextlib.contextmanager
-    def on_signals(self) -> Iterator[None]:
-        before = {kind: signal.signal(kind, self) for kind in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for kind, handler in before.items():
-                signal.signal(kind, handler)
-
-    @contextlib.contextmanager
     def interrupting(self) -> Iterator[None]:
         """Let a signal interrupt what is done meanwhile: all of it can be repeated."""
         self.is_serving = True
@@ -101,7 +92,7 @@ def watch(
     stop, status = stop or Stop(), Status(write)
     with contextlib.ExitStack() as stack:
         if threading.current_thread() is threading.main_thread():
-            stack.enter_context(stop.on_signals())
+            stack.enter_context(on_signals(stop))
         try:
             with stop.interrupting():
                 loop = _prepare(stack, course, topics, grading, options, status)

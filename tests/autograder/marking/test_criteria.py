@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import signal
 from dataclasses import replace
 
 import pytest
@@ -146,8 +147,10 @@ def test_the_command_says_whose_marks_would_move_before_it_serves_the_page(cours
     change, (first, second, third) = change
     change(replace(first, points=0.5), second, replace(third, points=1))
 
-    async def serve(session, token, port, ready, stop):
-        ready("http://127.0.0.1:1/")
+    @contextlib.contextmanager
+    def serve(session, token, port):
+        signal.raise_signal(signal.SIGINT)
+        yield "http://127.0.0.1:1/"
 
     monkeypatch.setattr(cli, "serve", serve)
     said = []
