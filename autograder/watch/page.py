@@ -29,7 +29,7 @@ class _Metrics(LoopbackHandler):
         bearer = self.request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.require(self.get_query_argument("token", bearer, strip=False))
         self.set_header("Content-Type", CONTENT_TYPE_LATEST)
-        self.finish(self.session.metrics.format())
+        self.finish(self.session.format_metrics())
 
 
 class _Asset(Asset):

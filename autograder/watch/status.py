@@ -1,6 +1,6 @@
-"""What `watch` is doing: lines on the terminal, and the numbers for the instructor's page.
+"""What `watch` is doing: lines on the terminal, numbers for the instructor's page, and metrics as Prometheus reads them.
 
-In: events. Out: lines, a ``Snapshot``. Touches nothing but the terminal.
+In: events. Out: lines, a snapshot, text. Touches nothing but the terminal.
 """
 
 import contextlib
@@ -10,50 +10,40 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-from autograder.watch.metrics import Metrics
+import prometheus_client as prometheus
 
 KEPT_TIMES, KEPT_LINES, KEPT_ERRORS = 500, 50, 20
 RATE_SECONDS = 600.0
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The state at one moment. Times are in seconds; None where there is none yet."""
-
-    since: str
-    queued: int = 0
-    waiting: int = 0
-    oldest: float | None = None  # how long the first in the queue has waited
-    served: int = 0
-    per_minute: float = 0.0
-    median: float | None = None
-    longest: float | None = None
-    outcomes: tuple[tuple[str, int], ...] = ()
-    trouble: str = ""
-    lines: tuple[str, ...] = ()
-    errors: tuple[str, ...] = ()
+FEEDBACK_SECONDS = (1, 2, 5, 10, 20, 60, 300, 1800, 3600, 21_600)  # upper ends of the histogram's buckets
 
 
 @dataclass
 class Status:
-    """Collects events; ``write`` puts a line on the terminal."""
+    """Collects events; ``write`` puts a line on the terminal. Times are in seconds, None where there is none yet."""
 
     write: Callable[[str], object]
     since: str = field(default_factory=lambda: _now())
     queued: int = 0
     waiting: int = 0
-    oldest: float | None = None
+    oldest: float | None = None  # how long the first in the queue has waited
     trouble: str = ""  # why nothing can be served at the moment
     outcomes: Counter[str] = field(default_factory=Counter)
-    ends: deque[tuple[float, float]] = field(
-        default_factory=lambda: deque(maxlen=KEPT_TIMES)
-    )  # moment, seconds since arrival
+    # moment, seconds since arrival
+    ends: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=KEPT_TIMES))
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_LINES))
     errors: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_ERRORS))
 
     def __post_init__(self) -> None:
-        self.metrics = Metrics(lambda: self.queued)
+        self._registry = registry = prometheus.CollectorRegistry()
+        what, how_long = "Hand-ins that have been dealt with.", "Seconds from hand-in to feedback."
+        self._arrivals = prometheus.Counter("watch_arrivals", what, ["outcome"], registry=registry)
+        self._seconds = prometheus.Histogram(
+            "watch_feedback_seconds", how_long, buckets=FEEDBACK_SECONDS, registry=registry
+        )
+        queue = prometheus.Gauge("watch_queue_length", "Hand-ins in the queue.", registry=registry)
+        queue.set_function(lambda: self.queued)
 
     def say(self, line: str) -> None:
         """Write one line for the instructor."""
@@ -79,28 +69,27 @@ class Status:
         """Count a hand-in that came to its end ``seconds`` after it arrived."""
         self.outcomes[outcome] += 1
         self.ends.append((time.monotonic(), seconds))
-        self.metrics.count(outcome, seconds)
+        self._arrivals.labels(outcome).inc()
+        self._seconds.observe(seconds)
 
-    def snapshot(self) -> Snapshot:
-        """Return the state now. It is called by another thread: what it copies is copied at once."""
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state now, by name. It is called by another thread: what it copies is copied at once."""
         ends, now = list(self.ends), time.monotonic()
         recent = [moment for moment, _ in ends if now - moment < RATE_SECONDS]
-        rate = 60 * len(recent) / max(now - recent[0], 1.0) if recent else 0.0
         seconds = [each for _, each in ends]
-        return Snapshot(
-            self.since,
-            self.queued,
-            self.waiting,
-            self.oldest,
-            sum(self.outcomes.values()),
-            rate,
-            statistics.median(seconds) if seconds else None,
-            max(seconds, default=None),
-            tuple(self.outcomes.most_common()),
-            self.trouble,
-            tuple(reversed(self.lines)),
-            tuple(reversed(self.errors)),
-        )
+        return vars(self) | {
+            "served": sum(self.outcomes.values()),
+            "per_minute": 60 * len(recent) / max(now - recent[0], 1.0) if recent else 0.0,
+            "median": statistics.median(seconds) if seconds else None,
+            "longest": max(seconds, default=None),
+            "outcomes": self.outcomes.most_common(),
+            "lines": list(reversed(self.lines)),
+            "errors": list(reversed(self.errors)),
+        }
+
+    def format_metrics(self) -> bytes:
+        """Return what was done so far in the format that Prometheus reads."""
+        return prometheus.generate_latest(self._registry)
 
 
 def _now():

@@ -102,4 +102,4 @@ def test_a_terminal_that_is_gone_stops_nothing():
 
     status = Status(gone)
     status.complain("x")
-    assert len(status.snapshot().errors) == 1
+    assert len(status.errors) == 1
