@@ -8,7 +8,7 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -117,32 +117,29 @@ class Record(contextlib.ExitStack):
 
     def add(self, arrivals: Iterable[tuple[str, str, str, str, str]], came: float) -> int:
         """Add arrivals, ``(topic, source, entry, mark, claimed)`` in their order, all or none; return how many are new."""
-        rows = [(*one, came) for one in arrivals]
+        rows = [astuple(Arrival(0, *one, came=came))[1:] for one in arrivals]  # the database numbers them
         if not rows:
             return 0
-        before = self.connection.total_changes
+        before, names = self.connection.total_changes, COLUMNS[1:]
+        values = ", ".join("?" for _ in names)
         with self._transaction():
-            self.connection.executemany(
-                "INSERT OR IGNORE INTO arrival (topic, source, entry, mark, claimed, came, state, outcome, student, digest,"
-                " notebook, secret, ended, boot, uptime, shown)"
-                f" VALUES (?, ?, ?, ?, ?, ?, '{NEW}', '', '', '', '', '', 0, '', 0, '')",
-                rows,
-            )
+            statement = f"INSERT OR IGNORE INTO arrival ({', '.join(names)}) VALUES ({values})"
+            self.connection.executemany(statement, rows)
         return self.connection.total_changes - before
 
     def update(self, arrival: Arrival, **changes: Any) -> Arrival:
-        """Write ``changes`` of ``arrival``, and return it with them."""
+        """Write ``arrival`` with ``changes``, and return it with them."""
         changed = replace(arrival, **changes)
-        named = ", ".join(f"{name} = ?" for name in changes)
+        named = ", ".join(f"{name} = ?" for name in COLUMNS)
         with self._transaction():
-            self.connection.execute(f"UPDATE arrival SET {named} WHERE number = ?", (*changes.values(), arrival.number))
+            self.connection.execute(f"UPDATE arrival SET {named} WHERE number = ?", (*astuple(changed), arrival.number))
         return changed
 
-    def finish(self, arrival: Arrival, outcome: str, shown: str = "", **known: str) -> Arrival:
+    def finish(self, arrival: Arrival, outcome: str, shown: str = "") -> Arrival:
         """Write that ``arrival`` has come to its end, now."""
         now = Clock.now()
         ended = {"ended": now.wall, "boot": now.boot, "uptime": now.uptime}
-        return self.update(arrival, state=DONE, outcome=outcome, shown=shown, **ended, **known)
+        return self.update(arrival, state=DONE, outcome=outcome, shown=shown, **ended)
 
     def reopen_failed(self, topic: str) -> None:
         """Let the arrivals of ``topic`` on which the grader failed be tried once more."""

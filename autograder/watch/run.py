@@ -25,7 +25,7 @@ from autograder.grading import cluster, submission
 from autograder.marking.cli import on_signals
 from autograder.platforms.collect import escape_unprintable
 from autograder.watch.page import load_token, status_page
-from autograder.watch.polling import Inbox, Seen
+from autograder.watch.polling import Inbox
 from autograder.watch.record import ADMITTED, NEW, WAITING, Record
 from autograder.watch.service import Service, Settings
 from autograder.watch.sources import Source, find_sources
@@ -201,13 +201,11 @@ class _Loop:
         for name in others:
             if not source.topic_of(name) or not name.isprintable():
                 self.status.say(f"not taken: {escape_unprintable(name)}")
-        rows = [self._row(source, seen) for seen in arrived]
+        where, claim = str(source.path), source.read_claim
+        rows = [(source.topic_of(one.name), where, one.name, one.mark, claim(one.name)) for one in arrived]
         self.record.add(rows, time.time())
         for seen in arrived:
             inbox.take(seen)
-
-    def _row(self, source: Source, seen: Seen) -> tuple[str, str, str, str, str]:
-        return source.topic_of(seen.name), str(source.path), seen.name, seen.mark, source.read_claim(seen.name)
 
     def _count(self) -> None:
         status, record = self.status, self.record
@@ -223,11 +221,8 @@ class _Loop:
         elif isinstance(error, OSError):
             what = describe_os_error(error)
         elif isinstance(error, sqlite3.Error):
-            what = (
-                str(error),
-                str(self.record.path),
-                "free some disk space there, and close anything else that uses it.",
-            )
+            remedy = "free some disk space there, and close anything else that uses it."
+            what = str(error), str(self.record.path), remedy
         elif isinstance(error, sqlalchemy.exc.SQLAlchemyError):
             what = describe_db_error(error, self.settings.course)
         if what is None:

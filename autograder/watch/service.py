@@ -12,9 +12,10 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 
 import sqlalchemy.exc
 
@@ -69,14 +70,6 @@ class Settings:
     size: int = 8  # students graded in a round
 
 
-@dataclass
-class Round:
-    """What was decided in one round: the arrivals to grade, by student, and how many were opened."""
-
-    to_grade: dict[str, Arrival] = field(default_factory=dict)
-    opened: int = 0
-
-
 class Service:
     """Serves the hand-ins of one ``topic`` from ``source``; ``forget`` is told of one that has disappeared."""
 
@@ -88,9 +81,8 @@ class Service:
         self.journal = Journal(self.course, topic)
         self.lock = partial(patient_lock, self.course, self.say)
         self.tries: dict[int, int] = {}  # number of an arrival -> rounds that ended in an error
-        self.waits: dict[
-            int, tuple[Assignment, float]
-        ] = {}  # number of an arrival -> rules, its time on the steady clock
+        # number of an arrival -> rules, its time on the steady clock
+        self.waits: dict[int, tuple[Assignment, float]] = {}
         self.alone = False  # the last round failed: the next one takes one hand-in
         self._released: tuple[str, Released] | None = None
 
@@ -107,21 +99,20 @@ class Service:
         if not pending and not overdue:
             return 0
         self._load_released()  # what is wrong with the course, and with no hand-in, is raised here
-        this, done = Round(), 0
-        for arrival in self._choose(pending, rules_now):
-            if len(this.to_grade) >= (1 if self.alone else self.settings.size):
-                break
-            if this.opened >= OPENED_PER_STUDENT * self.settings.size:
+        to_grade: dict[str, Arrival] = {}  # by student
+        done, size = 0, self.settings.size
+        for arrival in islice(self._choose(pending, rules_now), OPENED_PER_STUDENT * size):
+            if len(to_grade) >= (1 if self.alone else size):
                 break
             try:
-                done += self._open(this, arrival, rules_now)
+                done += self._open(to_grade, arrival, rules_now)
             except Exception as error:
                 if is_trouble_of_machine(error):
                     raise
                 done += self._gave_up(arrival, error)  # if not yet, the next round tries it again
-        again = [one for one in overdue[: self.settings.size] if one not in this.to_grade]
-        again = [] if self.alone and this.to_grade else again
-        return done + (self._grade(this, again) if this.to_grade or again else 0)
+        again = [one for one in overdue[:size] if one not in to_grade]
+        again = [] if self.alone and to_grade else again
+        return done + (self._grade(to_grade, again) if to_grade or again else 0)
 
     def _choose(self, pending, rules_now):
         """Yield the arrivals that may be opened, in order, at most one of each student.
@@ -163,15 +154,14 @@ class Service:
 
     # --- opening a hand-in ---------------------------------------------------------------------------------------------
 
-    def _open(self, this, arrival, rules_now):
-        """Collect ``arrival``; return 1 if that was its end. One that is to be graded is entered into ``this``."""
+    def _open(self, to_grade, arrival, rules_now):
+        """Collect ``arrival``; return 1 if that was its end. One that is to be graded is entered into ``to_grade``."""
         decided: list[tuple[Arrival, rules.Decision, dict[str, bytes]]] = []
-        this.opened += 1
 
         def admit(student: str, attempt: Attempt, files: dict[str, bytes]) -> Admission:
             digest, notebook = _hash_files(attempt), attempt.files[f"{self.topic}.ipynb"]
             known = {"student": student, "digest": digest, "notebook": notebook, "secret": attempt.secret}
-            if student in this.to_grade:  # it came under another name: the next round takes it
+            if student in to_grade:  # it came under another name: the next round takes it
                 return Admission.LEAVE
             decision = self._decide(student, digest, notebook, rules_now)
             if decision.what == rules.GRADE:
@@ -199,18 +189,18 @@ class Service:
             )
             is_refused = any(one.problem for one in collected)
             if is_refused or not decided or decided[-1][1].what != rules.USED_UP:
-                return self._place(this, arrival, collected, decided, rules_now)
+                return self._place(to_grade, arrival, collected, decided, rules_now)
         arrival, _, files = decided[-1]
         return self._end_used_up(arrival, files, rules_now)
 
-    def _place(self, this, arrival, collected, decided, rules_now):
+    def _place(self, to_grade, arrival, collected, decided, rules_now):
         problem = next((one for one in collected if one.problem), None)
         if problem:
             self._publish_own(problem.student)
             return self._end(arrival, REFUSED, problem.problem, student=problem.student)
         if not decided:
             if arrival.state == ADMITTED and self._is_standing(arrival):  # deleted since, but it is here
-                this.to_grade[arrival.student] = arrival
+                to_grade[arrival.student] = arrival
                 return 0
             if collected:
                 return 0
@@ -222,18 +212,11 @@ class Service:
         arrival, decision, _ = decided[-1]
         if decision.what == rules.GRADE:
             if self._is_standing(arrival):
-                this.to_grade[arrival.student] = arrival
+                to_grade[arrival.student] = arrival
                 return 0
             return self._end(arrival, EARLIER, "it was handed in before, and a later attempt counts")
         if arrival.state == NEW:
-            arrival = self.record.update(
-                arrival,
-                state=WAITING,
-                student=arrival.student,
-                digest=arrival.digest,
-                notebook=arrival.notebook,
-                secret=arrival.secret,
-            )
+            arrival = self.record.update(arrival, state=WAITING)
             when = datetime.fromtimestamp(Clock.now().wall + decision.seconds, UTC)
             sentence = (
                 f"You must wait {rules_now.minutes_between:g} minutes between attempts at {self.topic}: "
@@ -296,12 +279,12 @@ class Service:
 
     # --- grading -------------------------------------------------------------------------------------------------------
 
-    def _grade(self, this, again):
-        """Grade what is in ``this``, and release the pages of the students ``again``; return how many were served."""
+    def _grade(self, to_grade, again):
+        """Grade what is ``to_grade``, and release the pages of the students ``again``; return how many were served."""
         for student in again:
             if not self.course.submission(student, self.topic).is_file():  # somebody has deleted it
                 self.record.set_shown(self.topic, student, "all")
-        students = [*this.to_grade, *again]
+        students = [*to_grade, *again]
         students = [one for one in students if self.course.submission(one, self.topic).is_file()]
         if not students:
             return 0
@@ -309,7 +292,7 @@ class Service:
 
         def progress(done: int, total: int, row: SubmissionResult) -> None:  # called with the course locked
             with contextlib.suppress(*TROUBLE):  # then it is tried below, where an error is reported
-                self._finish_student(this, row)
+                self._finish_student(to_grade, row)
                 left.discard(row.student)
 
         try:
@@ -330,7 +313,7 @@ class Service:
             if not self.alone and len(students) > 1:
                 self.alone = True  # to find out whether one of them is to blame
                 raise
-            blamed = [arrival for student, arrival in this.to_grade.items() if student in left]
+            blamed = [arrival for student, arrival in to_grade.items() if student in left]
             gave_up = [self._gave_up(arrival, error) for arrival in blamed]
             if not blamed or not all(gave_up):
                 raise
@@ -339,12 +322,12 @@ class Service:
         for row in rows:
             if row.student in left:
                 with self.lock():
-                    self._finish_student(this, row)
+                    self._finish_student(to_grade, row)
         return len(rows)
 
-    def _finish_student(self, this, row):
-        if row.student in this.to_grade:
-            self._finish(this.to_grade[row.student], row)
+    def _finish_student(self, to_grade, row):
+        if row.student in to_grade:
+            self._finish(to_grade[row.student], row)
         else:
             self._release_again(row.student)
 
@@ -419,12 +402,10 @@ class Service:
             self.settings.exchange.publish(self.topic, arrival.secret, page)
 
     def _end(self, arrival, outcome, said, shown="", student=""):
-        known = {name: getattr(arrival, name) for name in ("digest", "notebook", "secret")}
-        self.record.finish(arrival, outcome, shown, student=arrival.student or student, **known)
+        arrival = self.record.finish(replace(arrival, student=arrival.student or student), outcome, shown)
         self.tries.pop(arrival.number, None)
         self.waits.pop(arrival.number, None)
         self.settings.status.count(outcome, max(Clock.now().wall - arrival.came, 0.0))
-        arrival = replace(arrival, student=arrival.student or student)
         self._tell(arrival, said if outcome in (GRADED, AGAIN) else f"{outcome}: {said}", outcome == FAILED)
         return 1
 
