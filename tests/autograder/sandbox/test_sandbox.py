@@ -2,7 +2,6 @@
 
 import dataclasses
 import socket
-from pathlib import Path
 from textwrap import dedent
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from autograder import sandbox
 from autograder.errors import CourseError
+from autograder.paths import ROOT
 from autograder.sandbox import Call, Cell, Limits, Script, protocol, wire
 
 pytestmark = pytest.mark.suite("sandbox")
@@ -30,6 +30,13 @@ def run(*cells, calls=(), isolation=None):
         listed.append(Cell("", "exercise", "answer"))
     asked = {"exercise": tuple(Call(inputs) for inputs in calls)} if calls else {}
     return sandbox.run(Script(tuple(listed), asked), LIMITS, isolation or sandbox.DEFAULT)
+
+
+def run_both(source, calls=1, limits=LIMITS):
+    """Run ``source``, then call its function ``answer`` for the exercise "first", and ``other`` for "second"."""
+    cells = Cell(dedent(source)), Cell("", "first", "answer"), Cell("", "second", "other")
+    script = Script(cells, {"first": (Call({}),) * calls, "second": (Call({}),)})
+    return sandbox.run(script, limits, sandbox.DEFAULT)
 
 
 def text(done, cell=0):
@@ -60,7 +67,7 @@ def test_a_plot_is_a_picture():
     assert "image/png" in done.outputs[0][1][0]["data"]
 
 
-def test_a_call_that_swallows_every_interrupt_is_stopped_and_the_other_exercises_go_on(isolation):
+def test_a_call_that_swallows_every_interrupt_is_stopped_and_the_other_exercises_go_on():
     loop = """
         import time
         def answer():
@@ -69,8 +76,7 @@ def test_a_call_that_swallows_every_interrupt_is_stopped_and_the_other_exercises
                 except BaseException: pass
         def other(): return 5
         """
-    cells = (Cell(dedent(loop)), Cell("", "first", "answer"), Cell("", "second", "other"))
-    done = sandbox.run(Script(cells, {"first": (Call({}),), "second": (Call({}),)}), LIMITS, isolation)
+    done = run_both(loop)
     assert done.replies["first", 0].raised == "CellTimeout"
     assert done.replies["second", 0].value == 5
 
@@ -161,17 +167,9 @@ CLOSED = [  # what may not be done, and the same where it may be done
 def ended_in(source, tmp_path, isolation):
     """Run ``source`` with its places filled in; return the name of the error that it ended in, or ""."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        done = run(
-            source.format(
-                port=server.getsockname()[1],
-                here=__file__,
-                beside=str(tmp_path),
-                worker=sandbox.__file__,
-                project=str(Path(__file__).parents[3]),
-            )
-            + "\nprint('done')",
-            isolation=isolation,
-        )
+        places = {"here": __file__, "beside": str(tmp_path), "worker": sandbox.__file__, "project": str(ROOT)}
+        source = source.format(port=server.getsockname()[1], **places)
+        done = run(f"{source}\nprint('done')", isolation=isolation)
     assert done.failure == ""
     last = done.outputs[0][1][-1]
     assert (last.get("text") == "done\n") != (last["output_type"] == "error")
@@ -277,12 +275,7 @@ def test_the_line_that_raised_is_named_and_quoted_from_the_notebook():
 
 def test_no_text_of_the_worker_is_quoted_as_a_line():
     """A forged line could hold the hidden inputs: what is quoted is looked up on the host."""
-    forged = (
-        FORGE
-        + """
-    def answer(x): say(0, raised="ValueError", line=1, cell=x, text=x)
-    """
-    )
+    forged = dedent(FORGE) + "def answer(x): say(0, raised='ValueError', line=1, cell=x, text=x)\n"
     reply = run(forged, calls=[{"x": "a secret"}]).replies["exercise", 0]
     assert (reply.raised, reply.line, reply.text) == ("ValueError", 1, "")
 
@@ -290,9 +283,8 @@ def test_no_text_of_the_worker_is_quoted_as_a_line():
 def test_only_arguments_of_the_call_are_named_as_changed_each_once():
     forged = dedent(FORGE) + "def answer(a, b): say(0, value=1, changed=['b', 'b', 'c', 'x' * 79] * 1000)\n"
     assert run(forged, calls=[{"a": 1, "b": 2}]).replies["exercise", 0].changed == ("b",)
-    assert run("def answer(a, b): a += 1; b += 1", calls=[{"a": np.ones(1), "b": np.ones(1)}]).replies[
-        "exercise", 0
-    ].changed == ("a", "b")
+    done = run("def answer(a, b): a += 1; b += 1", calls=[{"a": np.ones(1), "b": np.ones(1)}])
+    assert done.replies["exercise", 0].changed == ("a", "b")
 
 
 def test_a_call_that_takes_its_clock_away_counts_as_a_time_out_when_the_host_says_so():
@@ -331,15 +323,8 @@ def test_replies_that_come_again_do_not_turn_the_hosts_clock_back():
     ("answer", "raised"), [("while True: pass", "CellTimeout"), ("return np.ones(3_000_000)", "TooLarge")]
 )
 def test_after_a_call_that_runs_too_long_or_returns_too_much_the_others_of_its_exercise_are_not_made(answer, raised):
-    cells = (
-        Cell(f"import numpy as np\ndef answer():\n    {answer}\ndef other(): return 5"),
-        Cell("", "first", "answer"),
-    )
-    calls = {
-        "first": (Call({}),) * 40,
-        "second": (Call({}),),
-    }  # each made, they would take a submission's time many times
-    done = sandbox.run(Script((*cells, Cell("", "second", "other")), calls), LIMITS)
+    source = f"import numpy as np\ndef answer():\n    {answer}\ndef other(): return 5"
+    done = run_both(source, calls=40)  # each made, they would take a submission's time many times
     assert {done.replies["first", n].raised for n in range(40)} == {raised}
     assert done.replies["second", 0].value == 5
     assert not done.failure
@@ -347,12 +332,7 @@ def test_after_a_call_that_runs_too_long_or_returns_too_much_the_others_of_its_e
 
 def test_calls_that_are_each_a_little_too_short_for_the_clock_do_not_take_the_time_of_what_comes_after():
     limits = dataclasses.replace(LIMITS, call_seconds=0.5)
-    cells = (
-        Cell("import time\ndef answer(): time.sleep(0.3)\ndef other(): return 5"),
-        Cell("", "first", "answer"),
-        Cell("", "second", "other"),
-    )
-    done = sandbox.run(Script(cells, {"first": (Call({}),) * 40, "second": (Call({}),)}), limits)
+    done = run_both("import time\ndef answer(): time.sleep(0.3)\ndef other(): return 5", 40, limits)
     raised = [done.replies["first", n].raised for n in range(40)]
     assert raised[0] == ""
     assert raised[-20:] == ["CellTimeout"] * 20
@@ -378,12 +358,8 @@ def test_long_replies_and_many_short_ones_all_arrive():
 def test_a_call_whose_process_was_killed_is_known_as_such_and_one_that_left_is_not():
     killed = run("import os\ndef answer(): os.kill(os.getpid(), 9)", calls=[{}])
     assert (killed.killed, killed.timed_out, killed.replies["exercise", 0].raised) == (True, False, "no reply")
-    for source in (
-        "import os\ndef answer(): os._exit(9)",
-        "def answer(): return 1",
-        "import os\ndef answer(): os.abort()",
-    ):
-        assert not run(source, calls=[{}]).killed
+    for end in ("os._exit(9)", "return 1", "os.abort()"):
+        assert not run(f"import os\ndef answer(): {end}", calls=[{}]).killed
 
 
 def test_a_cell_whose_process_was_killed_each_time_is_known_as_such(isolation):
