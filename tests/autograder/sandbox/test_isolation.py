@@ -1,4 +1,4 @@
-"""How a sandbox is put together: the filter of system calls, the container's command line, control groups, limits."""
+"""How a sandbox is put together: the filter of system calls, the container's command line, users, limits."""
 
 import dataclasses
 import itertools
@@ -15,7 +15,7 @@ from autograder import sandbox
 from autograder.courses.course import CONFIG, init
 from autograder.errors import CourseError
 from autograder.paths import ROOT
-from autograder.sandbox import Cell, Limits, Script, bubblewrap, cgroup, container, seccomp, start
+from autograder.sandbox import Cell, Limits, Script, bubblewrap, container, seccomp, start
 from autograder.with_nbgrader import plugin, preprocessors
 
 LIMITS = Limits(memory_mb=2000, processes=20, disk_mb=32)
@@ -166,43 +166,6 @@ def test_the_containers_image_holds_the_worker_and_what_it_imports():
         assert path.name in text or path.name == "zygote.py"
 
 
-@pytest.fixture
-def groups(tmp_path, monkeypatch):
-    """A tree as the kernel shows it for version 2 of control groups."""
-    (tmp_path / "cgroup.subtree_control").write_text("cpu memory pids")
-    monkeypatch.setattr(cgroup, "ROOT", tmp_path)
-    monkeypatch.setattr(cgroup, "_own_groups", lambda: {"": ""})
-    return tmp_path
-
-
-def test_a_control_group_is_made_with_the_limits_and_removed(groups, monkeypatch):
-    monkeypatch.setattr(cgroup, "_remove", lambda folder: [*map(os.remove, folder.iterdir()), folder.rmdir()])
-    with cgroup.limit_memory(LIMITS) as group:
-        (folder,) = group.folders
-        assert folder.parent == groups
-        assert (folder / "memory.max").read_text() == str((2000 + cgroup.HEADROOM_MB) * 2**20)
-        assert (folder / "pids.max").read_text() == "36"
-        command = group.join(["bwrap", "--args", "7"])
-        assert command[-3:] == ["bwrap", "--args", "7"]
-        assert f"{folder}/cgroup.procs" in command[2]
-    assert list(groups.iterdir()) == [groups / "cgroup.subtree_control"]
-
-
-def test_without_control_groups_the_command_stays_as_it_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(cgroup, "ROOT", tmp_path / "nowhere")
-    with cgroup.limit_memory(LIMITS) as group:
-        assert group.join(["bwrap"]) == ["bwrap"]
-    assert not cgroup.is_available(LIMITS)
-
-
-def test_whether_there_is_a_control_group_is_found_out_by_making_one(groups, monkeypatch):
-    monkeypatch.setattr(cgroup, "_remove", lambda folder: [*map(os.remove, folder.iterdir()), folder.rmdir()])
-    assert cgroup.is_available(LIMITS)
-    (groups / "cgroup.subtree_control").write_text("cpu")
-    monkeypatch.setattr(cgroup, "ROOT", groups / "nowhere")
-    assert not cgroup.is_available(LIMITS)
-
-
 @pytest.mark.parametrize(
     ("mapped", "own"),
     [("0 0 4294967295", True), ("0 1000 1\n1 100000 65536", False), ("0 0 1\n2000000000 5 120000000", True)],
@@ -214,16 +177,6 @@ def test_each_sandbox_of_root_has_a_user_of_its_own_where_there_are_enough(tmp_p
     assert (
         (len(users) > 15 and all(int(user) in bubblewrap.UNUSED_UIDS for user in users)) if own else users == {"65534"}
     )
-
-
-def test_the_groups_of_graders_that_were_killed_are_removed(groups):
-    for name in (f"autograder-{os.getpid()}-1", "autograder-999999999-1", "somebody-else"):
-        (groups / name).mkdir()
-    cgroup.remove_left_behind(LIMITS)
-    assert sorted(path.name for path in groups.iterdir() if path.is_dir()) == [
-        f"autograder-{os.getpid()}-1",
-        "somebody-else",
-    ]
 
 
 def test_every_limit_can_be_set_in_nbgraders_configuration_and_on_the_command_line():
