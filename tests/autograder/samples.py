@@ -35,6 +35,13 @@ def topic_exercises(topic, seed=1):
     return made_once(f"{topic}-{seed}", lambda _: exercises.load(topic, seed))
 
 
+def notebook_of(topic):
+    """Return the source notebook of ``topic``, assembled by one process of this run: a copy, to be changed at will."""
+    from autograder.notebooks.assemble import source_notebook
+
+    return made_once(f"notebook-{topic}", lambda _: source_notebook(topic, topic_exercises(topic)))
+
+
 def exercise_named(name, seed=1):
     return next(e for e in topic_exercises(name.split("-")[0], seed) if e.name == name)
 

@@ -10,8 +10,7 @@ from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
 from autograder.feedback import mathml
 from autograder.feedback.mathml import to_mathml
-from autograder.notebooks.assemble import source_notebook
-from tests.autograder.samples import TOPICS, topic_exercises
+from tests.autograder.samples import TOPICS, notebook_of
 
 
 class Elements(HTMLParser):
@@ -46,7 +45,7 @@ def test_lines_below_each_other_are_rows_of_a_table(name):
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_every_formula_of_every_assignment_is_typeset(topic):
-    cells = source_notebook(topic, topic_exercises(topic)).cells
+    cells = notebook_of(topic).cells
     texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
     html = "".join(map(render, texts))
     assert "<math" in html

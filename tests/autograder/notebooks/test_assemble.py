@@ -25,7 +25,7 @@ from autograder.notebooks import assemble, ready, receipt
 from autograder.notebooks import cells as the_cells
 from autograder.notebooks.assemble import source_notebook
 from autograder.sandbox import Reply
-from tests.autograder.samples import TOPICS, exercise_named, reference_of, topic_exercises
+from tests.autograder.samples import TOPICS, exercise_named, notebook_of, reference_of, topic_exercises
 
 each_topic = pytest.mark.parametrize("topic", TOPICS)
 
@@ -74,10 +74,6 @@ def with_line(line):
     return PAGE.replace("- one\n", f"{line}\n")
 
 
-def renamed(name, *, line="toy-double"):
-    return PAGE.replace(f":label: {line}", f":label: {name}")
-
-
 def asked(*names):
     exercise = exercise_named("scoring-dot_product_score")
     return [dataclasses.replace(exercise, entry=dataclasses.replace(exercise.entry, name=name)) for name in names]
@@ -113,7 +109,7 @@ def test_a_small_page_becomes_a_notebook_in_the_order_of_the_key(tmp_path):
 
 @pytest.fixture(scope="module", params=TOPICS)
 def assembled(request):
-    return topic_exercises(request.param), source_notebook(request.param, topic_exercises(request.param))
+    return topic_exercises(request.param), notebook_of(request.param)
 
 
 def cells_by_id(notebook):
@@ -160,11 +156,10 @@ DECIMALS = {"decoder_fusion-note_c_state": 5}  # that are asked for, where these
 
 @each_topic
 def test_numbers_count_whether_their_fourth_decimal_is_rounded_or_cut_off(topic):
-    for exercise in topic_exercises(topic):
-        for entry, value in numbers_asked_for(exercise):
-            places = 10.0 ** DECIMALS.get(exercise.name, 4)
-            for short in (np.round(value * places) / places, np.trunc(value * places + np.sign(value) * 1e-9) / places):
-                assert not compare.explain_mismatch(short, value, exercise.hidden[0].atol), (exercise.name, entry)
+    for exercise, entry, value in numbers_asked_for(topic):
+        places = 10.0 ** DECIMALS.get(exercise.name, 4)
+        for short in (np.round(value * places) / places, np.trunc(value * places + np.sign(value) * 1e-9) / places):
+            assert not compare.explain_mismatch(short, value, exercise.hidden[0].atol), (exercise.name, entry)
 
 
 @each_topic
@@ -181,26 +176,25 @@ def test_numbers_count_also_where_each_tanh_on_the_way_was_rounded_to_four_decim
 
 @each_topic
 def test_no_number_lies_where_rounding_to_four_decimals_could_go_either_way(topic):
-    for exercise in topic_exercises(topic):
-        for entry, value in numbers_asked_for(exercise):
-            beyond = np.abs(value) * 1e4 % 1
-            assert (np.abs(beyond - 0.5) > 1e-3).all(), (exercise.name, entry)
+    for exercise, entry, value in numbers_asked_for(topic):
+        beyond = np.abs(value) * 1e4 % 1
+        assert (np.abs(beyond - 0.5) > 1e-3).all(), (exercise.name, entry)
 
 
 @each_topic
 def test_weights_that_add_to_1_still_do_so_when_they_are_rounded(topic):
+    for exercise, entry, value in numbers_asked_for(topic):
+        if np.ndim(value) and abs(value.sum() - 1) < 1e-9:
+            assert abs(value.round(4).sum() - 1) < 1e-9, (exercise.name, entry)
+
+
+def numbers_asked_for(topic):
+    """The numbers that a student works out by hand: exercise, entry, value of each."""
     for exercise in topic_exercises(topic):
-        for entry, value in numbers_asked_for(exercise):
-            if np.ndim(value) and abs(value.sum() - 1) < 1e-9:
-                assert abs(value.round(4).sum() - 1) < 1e-9, (exercise.name, entry)
-
-
-def numbers_asked_for(exercise):
-    """The numbers that a student works out by hand, by entry."""
-    if exercise.kind == "number":
-        (case,) = exercise.hidden
-        expected = case.expected if isinstance(case.expected, dict) else {"": case.expected}
-        yield from ((entry, np.asarray(value, dtype=float)) for entry, value in expected.items())
+        if exercise.kind == "number":
+            (case,) = exercise.hidden
+            expected = case.expected if isinstance(case.expected, dict) else {"": case.expected}
+            yield from ((exercise, entry, np.asarray(value, dtype=float)) for entry, value in expected.items())
 
 
 ONE_READING = {
@@ -219,9 +213,7 @@ ONE_READING = {
 @pytest.mark.parametrize(("name", "said"), ONE_READING.items(), ids=ONE_READING)
 def test_a_text_that_could_be_read_in_two_ways_says_which_is_meant(name, said):
     topic = name.split("-")[0]
-    cells = source_notebook(topic, topic_exercises(topic)).cells
-    (text,) = (cell.source for cell in cells if cell.metadata.nbgrader.grade_id == f"{name}-text")
-    assert said in text
+    assert said in cells_by_id(notebook_of(topic))[f"{name}-text"].source
 
 
 def test_the_cases_are_what_the_texts_say_of_them():
@@ -253,8 +245,7 @@ def test_whole_numbers_may_be_floats_and_a_score_may_be_made_of_rounded_steps():
 def test_no_check_holds_the_numbers_that_another_exercise_asks_for(topic):
     asked = [
         (exercise.name, value.ravel(), max(1e-3, exercise.hidden[0].atol))
-        for exercise in topic_exercises(topic)
-        for _, value in numbers_asked_for(exercise)
+        for exercise, _, value in numbers_asked_for(topic)
         if value.size > 1 and not np.allclose(4 * value, np.round(4 * value))  # one number, or quarters, mean little
     ]
     for exercise in topic_exercises(topic):
@@ -283,10 +274,9 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("topic", "said"), [(topic, said) for topic in ANSWERS for said in ANSWERS[topic]])
 def test_no_question_and_no_starter_says_what_another_exercise_asks(topic, said):
-    for cell in source_notebook(topic, topic_exercises(topic)).cells:
-        written = (
-            cell.metadata.nbgrader.solution and cell.cell_type == "markdown"
-        )  # the answer, which is not handed out
+    for cell in notebook_of(topic).cells:
+        # the answer, which is not handed out
+        written = cell.metadata.nbgrader.solution and cell.cell_type == "markdown"
         if cell.metadata.nbgrader.solution or cell.cell_type == "markdown":
             shown = re.sub(r"### BEGIN SOLUTION.*?### END SOLUTION", "", cell.source, flags=re.DOTALL)
             assert written or said not in shown, cell.metadata.nbgrader.grade_id
@@ -381,14 +371,14 @@ def test_what_a_student_meets_first_is_the_first_question(assembled):
 
 
 def test_what_exercises_build_on_stands_above_the_first_of_them_in_torch():
-    notebook = source_notebook("capstone", topic_exercises("capstone"))
+    notebook = notebook_of("capstone")
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
     first = next(exercise for exercise in topic_exercises("capstone") if exercise.in_torch)
     assert ids[ids.index("provided") + 1] == f"{first.name}-text"
 
 
 def test_the_cell_for_functions_of_ones_own_stands_before_the_training_and_is_free_to_change():
-    notebook = source_notebook("capstone", topic_exercises("capstone"))
+    notebook = notebook_of("capstone")
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
     (trained,) = [exercise for exercise in topic_exercises("capstone") if exercise.trained]
     assert ids[ids.index("own") + 1] == f"{trained.name}-text"
@@ -405,9 +395,7 @@ def test_the_cell_for_functions_of_ones_own_stands_before_the_training_and_is_fr
 def test_a_check_cell_is_one_short_line_and_what_it_knows_does_not_stand_in_plain_sight(assembled):
     exercises, notebook = assembled
     cells = cells_by_id(notebook)
-    plain = "\n".join(
-        cell.source for cell in notebook.cells if cell.metadata.nbgrader.grade_id not in cells_of_tests(cells)
-    )
+    plain = "\n".join(cell.source for grade_id, cell in cells.items() if not grade_id.endswith("-test"))
     for exercise in exercises:
         if exercise.kind != "text":
             assert cells[f"{exercise.name}-check"].source == f'check("{exercise.name}")'
@@ -438,10 +426,6 @@ def test_a_question_in_code_shows_its_worked_examples_which_can_be_copied(assemb
             assert compare.is_right(read, case.expected, exercise.kind, 1e-4)
 
 
-def cells_of_tests(cells):
-    return {name for name in cells if name.endswith("-test")}
-
-
 def test_the_checks_are_readable_python_and_leave_no_other_names_behind(assembled):
     exercises, notebook = assembled
     source = cells_by_id(notebook)["compare"].source
@@ -468,7 +452,7 @@ def test_no_two_texts_of_the_checks_define_one_name():
 
 def test_the_names_of_a_student_do_not_take_the_place_of_those_that_the_checks_need():
     exercise = exercise_named("scoring-dot_product_score")
-    notebook = source_notebook("scoring", topic_exercises("scoring"))
+    notebook = notebook_of("scoring")
     namespace = run_cells(notebook, exercise.name)
     for name in ("np", "json", "reasons", "difference", "read_value", "call_case", "compose"):
         namespace[name] = None
@@ -479,7 +463,7 @@ def test_the_names_of_a_student_do_not_take_the_place_of_those_that_the_checks_n
 
 
 def test_a_check_of_no_exercise_says_so():
-    namespace = run_cells(source_notebook("scoring", topic_exercises("scoring")))
+    namespace = run_cells(notebook_of("scoring"))
     with pytest.raises(AssertionError, match="no exercise 'scoring-nothing'"):
         namespace["check"]("scoring-nothing")
 
@@ -547,17 +531,17 @@ def test_the_notebook_without_equations_does_not_carry_what_reads_them(tmp_path)
     assert "def check(" in text
 
 
-def _called(item):
-    return getattr(item, "name", item)
-
-
 CHAINS = [exercise for topic in TOPICS for exercise in topic_exercises(topic) if exercise.follows]
 
 
-@pytest.mark.parametrize(("exercise", "entry"), [(e, entry) for e in CHAINS for entry in e.follows], ids=_called)
+@pytest.mark.parametrize(
+    ("exercise", "entry"),
+    [(exercise, entry) for exercise in CHAINS for entry in exercise.follows],
+    ids=lambda item: getattr(item, "name", item),
+)
 def test_the_hidden_test_of_a_chain_follows_the_steps_of_the_student(exercise, entry):
     topic = exercise.name.split("-")[0]
-    notebook = source_notebook(topic, topic_exercises(topic))
+    notebook = notebook_of(topic)
     (first, *_) = exercise.follows[entry].given
     chain = {name: np.array(value, dtype=float) for name, value in exercise.hidden[0].expected.items()}
     chain[first] = chain[first] + np.linspace(0.1, 0.3, chain[first].size)
@@ -625,7 +609,7 @@ def dot_product_score(query, keys):
 def test_an_error_in_an_answer_shows_the_lines_of_the_answer_and_none_of_the_checks():
     """In a kernel, as JupyterLab shows it."""
     name = "scoring-dot_product_score"
-    notebook = source_notebook("scoring", topic_exercises("scoring"))
+    notebook = notebook_of("scoring")
     cells = cells_by_id(notebook)
     notebook.cells = [cells["compare"], cells["imports"]]
     for source in (FAILS, FAILS_INSIDE, FAILS_ITSELF, ENDLESS):
@@ -661,7 +645,7 @@ def test_an_error_of_a_class_that_takes_no_attribute_is_raised_as_it_is():
     def dot_product_score(query, keys):
         raise Fixed("mine")
 
-    namespace = run_cells(source_notebook("scoring", topic_exercises("scoring")))
+    namespace = run_cells(notebook_of("scoring"))
     namespace["dot_product_score"] = dot_product_score
     with pytest.raises(Fixed, match="mine"):
         namespace["check"]("scoring-dot_product_score")

@@ -4,7 +4,7 @@ import pytest
 
 from autograder.errors import CourseError
 from autograder.notebooks.chapter import chapter_texts
-from tests.autograder.notebooks.test_assemble import PAGE, page, renamed, with_line
+from tests.autograder.notebooks.test_assemble import PAGE, page, with_line
 
 
 def test_exercises_are_read_with_label_title_body_and_line(tmp_path):
@@ -58,7 +58,7 @@ def test_the_same_markup_outside_an_exercise_is_let_through(tmp_path):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (renamed("toy-why"), "the exercise toy-why appears twice here"),
+        (PAGE.replace(":label: toy-double", ":label: toy-why"), "the exercise toy-why appears twice here"),
         (PAGE.replace(":label: toy-double\n", ""), "an exercise without label or text"),
         (
             PAGE.replace("Say `why`.\n", "").replace('```python\nprint("plain code is allowed")\n```\n', ""),

@@ -9,18 +9,18 @@ import pytest
 from autograder.notebooks.assemble import source_notebook
 from autograder.notebooks.cell_ids import id_of
 from autograder.notebooks.handout import handout, topic_of, version_of
-from tests.autograder.samples import TOPICS, topic_exercises
+from tests.autograder.samples import TOPICS, notebook_of, topic_exercises
 
 
 @pytest.fixture(scope="module")
 def notebook():
-    return source_notebook("scoring", topic_exercises("scoring"))
+    return notebook_of("scoring")
 
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_it_has_all_exercises_with_title_and_text(topic):
     exercises = topic_exercises(topic)
-    asked = handout(source_notebook(topic, exercises))
+    asked = handout(notebook_of(topic))
     assert [question.name for question in asked.questions] == [exercise.name for exercise in exercises]
     assert [question.is_written for question in asked.questions] == [
         not exercise.is_automatic for exercise in exercises

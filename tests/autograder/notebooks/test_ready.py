@@ -10,10 +10,9 @@ import types
 
 import pytest
 
-from autograder.notebooks.assemble import source_notebook
 from autograder.notebooks.cells import MIN_VERSIONS
 from autograder.notebooks.ready import NotReady, require
-from tests.autograder.samples import TOPICS, topic_exercises
+from tests.autograder.samples import TOPICS, notebook_of, topic_exercises
 
 OLD = shutil.which("python{}.{}".format(*MIN_VERSIONS["python"]))
 
@@ -56,7 +55,7 @@ def test_a_python_that_is_too_old_is_named_before_anything_is_imported(monkeypat
 
 def code_cells(topic):
     """Yield ``(grade_id, source)`` of the code cells in the source notebook of ``topic``."""
-    for cell in source_notebook(topic, topic_exercises(topic)).cells:
+    for cell in notebook_of(topic).cells:
         if cell.cell_type == "code":
             yield cell.metadata.nbgrader.grade_id, cell.source
 

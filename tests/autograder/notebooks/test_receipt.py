@@ -9,10 +9,9 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.notebooks import receipt, repair
-from autograder.notebooks.assemble import source_notebook
 from autograder.notebooks.cell_ids import id_of
 from autograder.notebooks.handout import handout, receipt_of, receipt_of_file
-from tests.autograder.samples import topic_exercises
+from tests.autograder.samples import notebook_of
 
 STARTER = "def one(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 ANSWER = "def one(x):\n    return x + 1"
@@ -99,7 +98,7 @@ def test_it_says_what_it_does_not_see(capsys, monkeypatch):
 @pytest.fixture(scope="module")
 def notebook():
     """The notebook of a topic, with two answers and the cells that they need, run in a kernel."""
-    whole = source_notebook("scoring", topic_exercises("scoring"))
+    whole = notebook_of("scoring")
     kept = ("heading", "imports", "compare", "scoring-dot_product_score", "scoring-multiplicative_score", "receipt")
     whole.cells = [cell for cell in whole.cells if id_of(cell) in kept or id_of(cell).endswith("-text")]
     whole.cells.insert(-1, nbformat.v4.new_code_cell("%time mine = 1"))
@@ -109,7 +108,7 @@ def notebook():
 
 @pytest.fixture(scope="module")
 def asked():
-    return handout(source_notebook("scoring", topic_exercises("scoring")))
+    return handout(notebook_of("scoring"))
 
 
 def as_file(notebook):
@@ -150,7 +149,7 @@ def test_a_file_that_was_changed_after_it_was_run_says_two_codes(notebook, asked
 
 
 def test_a_notebook_that_was_never_run_prints_no_code(asked):
-    found = receipt_of_file(as_file(source_notebook("scoring", topic_exercises("scoring"))), asked)
+    found = receipt_of_file(as_file(notebook_of("scoring")), asked)
     assert (found.printed, found.asked) == ("", 13)
 
 
@@ -162,7 +161,7 @@ def test_what_is_no_notebook_has_no_receipt(content, asked):
 
 
 def test_the_receipt_of_cells_is_that_of_their_file(asked):
-    source = source_notebook("scoring", topic_exercises("scoring"))
+    source = notebook_of("scoring")
     sources = [cell.source for cell in source.cells if cell.cell_type == "code"]
     assert receipt_of(sources, asked) == receipt_of_file(as_file(source), asked)
 
