@@ -7,12 +7,12 @@ import secrets
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from nbgrader.utils import notebook_hash
 
 from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
 from autograder.grading import grade
 from autograder.platforms import archives, formats
@@ -134,6 +134,12 @@ class Hub:
             watch(self.course, ["scoring"], grading, WatchOptions(**options), self.lines.append, stop)
         return self.lines[began:]
 
+    def regrade(self, **options):
+        """Grade the class again, as `grade` does, but as ``watch`` does it here."""
+        with self.monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
+            patched.setattr(grade, "grade", all_right)
+            grade_class(self.course, "scoring", GradingOptions(LIMITS, **options), executor=pool)
+
     def outcomes(self):
         """Return what became of each arrival, in their order."""
         with Record(self.course) as record:
@@ -143,4 +149,4 @@ class Hub:
 @pytest.fixture
 def hub(released, tmp_path, monkeypatch):
     shutil.copytree(released.root, tmp_path / "course")
-    return Hub(Course.at(tmp_path / "course"), Path(tmp_path), monkeypatch)
+    return Hub(Course.at(tmp_path / "course"), tmp_path, monkeypatch)

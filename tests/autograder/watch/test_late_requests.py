@@ -7,7 +7,6 @@ from autograder.gradebook.requests import answer_request, load_requests
 from autograder.grading import submission
 from tests.autograder.essays import grade_quickly
 from tests.autograder.test_main import autograder
-from tests.autograder.watch.hub import hub  # noqa: F401
 
 pytestmark = pytest.mark.suite("assignments")
 WORDS = "Please look again at additive_score: my loop is right."
@@ -19,7 +18,7 @@ UNREAD = "Your request for another look was not read, because something else has
 
 
 @pytest.fixture
-def used_up(hub):  # noqa: F811
+def used_up(hub):
     """A course in which ada has used up her one attempt; what she then asks for is listed by ``requests``."""
     hub.plan(attempts=1)
     hub.submit("ada", "one")
@@ -27,7 +26,7 @@ def used_up(hub):  # noqa: F811
     return hub
 
 
-def list_requests(hub):  # noqa: F811
+def list_requests(hub):
     return [(one.exercise, one.words) for one in load_requests(hub.course, "scoring", ["ada"])]
 
 

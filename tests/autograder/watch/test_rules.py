@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from autograder.courses.plan import Assignment
+from autograder.errors import CourseError
+from autograder.platforms.collect import collect
 from autograder.watch import record as records
 from autograder.watch import rules
 from autograder.watch.record import Arrival, Clock, Record
 from tests.autograder.essays import all_right
-from tests.autograder.watch.hub import hub  # noqa: F401
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -48,40 +49,33 @@ def test_a_decision_counts_contents_and_what_grade_has_graded_without_watch():
     assert rules.decide(Assignment(), [one] * 50, ["c", "d"], "b", "b", now).what == rules.GRADE
 
 
-def test_attempts_beyond_the_limit_are_kept_but_not_graded_and_the_page_says_which_counts(hub):  # noqa: F811
+def test_attempts_beyond_the_limit_are_kept_but_not_graded_and_the_page_says_which_counts(hub):
     hub.plan(attempts=2)
     hub.submit("ada", "one")
     second = hub.submit("ada", "two")
     third = hub.submit("ada", "three")
     lines = hub.watch()
     assert hub.graded == ["one", "two"]
-    assert (
-        "Your 2 attempts are used up, so this hand-in is kept but not graded; attempt 2, which arrived on"
-        in hub.page(third)
-    )
+    said = "Your 2 attempts are used up, so this hand-in is kept but not graded; attempt 2, which arrived on"
+    assert said in hub.page(third)
     assert "two" in hub.page(third)  # the page of the one that counts
     assert "used up" not in hub.page(second)
     assert any("ada: used up" in line for line in lines)
     assert "two" in hub.course.submission("ada", "scoring").read_text()
     assert [one for one in (hub.course.root / ".autograder" / "earlier").rglob("*.ipynb") if "three" in one.read_text()]
-    from autograder.platforms.collect import collect
-
     collect(hub.course, "scoring", hub.inbound)  # nor does it count when an instructor collects by hand
     assert "two" in hub.course.submission("ada", "scoring").read_text()
 
 
-def test_the_same_content_under_another_folder_name_is_no_new_attempt(hub):  # noqa: F811
+def test_the_same_content_under_another_folder_name_is_no_new_attempt(hub):
     hub.plan(attempts=2)
     hub.submit("ada", "one")
     hub.watch()
     (folder,) = hub.inbound.iterdir()
     copy = hub.inbound / "ada+scoring+2026-01-01 00:00:00.000000 UTC+copy"
     shutil.copytree(folder, copy)
-    for path in (copy, *copy.iterdir()):
-        hub.own(path, "ada")
-    folder.rename(folder.with_name(f"{folder.name}x"))
-    hub.own(folder.with_name(f"{folder.name}x"), "ada")
-    for path in folder.with_name(f"{folder.name}x").iterdir():
+    renamed = folder.rename(folder.with_name(f"{folder.name}x"))
+    for path in (copy, *copy.iterdir(), renamed, *renamed.iterdir()):
         hub.own(path, "ada")
     lines = hub.watch()
     hub.submit("ada", "two")
@@ -92,7 +86,7 @@ def test_the_same_content_under_another_folder_name_is_no_new_attempt(hub):  # n
     assert sum("attempt 1" in line for line in lines) >= 1
 
 
-def test_an_account_that_submits_for_somebody_else_uses_up_nobodys_attempts(hub):  # noqa: F811
+def test_an_account_that_submits_for_somebody_else_uses_up_nobodys_attempts(hub):
     hub.plan(attempts=1)
     for number in range(3):
         hub.submit("ada", f"forged {number}", account="mal")
@@ -102,7 +96,7 @@ def test_an_account_that_submits_for_somebody_else_uses_up_nobodys_attempts(hub)
     assert "used up" not in hub.page(own)
 
 
-def test_times_that_students_choose_change_neither_order_nor_count(hub):  # noqa: F811
+def test_times_that_students_choose_change_neither_order_nor_count(hub):
     hub.plan(attempts=2)
     hub.submit("ada", "one", when="2026-03-01 10:00:00.000000 UTC")
     hub.watch()
@@ -114,7 +108,7 @@ def test_times_that_students_choose_change_neither_order_nor_count(hub):  # noqa
     assert "attempt 2, which arrived on" in hub.page(third)
 
 
-def test_an_attempt_that_cannot_be_graded_is_not_counted(hub):  # noqa: F811
+def test_an_attempt_that_cannot_be_graded_is_not_counted(hub):
     hub.plan(attempts=1)
     hub.submit("ada", content="no notebook")
     hub.watch()
@@ -123,7 +117,7 @@ def test_an_attempt_that_cannot_be_graded_is_not_counted(hub):  # noqa: F811
     assert hub.graded == ["one"]
 
 
-def test_an_attempt_that_comes_too_soon_waits_and_the_newest_is_graded_when_its_time_has_come(hub, monkeypatch):  # noqa: F811
+def test_an_attempt_that_comes_too_soon_waits_and_the_newest_is_graded_when_its_time_has_come(hub, monkeypatch):
     hub.plan(minutes_between=30)
     hub.submit("ada", "one")
     hub.watch()
@@ -148,7 +142,7 @@ def test_an_attempt_that_comes_too_soon_waits_and_the_newest_is_graded_when_its_
     assert [outcome for _, outcome in hub.outcomes()] == ["graded", "superseded", "graded"]
 
 
-def test_raised_limits_count_at_once(hub):  # noqa: F811
+def test_raised_limits_count_at_once(hub):
     hub.plan(attempts=1)
     hub.submit("ada", "one")
     hub.submit("ada", "two")
@@ -169,7 +163,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("shown", SHOWN)
-def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everything(hub, shown, monkeypatch):  # noqa: F811
+def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everything(hub, shown, monkeypatch):
     def hinted(notebook, exercises, *rest):
         done = all_right(notebook, exercises, *rest)
         first = replace(done.verdicts[0], earned=0.0, hints=("look at the axes",))
@@ -201,21 +195,15 @@ def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everyth
         assert record.list_withheld("scoring") == []
 
 
-def test_the_record_keeps_the_order_and_takes_nothing_twice(tmp_path, released):
-    shutil.copytree(released.root, tmp_path / "course")
-    from autograder.courses.course import Course
-
-    course = Course.at(tmp_path / "course")
+def test_the_record_keeps_the_order_and_takes_nothing_twice(hub):
     rows = [("scoring", "inbound", f"{name}+scoring", "1", name) for name in ("ben", "ada")]
-    with Record(course) as record:
+    with Record(hub.course) as record:
         assert record.add(rows, 1.0) == 2
         assert record.add([*rows, ("scoring", "inbound", "ada+scoring", "2", "ada")], 2.0) == 1
         assert [one.claimed for one in record.list_pending("scoring")] == ["ben", "ada", "ada"]
         assert record.load_marks("scoring", "inbound") == {"ben+scoring": "1", "ada+scoring": "2"}
         record.update(record.list_pending("scoring")[2], state=records.ADMITTED)
         assert record.list_pending("scoring")[0].mark == "2"
-    (course.root / ".autograder" / "watch.db").write_bytes(b"no database" * 1000)
-    from autograder.errors import CourseError
-
+    (hub.course.root / ".autograder" / "watch.db").write_bytes(b"no database" * 1000)
     with pytest.raises(CourseError, match="not the record of `watch`"):
-        Record(course)
+        Record(hub.course)

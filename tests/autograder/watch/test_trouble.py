@@ -12,7 +12,7 @@ from autograder.courses.locking import exclusive_lock
 from autograder.paths import ROOT
 from autograder.sandbox import bubblewrap
 from autograder.watch.polling import Inbox
-from tests.autograder.watch.hub import Mended, hub  # noqa: F401
+from tests.autograder.watch.hub import Mended
 
 pytestmark = pytest.mark.suite("assignments")
 SIZE = 30_000_000  # bytes of the disk, of which all but a little is filled
@@ -59,7 +59,7 @@ def test_a_full_disk_is_said_and_waited_for_and_then_all_is_served(released, tmp
     assert drafts == []
 
 
-def with_first_poll(hub, spoil, stop):  # noqa: F811
+def with_first_poll(hub, spoil, stop):
     """Let `watch` begin, call ``spoil`` before it looks for the first time, and return what it said until ``stop``."""
     look, pending = Inbox.poll, [spoil]
 
@@ -73,7 +73,7 @@ def with_first_poll(hub, spoil, stop):  # noqa: F811
         return hub.watch(stop=stop)
 
 
-def test_a_locked_gradebook_is_said_and_waited_for(hub):  # noqa: F811
+def test_a_locked_gradebook_is_said_and_waited_for(hub):
     hub.submit("ada", "one")
     hub.watch()
     secret = hub.submit("ada", "two")
@@ -84,7 +84,7 @@ def test_a_locked_gradebook_is_said_and_waited_for(hub):  # noqa: F811
     assert hub.outcomes() == [("ada", "graded"), ("ada", "graded")]
 
 
-def test_a_course_that_another_command_has_locked_is_waited_for(hub):  # noqa: F811
+def test_a_course_that_another_command_has_locked_is_waited_for(hub):
     secret, is_locked, end = hub.submit("ada"), threading.Event(), threading.Event()
 
     def grade_by_hand():
@@ -101,7 +101,7 @@ def test_a_course_that_another_command_has_locked_is_waited_for(hub):  # noqa: F
     assert "ada" in hub.page(secret)
 
 
-def test_a_mistake_in_course_toml_is_said_and_waited_for(hub):  # noqa: F811
+def test_a_mistake_in_course_toml_is_said_and_waited_for(hub):
     secret = hub.submit("ada")
     hub.plan(attempts=2)
     lines = with_first_poll(hub, lambda: hub.plan(attempts='"two"'), Mended(lambda: hub.plan(attempts=2)))

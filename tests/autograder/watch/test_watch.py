@@ -10,32 +10,30 @@ import time
 
 import pytest
 
+from autograder.batch.grade_class import _Batch
 from autograder.courses.locking import exclusive_lock, shared_lock, watch_lock
 from autograder.errors import CourseError
 from autograder.exercises.attempts import candidate_seeds
+from autograder.grading import submission
 from autograder.paths import ROOT
-from autograder.watch import polling
+from autograder.watch import polling, service
 from tests.autograder.essays import all_right
-from tests.autograder.watch.hub import LIMITS, hub  # noqa: F401
 
 SCANDIR = os.scandir
 pytestmark = pytest.mark.suite("assignments")
 
 
-def test_what_arrives_is_graded_in_order_and_can_be_fetched(hub):  # noqa: F811
+def test_what_arrives_is_graded_in_order_and_can_be_fetched(hub):
     secrets = [hub.submit(student, f"by {student}") for student in ("cem", "ada", "ben")]
     lines = hub.watch()
     assert hub.graded == ["by cem", "by ada", "by ben"]
-    assert [f"by {name}" in hub.page(secret) for name, secret in zip(("cem", "ada", "ben"), secrets, strict=True)] == [
-        True,
-        True,
-        True,
-    ]
+    for name, secret in zip(("cem", "ada", "ben"), secrets, strict=True):
+        assert f"by {name}" in hub.page(secret)
     assert [line.split()[2] for line in lines if "attempt 1: graded" in line] == ["cem:", "ada:", "ben:"]
     assert hub.outcomes() == [("cem", "graded"), ("ada", "graded"), ("ben", "graded")]
 
 
-def test_lines_and_pages_call_students_by_the_names_of_the_roster(hub):  # noqa: F811
+def test_lines_and_pages_call_students_by_the_names_of_the_roster(hub):
     (hub.course.root / "students.csv").write_text("id,name\nada,Ada\x1b King\nben,\n", encoding="utf-8")
     (hub.course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
     secrets = [hub.submit(student) for student in ("ada", "ben")]
@@ -48,7 +46,7 @@ def test_lines_and_pages_call_students_by_the_names_of_the_roster(hub):  # noqa:
     assert "<dd>ben</dd>" in hub.page(secrets[1])
 
 
-def test_nothing_is_read_or_graded_again_after_a_restart(hub, monkeypatch):  # noqa: F811
+def test_nothing_is_read_or_graded_again_after_a_restart(hub, monkeypatch):
     hub.submit("ada")
     hub.watch()
     monkeypatch.setattr("autograder.watch.service.collect", None)
@@ -57,7 +55,7 @@ def test_nothing_is_read_or_graded_again_after_a_restart(hub, monkeypatch):  # n
     assert not [line for line in lines if "ada" in line.split()]
 
 
-def test_two_attempts_that_arrive_together_are_both_graded_in_their_order(hub):  # noqa: F811
+def test_two_attempts_that_arrive_together_are_both_graded_in_their_order(hub):
     first, second = hub.submit("ada", "one"), hub.submit("ada", "two")
     hub.submit("ben", "other")
     lines = hub.watch()
@@ -67,15 +65,14 @@ def test_two_attempts_that_arrive_together_are_both_graded_in_their_order(hub): 
     assert any("ada: attempt 2: graded" in line for line in lines)
 
 
-def test_each_attempt_meets_other_hidden_cases_and_regrading_the_same(hub, monkeypatch):  # noqa: F811
-    from autograder.grading import submission
-
+def test_each_attempt_meets_other_hidden_cases_and_regrading_the_same(hub, monkeypatch):
     seen, load = [], submission.exercises_for
-    monkeypatch.setattr(
-        submission,
-        "exercises_for",
-        lambda topic, seed, attempt, *rest: seen.append(attempt) or load(topic, seed, 0, *rest),
-    )
+
+    def load_noting(topic, seed, attempt, *rest):
+        seen.append(attempt)
+        return load(topic, seed, 0, *rest)
+
+    monkeypatch.setattr(submission, "exercises_for", load_noting)
     hub.submit("ada", "one")
     hub.submit("ada", "two")
     hub.watch()
@@ -84,36 +81,20 @@ def test_each_attempt_meets_other_hidden_cases_and_regrading_the_same(hub, monke
     hub.submit("ada", "one")  # the same again meets the same cases: its verdict is known
     hub.watch()
     assert seen == [0, 1]
-    from concurrent.futures import ThreadPoolExecutor
-
-    from autograder.batch.context import GradingOptions
-    from autograder.batch.grade_class import grade_class
-    from autograder.grading import grade
-
     hub.submit("ada", "three")
     hub.watch()
-    monkeypatch.setattr(grade, "grade", all_right)
-    with ThreadPoolExecutor(1) as pool:
-        grade_class(hub.course, "scoring", GradingOptions(again=True), executor=pool)
+    hub.regrade(again=True)
     assert seen == [0, 1, 2, 2]
 
 
-def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_of_its_regrading(hub, monkeypatch):  # noqa: F811
-    from concurrent.futures import ThreadPoolExecutor
-
-    from autograder.batch.context import GradingOptions
-    from autograder.batch.grade_class import grade_class
-    from autograder.grading import grade, submission
-
+def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_of_its_regrading(hub, monkeypatch):
     def load_noting(topic, seed, attempt, points, extra, attempt_seeds, own):
         used.append(next(candidate_seeds(seed, attempt, attempt_seeds)))
         return load(topic, seed, 0, points, extra)
 
     def regrade():
         used.clear()
-        with ThreadPoolExecutor(1) as pool, monkeypatch.context() as patched:
-            patched.setattr(grade, "grade", all_right)
-            grade_class(hub.course, "scoring", GradingOptions(LIMITS, dry=True), executor=pool)
+        hub.regrade(dry=True)
         return list(used)
 
     used, load = [], submission.exercises_for
@@ -133,16 +114,15 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
     assert regrade() == [50]  # a verdict on other cases is not taken for one on these
 
 
-def test_before_it_starts_it_says_of_which_attempts_the_hidden_cases_were_not_proved(hub):  # noqa: F811
+def test_before_it_starts_it_says_of_which_attempts_the_hidden_cases_were_not_proved(hub):
     hub.plan(attempts=2)
-    assert any(
-        "verified for 1 of 2 attempts. To verify the others, run `release scoring`" in line for line in hub.watch()
-    )
+    said = "verified for 1 of 2 attempts. To verify the others, run `release scoring`"
+    assert any(said in line for line in hub.watch())
     hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[40])
     assert not any("proved" in line for line in hub.watch())
 
 
-def test_one_bad_hand_in_stops_nobody(hub):  # noqa: F811
+def test_one_bad_hand_in_stops_nobody(hub):
     broken = hub.submit("ada", content="no notebook {")
     empty = hub.submit("mal", content="x")
     (hub.inbound / "junk\x1b[31m").mkdir()
@@ -161,9 +141,7 @@ def test_one_bad_hand_in_stops_nobody(hub):  # noqa: F811
     assert hub.page(empty) == ""
 
 
-def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds_and_tried_after_a_restart(hub):  # noqa: F811
-    from autograder.watch import service
-
+def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds_and_tried_after_a_restart(hub):
     ada, ben = hub.submit("ada"), hub.submit("ben")
     collect = service.collect
 
@@ -183,9 +161,7 @@ def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds
     assert "ada" in hub.page(ada)
 
 
-def test_a_hand_in_that_breaks_every_round_is_given_up_and_the_others_are_graded(hub):  # noqa: F811
-    from autograder.batch.grade_class import _Batch
-
+def test_a_hand_in_that_breaks_every_round_is_given_up_and_the_others_are_graded(hub):
     begin = _Batch._begin
 
     def breaks(batch, row):
@@ -203,7 +179,7 @@ def test_a_hand_in_that_breaks_every_round_is_given_up_and_the_others_are_graded
     assert "cem" in hub.page(cem)
 
 
-def test_a_network_drive_that_was_away_loses_nothing(hub):  # noqa: F811
+def test_a_network_drive_that_was_away_loses_nothing(hub):
     secret = hub.submit("ada")
     away = hub.inbound.with_name("away")
     look, looks = polling.Inbox.poll, []
@@ -227,7 +203,7 @@ def test_a_network_drive_that_was_away_loses_nothing(hub):  # noqa: F811
     assert "ada" in hub.page(secret)
 
 
-def test_work_that_another_account_hands_in_counts_for_nobody(hub):  # noqa: F811
+def test_work_that_another_account_hands_in_counts_for_nobody(hub):
     forged, own = hub.submit("ada", "forged", account="mal"), hub.submit("ada", "own")
     lines = hub.watch()
     assert hub.graded == ["own"]
@@ -236,7 +212,7 @@ def test_work_that_another_account_hands_in_counts_for_nobody(hub):  # noqa: F81
     assert any("ada: refused: it claims to be ada's, but belongs to the account mal" in line for line in lines)
 
 
-def test_a_failure_of_the_grader_is_told_and_the_others_are_served(hub):  # noqa: F811
+def test_a_failure_of_the_grader_is_told_and_the_others_are_served(hub):
     def fails_for_ada(notebook, *rest):
         if "by ada" in json.dumps(notebook):
             raise ZeroDivisionError("of the grader")
@@ -249,7 +225,7 @@ def test_a_failure_of_the_grader_is_told_and_the_others_are_served(hub):  # noqa
     assert hub.outcomes() == [("ada", "failed"), ("ben", "graded")]
 
 
-def test_what_is_completed_while_the_folder_is_listed_keeps_its_place(hub):  # noqa: F811
+def test_what_is_completed_while_the_folder_is_listed_keeps_its_place(hub):
     hub.submit("ada", name="ada+scoring+2026-01-01 00:00:00 UTC+1")
     hub.submit("ben", name="ben+scoring+2026-01-01 00:00:00 UTC+2")
     first, second = sorted(hub.inbound.iterdir())
@@ -282,7 +258,7 @@ def sorted_scandir(path):
         yield iter(sorted(entries, key=lambda entry: entry.name))
 
 
-def test_a_folder_that_is_still_being_written_is_left_alone(hub):  # noqa: F811
+def test_a_folder_that_is_still_being_written_is_left_alone(hub):
     hub.submit("ada")
     (folder,) = hub.inbound.iterdir()
     folder.chmod(0o700)  # `nbgrader submit` has not done its last step
@@ -293,7 +269,7 @@ def test_a_folder_that_is_still_being_written_is_left_alone(hub):  # noqa: F811
     assert hub.outcomes() == [("ada", "graded")]
 
 
-def test_a_drop_folder_is_served_once_its_files_have_settled(hub, tmp_path):  # noqa: F811
+def test_a_drop_folder_is_served_once_its_files_have_settled(hub, tmp_path):
     drop = tmp_path / "drop"
     for student in ("ada", "ben"):
         (drop / student).mkdir(parents=True)
@@ -312,7 +288,7 @@ def test_a_drop_folder_is_served_once_its_files_have_settled(hub, tmp_path):  # 
     assert "changed" in hub.course.feedback("ada", "scoring").read_text()
 
 
-def test_a_second_watch_is_refused_and_markers_are_not(hub):  # noqa: F811
+def test_a_second_watch_is_refused_and_markers_are_not(hub):
     with watch_lock(hub.course):
         with pytest.raises(CourseError, match="another `watch` is already running in this course"):
             hub.watch()
@@ -322,7 +298,7 @@ def test_a_second_watch_is_refused_and_markers_are_not(hub):  # noqa: F811
             pass
 
 
-def test_the_course_is_not_locked_while_a_submission_runs(hub):  # noqa: F811
+def test_the_course_is_not_locked_while_a_submission_runs(hub):
     locked = []
 
     def tries_to_lock(notebook, *rest):
@@ -336,13 +312,13 @@ def test_the_course_is_not_locked_while_a_submission_runs(hub):  # noqa: F811
     assert locked == [True]
 
 
-def test_without_an_exchange_it_says_what_is_missing(hub):  # noqa: F811
+def test_without_an_exchange_it_says_what_is_missing(hub):
     hub.inbound.rmdir()
     with pytest.raises(CourseError, match="no folder where hand-ins for this course can arrive"):
         hub.watch()
 
 
-def test_as_a_program_with_a_real_sandbox_it_serves_and_ends_on_sigterm(hub, tmp_path):  # noqa: F811
+def test_as_a_program_with_a_real_sandbox_it_serves_and_ends_on_sigterm(hub, tmp_path):
     secret = hub.submit("prof")  # the account that runs the test
     command = [sys.executable, "-m", "autograder", "watch", "scoring", "--course", hub.course.root, "--workers", "1"]
     command += ["--any-owner", "--interval", "0.2"]
