@@ -2,12 +2,13 @@
 
 import copy
 import json
+from functools import cache
 
 import nbformat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from autograder.errors import CourseError
 from autograder.notebooks.repair import read_notebook, repair
@@ -21,7 +22,8 @@ def meta(grade_id, grade=False, solution=False, locked=True):
     return {"nbgrader": {**marks, "task": False, **({"points": 1} if grade else {})}}
 
 
-def template():
+@cache
+def make_template():
     cells = [
         new_markdown_cell("# Toy", metadata=meta("heading")),
         new_code_cell("import math", metadata=meta("imports")),
@@ -36,6 +38,15 @@ def template():
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"
     return new_notebook(cells=cells)
+
+
+def template():
+    return copy.deepcopy(make_template())
+
+
+def as_type(kind, cell):
+    new_cell = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}[kind]
+    return new_cell(cell.source, metadata=cell.metadata, id=cell["id"])
 
 
 def grade_ids(notebook):
@@ -126,13 +137,8 @@ def test_marks_that_cannot_be_read_are_taken_off_and_the_graded_cell_put_back(br
 @pytest.mark.parametrize(("grade_id", "kind"), [("toy-double", "markdown"), ("toy-why", "code"), ("toy-why", "raw")])
 def test_a_cell_of_another_type_is_turned_back(grade_id, kind):
     notebook = template()
-    cell = cell_of(notebook, grade_id)
-    cell["cell_type"] = kind
-    if kind == "code":
-        cell["outputs"], cell["execution_count"] = [], None
-    else:
-        cell.pop("outputs", None)
-        cell.pop("execution_count", None)
+    place = notebook.cells.index(cell_of(notebook, grade_id))
+    notebook.cells[place] = as_type(kind, notebook.cells[place])
     repair(notebook, template())
     assert [cell.cell_type for cell in notebook.cells] == [cell.cell_type for cell in template().cells]
     assert_whole(notebook)
@@ -184,10 +190,8 @@ def battered(notebook, steps):
             cell.metadata.pop("nbgrader", None)
         elif what == "edit":
             cell["source"] += "\n# edited"
-        elif cell.cell_type == "code":
-            notebook.cells[place] = new_markdown_cell(cell.source, metadata=cell.metadata, id=cell["id"])
         else:
-            notebook.cells[place] = new_code_cell(cell.source, metadata=cell.metadata, id=cell["id"])
+            notebook.cells[place] = as_type("markdown" if cell.cell_type == "code" else "code", cell)
     return notebook
 
 
