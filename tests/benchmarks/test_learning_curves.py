@@ -36,11 +36,8 @@ def test_the_tables_of_rates_are_the_record():
     for number, (row, unseen, seen) in enumerate(zip(RECORDED["rates"], validation, training, strict=True), start=1):
         losses = np.array(row["losses"])
         assert unseen == [str(number), f"{row['rate']:g}", *as_printed(losses[:, 1])]
-        assert seen == [
-            str(number),
-            f"{row['rate']:g}",
-            *as_printed(losses[[RATE_STEPS.index(300), RATE_STEPS.index(1000)], 0]),
-        ]
+        at_300_and_1000 = losses[[RATE_STEPS.index(300), RATE_STEPS.index(1000)], 0]
+        assert seen == [str(number), f"{row['rate']:g}", *as_printed(at_300_and_1000)]
 
 
 def test_the_tables_of_mistakes_are_the_record_and_the_reference_names_them():
@@ -73,9 +70,8 @@ def test_the_first_step_of_each_training_can_be_made_again(mistake):
 
 
 def test_the_first_batch_has_as_many_words_as_its_summed_loss_holds_mean_losses():
-    assert BY_MISTAKE["summed"][0, 0] / BY_MISTAKE["none"][0, 0] == pytest.approx(
-        capstone.read_curves()["words"], abs=0.1
-    )
+    ratio = BY_MISTAKE["summed"][0, 0] / BY_MISTAKE["none"][0, 0]
+    assert ratio == pytest.approx(capstone.read_curves()["words"], abs=0.1)
 
 
 def test_no_probabilities_of_32_words_give_a_second_softmax_a_loss_below_the_floor():
