@@ -22,7 +22,14 @@ from pathlib import Path
 
 import psutil
 
+from autograder import sandbox
+from autograder.courses.course import init
+from autograder.releases.release import release
+
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+from benchmarks.grading import TOPIC, class_of, measure_memory, measure_time, refuse_noise  # noqa: E402
+
 POLL_SECONDS = 0.1  # between two measurements of the memory
 COURSE_TOML = """roster = "students.csv"
 [late]
@@ -45,12 +52,6 @@ class Step:
 
 
 def main():
-    sys.path.insert(0, str(ROOT))
-    from autograder import sandbox
-    from autograder.courses.course import init
-    from autograder.releases.release import release
-    from benchmarks.grading import TOPIC, refuse_noise
-
     options = _options()
     with tempfile.TemporaryDirectory(prefix="class-") as folder:
         course = init(Path(folder) / "course")
@@ -81,8 +82,6 @@ def run_pipeline(course, count, folder, workers):
 
     What comes and goes lies in ``folder``: submissions.zip, pages.zip, grades.csv, report.html.
     """
-    from benchmarks.grading import TOPIC
-
     write_submissions(course, count, folder / "submissions.zip")
     canvas = ["--to", "canvas", "--output"]
     commands = {
@@ -97,8 +96,6 @@ def run_pipeline(course, count, folder, workers):
 
 def write_submissions(course, count, archive):
     """Write the roster of ``count`` students, and the ``archive`` that Canvas would give out of what they handed in."""
-    from benchmarks.grading import TOPIC, class_of
-
     rows = []
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
         for number, (name, text) in enumerate(class_of(course, count)):
@@ -121,8 +118,6 @@ def check_complete(course, count, folder):
 
 
 def _run_command(name, words):
-    from benchmarks.grading import measure_time
-
     command = [sys.executable, "-m", "autograder", name, *map(str, words)]
     with tempfile.TemporaryFile("w+") as said, measure_time() as taken:
         process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, cwd=ROOT)
@@ -145,18 +140,8 @@ def _track_peak_memory(number, most, done):
     """Keep in ``most`` the most MB that process ``number`` and all below it held, until ``done``."""
     while not done.is_set():
         with contextlib.suppress(psutil.Error):  # it has ended
-            root = psutil.Process(number)
-            most[0] = max(most[0], sum(map(_megabytes, [root, *root.children(recursive=True)])))
+            most[0] = max(most[0], measure_memory(number))
         done.wait(POLL_SECONDS)
-
-
-def _megabytes(process):
-    """Return the memory of a process, its share of what several hold; all it holds where the share may not be read."""
-    with contextlib.suppress(psutil.Error):
-        return process.memory_full_info().pss / 2**20
-    with contextlib.suppress(psutil.Error):
-        return process.memory_info().rss / 2**20
-    return 0.0
 
 
 if __name__ == "__main__":

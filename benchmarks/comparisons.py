@@ -507,12 +507,8 @@ def main() -> None:
             fields = {field: rows[name][field] for field in Run.__dataclass_fields__}
             (row,) = train(Run(**fields | {"steps": (rows[name]["steps"],)}))
             for when, measured in (("now ", row), ("then", rows[name])):
-                print(
-                    name,
-                    when,
-                    json.dumps({what: measured[what] for what in ("validation_loss", "right_of")}),
-                    flush=True,
-                )
+                shown = {what: measured[what] for what in ("validation_loss", "right_of")}
+                print(name, when, json.dumps(shown), flush=True)
         return
     LOCK.parent.mkdir(exist_ok=True)
     with LOCK.open("w") as lock:

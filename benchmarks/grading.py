@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import nbformat
@@ -194,6 +194,18 @@ def _cpu_of_the_machine():
     """Return the CPU seconds that this machine has worked since its start."""
     times = psutil.cpu_times()
     return times.user + times.nice + times.system + times.irq + times.softirq
+
+
+def measure_memory(pid):
+    """Return the memory of a process and of all below it, in MB; what they share is counted once where that can be told."""
+    parent, total = psutil.Process(pid), 0.0
+    for process in (parent, *parent.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # it has ended
+            try:
+                total += process.memory_full_info().pss
+            except psutil.AccessDenied:
+                total += process.memory_info().rss
+    return total / 2**20
 
 
 def refuse_noise(seconds=5.0, most=0.1):

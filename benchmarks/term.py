@@ -23,7 +23,6 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,8 +38,8 @@ from autograder.releases.release import release
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from benchmarks.grading import TOPIC, class_of  # noqa: E402
-from benchmarks.watch import hand_in, measure_memory, wait_until  # noqa: E402
+from benchmarks.grading import TOPIC, class_of, measure_memory  # noqa: E402
+from benchmarks.watch import hand_in, make_exchange, wait_until, watching  # noqa: E402
 from tests.book.test_browser import chromium  # noqa: E402
 
 ATTEMPTS, SECTIONS = 3, 12
@@ -101,16 +100,11 @@ def run(folder, options):
     """Run the term in ``folder``; return the exit status."""
     began = time.monotonic()
     course, markers = make_course(folder, options)
-    exchange = folder / "exchange"
+    exchange = make_exchange(course, folder)
     print(f"released in {time.monotonic() - began:.0f} s")
     hand_ins = plan_hand_ins(course, options)
-    command = [sys.executable, "-m", "autograder", "watch", TOPIC, "--course", course.root, "--any-owner", "--no-page"]
     log = folder / "log.txt"
-    with log.open("w") as file, ExitStack() as stack:
-        process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=file, stderr=file)
-        stack.callback(process.wait, 300)
-        stack.callback(process.terminate)
-        wait_until(lambda: "Watching" in log.read_text(), process, log)
+    with watching(course, [TOPIC], log) as process:
         alone = measure_alone(exchange, hand_ins[:3], process, log)
         memory = [measure_memory(process.pid)]
         stop = threading.Event()
@@ -138,21 +132,17 @@ def run(folder, options):
 def make_course(folder, options):
     """Return a course with a roster, sections and markers in which the assignment is released, and the ``Marker``s."""
     markers = [Marker(f"marker{number + 1}") for number in range(options.markers)]
-    shares = {
-        one.name: [f"S{n + 1:02d}" for n in range(SECTIONS) if n % len(markers) == at] for at, one in enumerate(markers)
-    }
+    sections = [f"S{number + 1:02d}" for number in range(SECTIONS)]
+    shares = {one.name: sections[place :: len(markers)] for place, one in enumerate(markers)}
     course = init(folder / "course")
-    lines = "\n".join(f"{name} = {{ sections = {json.dumps(sections)} }}" for name, sections in shares.items())
+    lines = "\n".join(f"{name} = {{ sections = {json.dumps(own)} }}" for name, own in shares.items())
     text = COURSE_TOML.format(markers=lines, topic=TOPIC, attempts=ATTEMPTS)
     (course.root / "course.toml").write_text(text, encoding="utf-8")
     with (course.root / "students.csv").open("w", encoding="utf-8", newline="") as file:
-        rows = [[f"student{n:05d}", f"Student {n}", f"S{n % SECTIONS + 1:02d}"] for n in range(options.students)]
+        rows = [[f"student{n:05d}", f"Student {n}", sections[n % SECTIONS]] for n in range(options.students)]
         csv.writer(file).writerows([["id", "name", "section"], *rows])
     release(course, TOPIC, 0)
     sandbox.close()
-    (folder / "exchange" / "attention" / "inbound").mkdir(parents=True)
-    with course.config.open("a") as config:
-        config.write(f'\nc.Exchange.root = "{folder / "exchange"}"\n')
     return course, markers
 
 
@@ -210,23 +200,11 @@ def _is_served(one):
 
 def work(course, marker, profile, stop):
     """Mark the answers of the marker's sections in a browser until ``stop``: every criterion is met, then the next."""
-    command = [
-        sys.executable,
-        "-u",
-        "-m",
-        "autograder",
-        "mark",
-        TOPIC,
-        QUESTION,
-        "--no-browser",
-        "--marker",
-        marker.name,
-    ]
+    command = [sys.executable, "-u", "-m", "autograder", "mark", TOPIC, QUESTION, "--no-browser"]
+    command += ["--marker", marker.name, "--course", str(course.root)]
     while not stop.is_set():
         with tempfile.TemporaryFile("w+") as errors:
-            process = subprocess.Popen(
-                [*command, "--course", str(course.root)], cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True
-            )
+            process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True)
             first = process.stdout.readline()
             try:
                 if first.startswith("Mark here: "):
@@ -260,9 +238,8 @@ def _wait_for_save(browser, marker):
     """Wait until the mark is saved, or the page says why not: an answer may have been handed in anew."""
     ends = time.monotonic() + 60
     while time.monotonic() < ends:
-        problem, waiting = browser.execute_script(
-            f"return [document.getElementById('problem').textContent, {IS_WAITING}]"
-        )
+        script = f"return [document.getElementById('problem').textContent, {IS_WAITING}]"
+        problem, waiting = browser.execute_script(script)
         if problem or not waiting:
             marker.marked += not waiting and not problem
             return
@@ -274,11 +251,9 @@ def print_waits(hand_ins, alone, options):
     waits = sorted(one.waited for one in hand_ins)
     print(f"{len(hand_ins)} hand-ins of {options.students} students in {options.minutes:g} minutes")
     print(f"alone, a hand-in takes {alone:.1f} s (median of 3)")
-    tenth = waits[int(0.9 * len(waits))]
-    median = statistics.median(waits)
-    print(
-        f"wait for feedback: median {median:.1f} s ({median / alone:.1f} times), 90 % within {tenth:.1f} s, most {waits[-1]:.1f} s"
-    )
+    most_of_them, median = waits[int(0.9 * len(waits))], statistics.median(waits)
+    print(f"wait for feedback: median {median:.1f} s ({median / alone:.1f} times), ", end="")
+    print(f"90 % within {most_of_them:.1f} s, most {waits[-1]:.1f} s")
 
 
 def check(course, hand_ins):
@@ -299,9 +274,8 @@ def check(course, hand_ins):
     listed = Counter(one.student for one in load_requests(course, TOPIC, results))
     if listed != Counter(asked):
         yield f"{len(asked)} students asked for another look, and {sum(listed.values())} requests are listed"
-    print(
-        f"{sum(graded.values())} attempts graded, {sum(o == 'used up' for _, o in rows)} beyond the limit, {len(asked)} requests"
-    )
+    beyond = sum(outcome == "used up" for _, outcome in rows)
+    print(f"{sum(graded.values())} attempts graded, {beyond} beyond the limit, {len(asked)} requests")
 
 
 def check_sections(course, folder):
@@ -309,14 +283,9 @@ def check_sections(course, folder):
     names, began = Counter(), time.monotonic()
     for number in range(SECTIONS):
         section, target = f"S{number + 1:02d}", folder / f"S{number + 1:02d}.csv"
-        command = [sys.executable, "-m", "autograder", "export", TOPIC, "--section", section, "--course", course.root]
-        done = subprocess.run(
-            [*map(str, command), "--output", str(target), "--unmarked"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-m", "autograder", "export", TOPIC, "--section", section, "--unmarked"]
+        command += ["--course", str(course.root), "--output", str(target)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if not target.is_file():
             yield f"export of {section}: {done.stdout}{done.stderr}"
             continue

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from autograder.releases.release import release
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from benchmarks.grading import TOPIC, class_of  # noqa: E402
+from benchmarks.grading import TOPIC, class_of, measure_memory  # noqa: E402
 
 PATIENCE_SECONDS, LOOK_SECONDS = 3600, 0.05
 
@@ -45,29 +46,20 @@ def main():
         for topic in options.topics:
             release(course, topic, 0)
         sandbox.close()
-        exchange = folder / "exchange"
-        (exchange / "attention" / "inbound").mkdir(parents=True)
-        with course.config.open("a") as config:
-            config.write(f'\nc.Exchange.root = "{exchange}"\n')
+        exchange = make_exchange(course, folder)
         classes = {topic: class_of(course, options.single + options.burst, topic) for topic in options.topics}
         turns = itertools.islice(itertools.cycle(options.topics), options.single + options.burst)
         notebooks = [(f"{topic}-{student}", topic, text) for topic in turns for student, text in [next(classes[topic])]]
-        command = [sys.executable, "-m", "autograder", "watch", *options.topics, "--course", course.root, "--any-owner"]
-        command += ["--workers", options.workers, "--interval", options.interval, "--no-page"]
-        log = folder / "log.txt"
-        with log.open("w") as file:
-            process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=file, stderr=file)
-        try:
-            wait_until(lambda: "Watching" in log.read_text(), process, log)
+        log, words = folder / "log.txt", ["--workers", options.workers, "--interval", options.interval]
+        with watching(course, options.topics, log, *words) as process:
             time.sleep(1)
             began = measure_memory(process.pid)
             singles = []
             for handed_in in notebooks[: options.single]:
                 singles += _serve(exchange, [handed_in], process, log).values()
             if singles:
-                print(
-                    f"one at a time ({len(singles)}): median {statistics.median(singles):.2f} s, most {max(singles):.2f} s"
-                )
+                median = statistics.median(singles)
+                print(f"one at a time ({len(singles)}): median {median:.2f} s, most {max(singles):.2f} s")
             after_singles = measure_memory(process.pid)
             if options.burst:
                 start, used = time.monotonic(), _cpu(process.pid)
@@ -81,10 +73,9 @@ def main():
                 # what runs in a sandbox is counted as far as its parent has waited for it
                 print(f"work: at least {used / len(waits):.2f} CPU seconds a hand-in; load {os.getloadavg()[0]:.1f}")
             ended = measure_memory(process.pid)
-        finally:
-            process.terminate()
-            status = process.wait(120)
-        print(f"exit status {status}; memory of all processes: {began:.0f} MB, {after_singles:.0f} MB, {ended:.0f} MB")
+        print(
+            f"exit status {process.returncode}; memory of all processes: {began:.0f} MB, {after_singles:.0f} MB, {ended:.0f} MB"
+        )
         _check_order(course, [student for student, *_ in notebooks])
 
 
@@ -96,6 +87,39 @@ def _options():
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--interval", type=float, default=1.0, help="seconds between two looks of `watch`")
     return parser.parse_args()
+
+
+def make_exchange(course, folder):
+    """Give ``course`` an exchange in ``folder``, where students can hand in; return its root."""
+    exchange = folder / "exchange"
+    (exchange / "attention" / "inbound").mkdir(parents=True)
+    with course.config.open("a") as config:
+        config.write(f'\nc.Exchange.root = "{exchange}"\n')
+    return exchange
+
+
+@contextmanager
+def watching(course, topics, log, *words):
+    """Run `watch` with further ``words``, and give its process once it watches; what it says goes into ``log``."""
+    command = [
+        sys.executable,
+        "-m",
+        "autograder",
+        "watch",
+        *topics,
+        "--course",
+        course.root,
+        "--any-owner",
+        "--no-page",
+    ]
+    with log.open("w") as file:
+        process = subprocess.Popen([*map(str, command), *map(str, words)], cwd=ROOT, stdout=file, stderr=file)
+    try:
+        wait_until(lambda: "Watching" in log.read_text(), process, log)
+        yield process
+    finally:
+        process.terminate()
+        process.wait(300)
 
 
 COUNT = itertools.count()
@@ -138,12 +162,6 @@ def wait_until(found, process, log):
         if process.poll() is not None or time.monotonic() > ends:
             raise SystemExit(log.read_text())
         time.sleep(LOOK_SECONDS)
-
-
-def measure_memory(pid):
-    """Return the memory of a process and of all below it, in MB; what they share is counted once."""
-    parent = psutil.Process(pid)
-    return sum(one.memory_full_info().pss for one in (parent, *parent.children(recursive=True))) / 2**20
 
 
 def _cpu(pid):
