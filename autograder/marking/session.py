@@ -76,9 +76,9 @@ class CriteriaRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Conflict(Exception):
     """What the page wanted was not saved; ``told`` says why, as JSON."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(told["problem"])
-        self.told = told
+    def __init__(self, problem: str, **more: Any) -> None:
+        super().__init__(problem)
+        self.told = {"problem": problem, **more}
 
 
 class Session:
@@ -187,20 +187,20 @@ class Session:
         from autograder.feedback import sanitize
 
         if load_marking_record(self.course, self.topic, self.exercise).criteria != self._criteria:
-            raise Conflict({"problem": "The criteria have changed: reload the page."})
+            raise Conflict("The criteria have changed: reload the page.")
         if request.points is not None and request.points > self.scheme.points:
-            raise Conflict({"problem": f"The maximum is {self.scheme.points:g} points."})
+            raise Conflict(f"The maximum is {self.scheme.points:g} points.")
         seen_answers = [self._shown.get(one.id, {}).get(one.seen) for one in request.answers]
         if len({one.id for one in request.answers}) < len(seen_answers) or None in seen_answers:
-            raise Conflict({"problem": "This page is from an earlier session: reload it."})
+            raise Conflict("This page is from an earlier session: reload it.")
         held = CurrentMark(request.points, request.points is None, sanitize.plain(request.comment).strip() or None)
         answers = [answer for answer in seen_answers if answer is not None]
         try:
             saved = self._save([(answer, held) for answer in answers])
         except AnswersChanged as changed:
-            raise Conflict(self._contradiction(changed.now, answers)) from None
+            raise self._contradiction(changed.now, answers) from None
         except AnswersTaken as taken:
-            raise Conflict({"problem": f"{taken.by} has this answer now: reload the page."}) from None
+            raise Conflict(f"{taken.by} has this answer now: reload the page.") from None
         self.marked = (self.marked | {one.student for one in saved}) - {one.student for one in saved if held.waiting}
         return {"answers": [self._show(answer) for answer in saved], **self._page_progress(saved)}
 
@@ -230,9 +230,7 @@ class Session:
         try:
             moved = settle_moves(*where, self._criteria, request.seen, request.move)
         except (MovesChanged, AnswersChanged):
-            raise Conflict(
-                {"problem": "The marks or the criteria have changed in the meantime: reload the page."}
-            ) from None
+            raise Conflict("The marks or the criteria have changed in the meantime: reload the page.") from None
         self.marked |= {one.answer.student for one in moved if not one.after.waiting}
         return {"moved": len(moved)}
 
@@ -266,17 +264,17 @@ class Session:
         return count_marked([(False, waiting) for waiting in self._waiting.values()])
 
     def _contradiction(self, now, answers):
-        """Say what is not as it was seen. Where only marks differ, the marker may put theirs in their place."""
+        """Return what is not as it was seen. Where only marks differ, the marker may put theirs in their place."""
         before = {answer.student: answer for answer in answers}
         if any(answer.text != before[student].text for student, answer in now.items()):
-            return {"problem": "The student has since handed in something else: reload the page."}
+            return Conflict("The student has since handed in something else: reload the page.")
         sentences = []
         for held in (answer.held for answer in now.values()):
             did = "taken the points away"
             if held.points is not None:
                 did = f"given {held.points:g} of {self.scheme.points:g} points"
             sentences.append(f"Somebody has {did} meanwhile{f', and says: {held.comment}' if held.comment else '.'}")
-        return {"problem": " ".join(dict.fromkeys(sentences)), "now": [self._show(answer) for answer in now.values()]}
+        return Conflict(" ".join(dict.fromkeys(sentences)), now=[self._show(answer) for answer in now.values()])
 
     def _told(self, group: "Group") -> dict[str, Any]:
         held = group.answers[0].held
@@ -307,7 +305,7 @@ class Session:
             text = answer.text.strip()
             pictures = self._addresses(answer, token)
             html = Markup(_render_answer(text, pictures) if pictures else _render_cached(text))
-            _, whose = spelt.setdefault(_one_line(html), (html, []))
+            _, whose = spelt.setdefault(" ".join(html.split()), (html, []))
             whose.append((self._id(answer), self._called.get(answer.student, answer.student) if self.names else ""))
         return list(spelt.values())
 
@@ -334,7 +332,3 @@ def _render_answer(text: str, addresses: Mapping[str, str] = MappingProxyType({}
 @lru_cache(RENDERED_ANSWERS_KEPT)
 def _render_cached(text):
     return _render_answer(text)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
