@@ -1,6 +1,7 @@
 """A feedback page in a real browser: it asks nobody, fits a phone, and is not long."""
 
 import base64
+import contextlib
 import io
 import statistics
 
@@ -24,11 +25,8 @@ OPEN_ALL = "document.querySelectorAll('details').forEach((details) => { details.
 def page(tmp_path):
     """A page with all that is wide: formulas, a table, a long word."""
     notebook = release()
-    put(
-        ONE,
-        "def additive_score(query):\n    return " + "query_" * 60,
-        [new_output("display_data", data={"text/html": WIDE})],
-    )(notebook)
+    wide = [new_output("display_data", data={"text/html": WIDE})]
+    put(ONE, "def additive_score(query):\n    return " + "query_" * 60, wide)(notebook)
     file = tmp_path / "scoring.html"
     file.write_bytes(pages.page(notebook, marks(verdict(ONE, 0, ["wrong"])), "ada", "scoring", [handout(release())]))
     return file.as_uri()
@@ -51,20 +49,27 @@ def test_a_page_that_is_opened_alone_asks_nobody_and_is_no_wider_than_the_window
     assert set(requests(browser)) == {page}
 
 
+@contextlib.contextmanager
+def in_mode(browser, mode):  # noqa: F811
+    """Let ``browser`` prefer the colours of ``mode``, "light" or "dark"."""
+    of_mode = {"features": [{"name": "prefers-color-scheme", "value": mode}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", of_mode)
+    try:
+        yield
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
 @pytest.mark.parametrize("width", [375, 1280])
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_axe_finds_nothing_amiss_with_all_of_it_open(browser, page, width, mode):  # noqa: F811
     size(browser, width)
-    of_mode = {"features": [{"name": "prefers-color-scheme", "value": mode}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", of_mode)
-    try:
+    with in_mode(browser, mode):
         open_page(browser, page)
         assert browser.execute_script("return matchMedia('(prefers-color-scheme: dark)').matches") == (mode == "dark")
         browser.execute_script(AXE.read_text(encoding="utf-8"))
         browser.execute_script(OPEN_ALL)
         assert findings(browser) == []
-    finally:
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def test_all_answers_are_on_paper(browser, page):  # noqa: F811

@@ -48,13 +48,9 @@ def shared(course):
 def sit(shared):
     """Return a function that opens a session of a marker; all are closed at the end."""
     with contextlib.ExitStack() as stack:
-
-        def open_session(marker):
-            return stack.enter_context(
-                contextlib.closing(Session(shared, "scoring", "what_to_recompute", marker=marker))
-            )
-
-        yield open_session
+        yield lambda marker: stack.enter_context(
+            contextlib.closing(Session(shared, "scoring", "what_to_recompute", marker=marker))
+        )
 
 
 def offered(session):
@@ -138,14 +134,15 @@ def test_who_marked_is_recorded_and_forgotten_when_marks_are_taken_back(shared, 
     assert load_marking_record(shared, "scoring", ESSAY).given == {}
 
 
-def test_the_page_says_who_else_has_marked(shared, sit):
+def test_the_page_says_who_else_has_marked(sit):
     ben = sit("ben")
     mine = next(iter(offered(ben)))
     ben.close()
-    with contextlib.closing(Session(shared, "scoring", "what_to_recompute", marker="ada")) as ada:
-        for student in SECTION_A:
-            give(ada, student, 1)
-        give(ada, mine, 2)
+    ada = sit("ada")
+    for student in SECTION_A:
+        give(ada, student, 1)
+    give(ada, mine, 2)
+    ada.close()
     groups = page_data(sit("ben").page())["groups"]
     assert [group["by"] for group in groups if group["points"] == 2] == [["ada"]]
 
@@ -164,12 +161,8 @@ def test_a_course_with_markers_asks_who_marks(shared):
 
 def test_a_marker_whose_command_was_killed_can_come_back(shared, sit):
     command = [sys.executable, "-u", "-m", "autograder", "mark", "scoring", "what_to_recompute", "--no-browser"]
-    process = subprocess.Popen(
-        [*command, "--marker", "ada", "--course", shared.root],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    command += ["--marker", "ada", "--course", shared.root]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout.readline().startswith("Mark here: ")
         with pytest.raises(CourseError, match="ada is marking"):
@@ -196,9 +189,10 @@ def test_a_damaged_record_is_refused_with_a_remedy(shared, sit):
 def twice(shared, sit):
     """The course, half of whose answers are marked twice; ada has given 2 points to her section, and the comment Mine."""
     (shared.root / "course.toml").write_text(PLAN.format(percent=50), encoding="utf-8")
-    with contextlib.closing(Session(shared, "scoring", "what_to_recompute", marker="ada")) as ada:
-        for student in SECTION_A:
-            give(ada, student, 2, "Mine.")
+    ada = sit("ada")
+    for student in SECTION_A:
+        give(ada, student, 2, "Mine.")
+    ada.close()
     return shared
 
 

@@ -17,11 +17,15 @@ from autograder.marking import session as sessions
 from autograder.marking.session import Session
 from autograder.notebooks.cell_ids import id_of
 from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade
+from tests.autograder.feedback.test_in_browser import OPEN_ALL, in_mode
 from tests.autograder.marking.test_marking import by_hand, in_gradebook, served
 from tests.book.test_axe import AXE, findings
 from tests.book.test_browser import browser, complaints, open_page, overhang, requests, size, until  # noqa: F401
 
 pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
+
+
+WRITTEN = [student for student, answer in ANSWERS.items() if answer]
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +118,7 @@ def test_three_answers_are_marked_by_keyboard_alone(browser, course):  # noqa: F
 
 
 def test_what_another_marker_gave_is_said_and_like_answers_can_be_marked_apart(browser, course):  # noqa: F811
-    for student in ("ada_king", "ben_ito", "cem_kaya", "dora_lee"):
+    for student in WRITTEN:
         by_hand(course, student, None)
     with served(Session(course, "scoring", "what_to_recompute", names=True)) as address:
         size(browser, 1280)
@@ -137,7 +141,7 @@ def test_what_another_marker_gave_is_said_and_like_answers_can_be_marked_apart(b
 
 
 def test_changed_criteria_show_whose_marks_they_move_and_ask_before_they_do(browser, course, monkeypatch):  # noqa: F811
-    for student in ("ada_king", "ben_ito", "cem_kaya", "dora_lee"):
+    for student in WRITTEN:
         by_hand(course, student, None)
     session = Session(course, "scoring", "what_to_recompute")
     first, second, third = session.scheme.criteria
@@ -170,22 +174,19 @@ def test_changed_criteria_show_whose_marks_they_move_and_ask_before_they_do(brow
 def test_axe_finds_nothing_amiss_and_nothing_is_wider_than_the_window(browser, course, width, mode):  # noqa: F811
     with served(Session(course, "scoring", "what_to_recompute")) as address:
         size(browser, width)
-        of_mode = {"features": [{"name": "prefers-color-scheme", "value": mode}]}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", of_mode)
-        try:
+        with in_mode(browser, mode):
             open_page(browser, address)
-            browser.execute_script("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+            browser.execute_script(OPEN_ALL)
             assert overhang(browser) <= 1
             browser.execute_cdp_cmd("Runtime.evaluate", {"expression": AXE.read_text(encoding="utf-8")})
             assert findings(browser) == []
-        finally:
-            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 # --- nbgrader's formgrader -------------------------------------------------------------------------------------------
 
 NO_LABORATORY = ("jupyterlab", "notebook", "notebook_shim", "jupyter_lsp", "jupytext", "jupyter_server_terminals")
 FORM = f'[id="{ESSAY}"]'
+SCORES = "return [...document.querySelectorAll('.score')].map((each) => each.id)"
 
 
 @contextmanager
@@ -231,15 +232,11 @@ def enter(browser, selector, words):  # noqa: F811
 
 
 def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(browser, course, tmp_path):  # noqa: F811
-    for student in ("ada_king", "ben_ito", "cem_kaya", "dora_lee"):
+    for student in WRITTEN:
         by_hand(course, student, None)
     asked = [cell for cell in course.released("scoring").notebooks[0].cells if cell.metadata.nbgrader.grade]
-    left = {
-        "ada_king": (0.5, "One."),
-        "ben_ito": (1.0, "Two."),
-        "cem_kaya": (1.5, "Three."),
-        "dora_lee": (2.0, "Four."),
-    }
+    given = [(0.5, "One."), (1.0, "Two."), (1.5, "Three."), (2.0, "Four.")]
+    left = dict(zip(WRITTEN, given, strict=True))
     size(browser, 1280)
     elsewhere = {"urls": ["*://cdnjs.cloudflare.com/*"]}  # where it would have MathJax from
     browser.execute_cdp_cmd("Network.setBlockedURLs", elsewhere)
@@ -251,9 +248,7 @@ def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(br
             marked = []
             for _ in ANSWERS:
                 until(browser, lambda: browser.execute_script(f"return !!document.querySelector('{FORM}')"))
-                fields = browser.execute_script(
-                    "return [...document.querySelectorAll('.score')].map((each) => each.id)"
-                )
+                fields = browser.execute_script(SCORES)
                 assert fields == [id_of(cell) for cell in asked]
                 whose = browser.execute_script("return document.querySelector('a.name-shown').textContent.trim()")
                 marked.append(whose)
@@ -261,9 +256,7 @@ def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(br
                     (points, comment), answer = left[whose], shown_answer(browser)
                     assert " ".join(ANSWERS[whose].split())[:20] in " ".join(answer.split())
                     enter(browser, FORM, f"{points:g}")
-                    until(
-                        browser, lambda whose=whose, points=points: in_gradebook(course)[whose][:2] == (points, False)
-                    )
+                    until(browser, lambda whose=whose, row=(points, False): in_gradebook(course)[whose][:2] == row)
                     enter(browser, f'[id="{ESSAY}-comment"]', comment)
                     until(browser, lambda whose=whose, row=(points, False, comment): in_gradebook(course)[whose] == row)
                 here = browser.current_url
@@ -275,8 +268,8 @@ def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(br
     finally:
         browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
     assert not [row.student for row in grade(course) if ESSAY in row.waiting]
-    assert {student: in_gradebook(course)[student] for student in left} == {
-        student: (points, False, comment) for student, (points, comment) in left.items()
-    }
+    now = in_gradebook(course)
+    for student, (points, comment) in left.items():
+        assert now[student] == (points, False, comment)
     assert "Three." in course.feedback("cem_kaya", "scoring").read_text(encoding="utf-8")
     assert Session(course, "scoring", "what_to_recompute").progress() == {"marked": 4, "of": 4, "untouched": 1}

@@ -25,19 +25,8 @@ def test_a_disputed_mark_is_overridden_with_a_reason_and_survives_regrading(cour
     hand_in(course, "mia")
     grade_quickly(course, grade_one=half_right)
     before = load_results(course, "scoring")["mia"].earned
-    done = autograder(
-        "mark",
-        "scoring",
-        "additive_score",
-        "--student",
-        "mia",
-        "--points",
-        "2.5",
-        "--reason",
-        WHY,
-        "--course",
-        course.root,
-    )
+    command = ["mark", "scoring", "additive_score", "--student", "mia", "--points", 2.5, "--reason", WHY]
+    done = autograder(*command, "--course", course.root)
     assert done.returncode == 0, done.stderr
     assert "1 points before, 2.5 now" in done.stdout
     for again in (False, True):

@@ -94,30 +94,19 @@ def test_the_command_looks_for_the_course_it_is_given(tmp_path, monkeypatch):
     assert isinstance(call(app, ["doctor", "--course", str(tmp_path)]).exception, CourseError)
 
 
-HELD = {
-    "reads": [],
-    "imports": [],
-    "network": False,
-    "sockets": [],
-    "processes": 3,
-    "writes": [],
-    "raises_limits": False,
-    "namespace": False,
-    "root": False,
-    "environment": [],
+SEEN = {  # what the canary tells: where it is held, where it escapes, how the finding begins
+    "reads": ([], ["/etc/shadow"], "reads files"),
+    "imports": ([], ["solutions"], "imports"),
+    "network": (False, True, "opens a connection"),
+    "sockets": ([], ["vsock"], "opens a socket"),
+    "processes": (3, 5, doctor.SEES_PROCESSES),
+    "writes": ([], ["/usr"], doctor.WRITES_OUTSIDE),
+    "raises_limits": (False, True, "raises its own limits"),
+    "namespace": (False, True, "makes namespaces"),
+    "root": (False, True, "runs as root"),
+    "environment": ([], ["USER"], "sees the environment"),
 }
-ESCAPES = {
-    "reads": (["/etc/shadow"], None, "reads files"),
-    "imports": (["solutions"], None, "imports"),
-    "network": (True, None, "opens a connection"),
-    "sockets": (["vsock"], None, "opens a socket"),
-    "processes": (5, None, doctor.SEES_PROCESSES),
-    "writes": (["/usr"], None, doctor.WRITES_OUTSIDE),
-    "raises_limits": (True, None, "raises its own limits"),
-    "namespace": (True, None, "makes namespaces"),
-    "root": (True, None, "runs as root"),
-    "environment": (["USER"], None, "sees the environment"),
-}
+HELD = {what: held for what, (held, _, _) in SEEN.items()}
 
 
 def findings_of(monkeypatch, seen, left=(), isolation="single-use"):
@@ -127,11 +116,11 @@ def findings_of(monkeypatch, seen, left=(), isolation="single-use"):
     return doctor.examine(isolation)
 
 
-@pytest.mark.parametrize("what", ESCAPES)
+@pytest.mark.parametrize("what", SEEN)
 def test_each_escape_of_the_canary_is_its_own_finding_and_silence_is_one_too(what, monkeypatch):
     assert all(stopped for _, stopped in findings_of(monkeypatch, HELD))
-    *escapes, words = ESCAPES[what]
-    for seen in escapes:
+    _, escape, words = SEEN[what]
+    for seen in (escape, None):
         escaped = [name for name, stopped in findings_of(monkeypatch, {**HELD, what: seen}) if not stopped]
         assert len(escaped) == 1
         assert escaped[0].startswith(words)
