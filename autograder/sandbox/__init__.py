@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap
-from autograder.sandbox.script import NOTHING, Call, Cell, Limits, Prepared, Reply, Run, Script, inputs_of
+from autograder.sandbox.script import NOTHING, Call, Cell, Limits, Prepared, Reply, Run, Script
 from autograder.sandbox.start import ISOLATIONS, SandboxLost, close, require_known, start_worker
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "SandboxLost",
     "Script",
     "close",
-    "inputs_of",
     "require_known",
     "run",
     "run_ours",

@@ -1,10 +1,8 @@
 """What goes into a sandbox and what comes out of it: plain records."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 
 def _limit(default, least, help):
@@ -117,21 +115,3 @@ class Run:
     killed: bool = False  # its process, or that of a call, was ended by a SIGKILL that we did not send
     spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds: start, cells, calls
     used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU: sandbox, where that is known
-
-
-class CallableCase(Protocol):
-    """What a case needs to be called: the sandbox does not import the exercises."""
-
-    @property
-    def inputs(self) -> Mapping[str, object]: ...
-
-    @property
-    def gradients(self) -> tuple[str, ...]: ...
-
-
-def inputs_of(case: CallableCase) -> Call:
-    """Return the ``Call`` for a drawn case: plain numbers and arrays only."""
-    import numpy as np
-
-    inputs = {name: np.asarray(item) if isinstance(item, np.ndarray) else item for name, item in case.inputs.items()}
-    return Call(inputs, tuple(case.gradients))
