@@ -21,6 +21,7 @@ from autograder.gradebook.database import open_connection, open_gradebook
 from autograder.gradebook.lateness import update_penalties
 from autograder.gradebook.scores import require_gradebook
 from autograder.notebooks.added_cells import added_cells, as_markdown, is_as_released
+from autograder.notebooks.cell_ids import id_of
 from autograder.notebooks.handout import Question, handout
 from autograder.notebooks.repair import PICTURES
 from solutions.answer_key import Criterion, Text
@@ -212,7 +213,7 @@ def _read_text(course, topic, exercise, student):
     try:
         cells = json.loads(course.autograded(student, topic).read_bytes())["cells"]
         added = list(added_cells(cells, exercise))
-        own = [cell for cell in cells if (cell["metadata"].get("nbgrader") or {}).get("grade_id") == exercise]
+        own = [cell for cell in cells if id_of(cell) == exercise]
         written = [*(cell for cell in own if not (added and is_as_released(cell))), *added]
         texts, pictures = [], {}
         for number, cell in enumerate(written):

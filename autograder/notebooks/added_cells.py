@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from autograder.notebooks.cell_ids import text_id
+from autograder.notebooks.cell_ids import id_of, text_id
 
 REQUEST = re.compile(r"[\s#>*_]*please\s+look\s+again\s+at\b\s*…?", re.IGNORECASE)
 INSTRUCTION = (
@@ -31,8 +31,7 @@ def added_cells(cells: Iterable[Mapping[str, Any]], exercise_name: str) -> Itera
     """Yield the cells, none of them empty, that were added between ``exercise_name`` and the exercise after it."""
     inside = False
     for cell in cells:
-        grade_id = (cell["metadata"].get("nbgrader") or {}).get("grade_id")
-        if grade_id:
+        if grade_id := id_of(cell):
             inside = grade_id in (exercise_name, text_id(exercise_name))
         elif inside and source_of(cell).strip() and not is_request(cell):
             yield cell

@@ -1,9 +1,12 @@
 """What the cells of an assignment are called: nbgrader's ``grade_id`` of each cell of an exercise. Pure."""
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # reading them takes longer than all that is done here
     from nbformat import NotebookNode
+
+    from solutions.answer_key import FromEntry
 
 COMPARE, IMPORTS, STUDENT, RECEIPT, REQUEST = "compare", "imports", "student", "receipt", "request"
 MENDED = "mended"  # no grade_id, but the id of the cell that says what was mended
@@ -30,17 +33,7 @@ def test_id(exercise_name: str) -> str:
     return f"{exercise_name}-test"
 
 
-class NamedExercise(Protocol):
-    """An exercise, as far as its cells go by it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def is_automatic(self) -> bool: ...
-
-
-def points_id(exercise: NamedExercise) -> str:
+def points_id(exercise: "FromEntry") -> str:
     """Return the id of the cell that the points of ``exercise`` belong to: a text's answer, or the hidden test."""
     return test_id(exercise.name) if exercise.is_automatic else exercise.name
 
@@ -56,9 +49,10 @@ def exercise_of_test(cell_id: str) -> str:
     return cell_id.removesuffix("-test")
 
 
-def id_of(cell: "NotebookNode") -> str | None:
+def id_of(cell: Mapping[str, Any]) -> str | None:
     """Return the id of ``cell``; None if it has none, whatever stands in its place."""
-    meta = cell.metadata.get("nbgrader") if isinstance(cell.metadata, dict) else None
+    metadata = cell["metadata"]
+    meta = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = meta.get("grade_id") if isinstance(meta, dict) else None
     return grade_id if isinstance(grade_id, str) and grade_id else None
 

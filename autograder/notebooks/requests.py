@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.notebooks.added_cells import is_request, request_words, source_of
-from autograder.notebooks.cell_ids import RECEIPT, REQUEST, exercise_of_test, exercise_of_text
+from autograder.notebooks.cell_ids import RECEIPT, REQUEST, exercise_of_test, exercise_of_text, id_of
 from autograder.notebooks.handout import Question
 
 MAX_REQUESTS, MAX_WORDS = 20, 2000  # in one notebook; characters of one
@@ -32,8 +32,7 @@ def find_requests(cells: Iterable[Mapping[str, Any]], questions: Sequence[Questi
     """
     requests, above = [], ""
     for cell in cells:
-        meta = cell["metadata"].get("nbgrader")
-        grade_id = str(meta.get("grade_id") or "") if isinstance(meta, dict) else ""
+        grade_id = id_of(cell)
         if grade_id and grade_id != REQUEST:
             name = exercise_of_text(grade_id) or exercise_of_test(grade_id)
             above = name if name in {question.name for question in questions} else "" if grade_id == RECEIPT else above
@@ -46,9 +45,8 @@ def hash_without_requests(cells: Iterable[Mapping[str, Any]], files: Mapping[str
     """Return a hash of the work in a notebook, and in the ``files`` beside it: it stays when only a request is added."""
     work = []
     for cell in cells:
-        meta, source = cell["metadata"].get("nbgrader"), source_of(cell)
-        grade_id = str(meta.get("grade_id")) if isinstance(meta, dict) else ""
-        if (meta and grade_id != REQUEST) or (not meta and source.strip() and not is_request(cell)):
+        grade_id, source = id_of(cell) or "", source_of(cell)
+        if (grade_id and grade_id != REQUEST) or (not grade_id and source.strip() and not is_request(cell)):
             work.append([cell["cell_type"], grade_id, source])
     beside = {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if content is not None}
     return hashlib.sha256(json.dumps([work, beside], sort_keys=True).encode()).hexdigest()

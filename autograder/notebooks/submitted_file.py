@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 from autograder.errors import CourseError
+from autograder.notebooks.cell_ids import id_of
 from autograder.sandbox import Limits
 
 MAX_MB = Limits.submission_mb
@@ -52,9 +53,8 @@ def sources_by_id(content: bytes) -> dict[str, str]:
     sources = {}
     try:
         for cell in json.loads(content)["cells"]:
-            meta, source = cell["metadata"].get("nbgrader"), cell.get("source")
-            grade_id = meta.get("grade_id") if isinstance(meta, dict) else None
-            if isinstance(grade_id, str):
+            source = cell.get("source")
+            if grade_id := id_of(cell):
                 sources[grade_id] = "".join(map(str, source)) if isinstance(source, list) else str(source)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
         return {}
