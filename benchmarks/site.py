@@ -37,12 +37,14 @@ PAGES = ("intro", "scoring", "softmax", "capstone", "notation")
 LATENCY_MS, DOWNLOAD_BYTES, UPLOAD_BYTES = 150, 1.6e6 / 8, 0.75e6 / 8  # milliseconds; bytes a second
 PHONE_SCREEN = {"width": 375, "height": 740, "deviceScaleFactor": 2, "mobile": True}
 IDLE_SECONDS = 0.5  # seconds without a change, after which a page counts as complete
-TIMEOUT_SECONDS = 90  # seconds
+TIMEOUT_SECONDS = 90  # until a page must have come to rest
+PATIENCE_SECONDS = 120  # of a browser: machines may be busy
 MATHJAX = "mathjax@3.2.2"  # the series that Sphinx asks for by default
 MATHJAX_FILE = "mathjax/node_modules/mathjax/es5/tex-mml-chtml.js"
 COMPRESSED_SUFFIXES = {".html", ".css", ".js", ".json", ".svg"}
 DIRECTIVES = ("chapters", "course_site", "quiz")  # without which pages cannot be read
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+REMEDY = "run `make browser`, or install Chromium and its driver (Debian: apt-get install chromium chromium-driver)."
 CHROMIUM_OPTIONS = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync"]
 CHROMIUM_OPTIONS += ["--disable-background-networking", "--disable-component-update", "--disable-quic"]
 if os.geteuid() == 0:
@@ -126,12 +128,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="site-") as name:
         folder = Path(name)
         ours, stock = options.ours or build(folder, "ours"), options.stock or build(folder, "stock")
-        with served(ours) as our_address, served(stock) as stock_address, browser(folder / "profile") as chromium:
+        with served(ours) as our_address, served(stock) as stock_address, browser(folder / "profile") as phone:
             loads = {(page, site): [] for page in options.pages for site in ("ours", "stock")}
             for _ in range(options.rounds):
                 for page in options.pages:
                     for site, address in (("ours", our_address), ("stock", stock_address)):
-                        loads[page, site].append(measure_load(chromium, f"{address}/book/{page}.html"))
+                        loads[page, site].append(measure_load(phone, f"{address}/book/{page}.html"))
     medians = {key: median_load(found) for key, found in loads.items()}
     print("\n".join(table(medians)))
 
@@ -181,27 +183,36 @@ def served(folder):
 
 
 @contextmanager
+def chromium(profile, *arguments, preferences=None):
+    """Yield Chromium, which keeps what it must in the folder ``profile``, and logs what pages complain of and ask for."""
+    program, driver = next(filter(None, map(shutil.which, PROGRAMS)), None), shutil.which("chromedriver")
+    if not program or not driver:
+        sys.exit(f"Chromium or its driver is not on this machine. Remedy: {REMEDY}")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    options.add_experimental_option("prefs", preferences or {})
+    for argument in [*CHROMIUM_OPTIONS, *arguments, f"--user-data-dir={profile}"]:
+        options.add_argument(argument)
+    driven = webdriver.Chrome(options=options, service=Service(driver))
+    try:
+        driven.set_page_load_timeout(PATIENCE_SECONDS)
+        driven.set_script_timeout(PATIENCE_SECONDS)
+        yield driven
+    finally:
+        driven.quit()
+
+
+@contextmanager
 def browser(profile, latency=LATENCY_MS, down=DOWNLOAD_BYTES, up=UPLOAD_BYTES):
     """Yield Chromium with a phone's screen and connection: latency in milliseconds, bytes a second; no other host is there."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = next(filter(None, map(shutil.which, PROGRAMS)), None) or sys.exit(
-        "Chromium is not on this machine. Remedy: run `make browser`."
-    )
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
-    alone = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-    for argument in [*CHROMIUM_OPTIONS, alone, f"--user-data-dir={profile}"]:
-        options.add_argument(argument)
-    chromium = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    try:
-        chromium.set_page_load_timeout(TIMEOUT_SECONDS)
-        chromium.execute_cdp_cmd("Network.enable", {})
-        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE_SCREEN)
+    with chromium(profile, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1") as phone:
+        phone.execute_cdp_cmd("Network.enable", {})
+        phone.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE_SCREEN)
         speed = {"offline": False, "latency": latency, "downloadThroughput": down, "uploadThroughput": up}
-        chromium.execute_cdp_cmd("Network.emulateNetworkConditions", speed)
-        chromium.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": OBSERVER_SCRIPT})
-        yield chromium
-    finally:
-        chromium.quit()
+        phone.execute_cdp_cmd("Network.emulateNetworkConditions", speed)
+        phone.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": OBSERVER_SCRIPT})
+        yield phone
 
 
 def measure_load(chromium, url):

@@ -39,8 +39,8 @@ from autograder.releases.release import release
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from benchmarks.grading import TOPIC, class_of, measure_memory  # noqa: E402
+from benchmarks.site import chromium  # noqa: E402
 from benchmarks.watch import hand_in, make_exchange, wait_until, watching  # noqa: E402
-from tests.book.test_browser import chromium  # noqa: E402
 
 ATTEMPTS, SECTIONS = 3, 12
 QUESTION = "what_to_recompute"

@@ -5,7 +5,6 @@ import functools
 import gzip
 import io
 import json
-import shutil
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,15 +14,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from fontTools.ttLib import TTFont
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from autograder import formulas
-from benchmarks.site import CHROMIUM_OPTIONS, PROGRAMS
+from benchmarks.site import PATIENCE_SECONDS, chromium
 from solutions import answer_key
 from tests.book.test_build import all_pages
 
@@ -31,8 +28,6 @@ pytestmark = pytest.mark.e2e
 
 MENU, ON_THIS_PAGE = "nav.bd-links a[href='softmax.html']", "nav.page-toc a[href='#the-idea']"
 WIDTHS = {320: 640, 375: 740, 768: 1024, 1280: 900}  # of the window: its height
-PATIENCE = 120  # seconds: machines may be busy
-REMEDY = "run `make browser`, or install Chromium and its driver (Debian: apt-get install chromium chromium-driver)."
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -71,28 +66,6 @@ def address(server):
     return f"http://127.0.0.1:{server.server_port}"
 
 
-@contextlib.contextmanager
-def chromium(profile, preferences=None):
-    """Give a browser that keeps what it must in the folder ``profile``."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    driver = shutil.which("chromedriver")
-    if not program or not driver:
-        pytest.fail(f"Chromium or its driver is not on this machine: {REMEDY}")
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    options.add_experimental_option("prefs", preferences or {})
-    for argument in [*CHROMIUM_OPTIONS, f"--user-data-dir={profile}"]:
-        options.add_argument(argument)
-    browser = webdriver.Chrome(options=options, service=Service(driver))
-    browser.set_page_load_timeout(PATIENCE)
-    browser.set_script_timeout(PATIENCE)
-    try:
-        yield browser
-    finally:
-        browser.quit()
-
-
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     with chromium(tmp_path_factory.mktemp("profile")) as browser:
@@ -110,7 +83,7 @@ def keep_nothing(browser, wanted):
 
 
 def until(browser, condition):
-    return WebDriverWait(browser, PATIENCE).until(lambda _: condition())
+    return WebDriverWait(browser, PATIENCE_SECONDS).until(lambda _: condition())
 
 
 def seen(browser, selector):
@@ -584,7 +557,7 @@ def test_on_a_phone_a_table_shows_on_which_side_it_goes_on(browser, address, mod
 
 
 def test_without_scripts_every_page_can_be_gone_to_and_no_button_is_dead(address, tmp_path):
-    with chromium(tmp_path, {"profile.managed_default_content_settings.javascript": 2}) as browser:
+    with chromium(tmp_path, preferences={"profile.managed_default_content_settings.javascript": 2}) as browser:
         for width in WIDTHS:
             size(browser, width)
             browser.get(f"{address}/book/scoring.html")
