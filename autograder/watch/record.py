@@ -110,10 +110,8 @@ class Record(contextlib.ExitStack):
 
     def load_marks(self, topic: str, source: str) -> dict[str, str]:
         """Return the last mark of each entry of ``source`` that arrived, by name."""
-        rows = self.connection.execute(
-            "SELECT entry, mark FROM arrival WHERE topic = ? AND source = ? ORDER BY number", (topic, source)
-        )
-        return dict(rows.fetchall())
+        query = "SELECT entry, mark FROM arrival WHERE topic = ? AND source = ? ORDER BY number"
+        return dict(self.connection.execute(query, (topic, source)).fetchall())
 
     def add(self, arrivals: Iterable[tuple[str, str, str, str, str]], came: float) -> int:
         """Add arrivals, ``(topic, source, entry, mark, claimed)`` in their order, all or none; return how many are new."""
@@ -131,8 +129,7 @@ class Record(contextlib.ExitStack):
         """Write ``arrival`` with ``changes``, and return it with them."""
         changed = replace(arrival, **changes)
         named = ", ".join(f"{name} = ?" for name in COLUMNS)
-        with self._transaction():
-            self.connection.execute(f"UPDATE arrival SET {named} WHERE number = ?", (*astuple(changed), arrival.number))
+        self._change(f"UPDATE arrival SET {named} WHERE number = ?", *astuple(changed), arrival.number)
         return changed
 
     def finish(self, arrival: Arrival, outcome: str, shown: str = "") -> Arrival:
@@ -143,17 +140,12 @@ class Record(contextlib.ExitStack):
 
     def reopen_failed(self, topic: str) -> None:
         """Let the arrivals of ``topic`` on which the grader failed be tried once more."""
-        with self._transaction():
-            self.connection.execute(
-                "UPDATE arrival SET state = ?, outcome = '' WHERE topic = ? AND outcome = ?", (NEW, topic, FAILED)
-            )
+        self._change("UPDATE arrival SET state = ?, outcome = '' WHERE topic = ? AND outcome = ?", NEW, topic, FAILED)
 
     def set_shown(self, topic: str, student: str, shown: str) -> None:
         """Write how much of the feedback the published pages of ``student`` show."""
-        with self._transaction():
-            self.connection.execute(
-                "UPDATE arrival SET shown = ? WHERE topic = ? AND student = ? AND shown <> ''", (shown, topic, student)
-            )
+        statement = "UPDATE arrival SET shown = ? WHERE topic = ? AND student = ? AND shown <> ''"
+        self._change(statement, shown, topic, student)
 
     def list_pending(self, topic: str) -> list[Arrival]:
         """Return the arrivals of ``topic`` that have not come to their end, those first that were admitted."""
@@ -166,17 +158,13 @@ class Record(contextlib.ExitStack):
 
     def list_graded(self, topic: str, student: str) -> list[Arrival]:
         """Return the arrivals of ``student`` that were graded, or are about to be, in the order of arrival."""
-        return self._select(
-            "topic = ? AND student = ? AND (outcome = ? OR state = ?)", (topic, student, GRADED, ADMITTED)
-        )
+        where = "topic = ? AND student = ? AND (outcome = ? OR state = ?)"
+        return self._select(where, (topic, student, GRADED, ADMITTED))
 
     def list_withheld(self, topic: str) -> list[str]:
         """Return the students whose published pages do not show everything."""
-        rows = self.connection.execute(
-            "SELECT DISTINCT student FROM arrival WHERE topic = ? AND shown NOT IN ('', 'all') ORDER BY student",
-            (topic,),
-        )
-        return [student for (student,) in rows]
+        query = "SELECT DISTINCT student FROM arrival WHERE topic = ? AND shown NOT IN ('', 'all') ORDER BY student"
+        return [student for (student,) in self.connection.execute(query, (topic,))]
 
     def find_oldest(self) -> float | None:
         """Return when the first arrival came that is in the queue; None if it is empty."""
@@ -189,6 +177,10 @@ class Record(contextlib.ExitStack):
     def _select(self, where, values, order="number"):
         query = f"SELECT {', '.join(COLUMNS)} FROM arrival WHERE {where} ORDER BY {order}"
         return [Arrival(*row) for row in self.connection.execute(query, values)]
+
+    def _change(self, statement, *values):
+        with self._transaction():
+            self.connection.execute(statement, values)
 
     @contextlib.contextmanager
     def _transaction(self):
