@@ -43,9 +43,8 @@ def override(
     if points is not None and not (math.isfinite(points) and 0 <= points <= most):
         raise CourseError(f"{name} is worth {most:g} points, not {points:g}", "--points", f"give 0 to {most:g}.")
     if points is not None and not reason.strip():
-        raise CourseError(
-            "no reason was given for changing the points", "--reason", "say why: the student will read it."
-        )
+        remedy = "say why: the student will read it."
+        raise CourseError("no reason was given for changing the points", "--reason", remedy)
     require_gradebook(course, topic)
     back_up(course, "mark")
     with shared_lock(course), open_gradebook(course) as gradebook:

@@ -21,9 +21,7 @@ def share_answers(
     """
     candidates = {student: _candidates(section, markers) for student, section in section_by_student.items()}
     kept = {student: name for student, name in (known or {}).items() if name in candidates.get(student, ())}
-    return kept | _deal(
-        {student: names for student, names in candidates.items() if student not in kept}, question, kept
-    )
+    return _deal(candidates, question, kept)
 
 
 def share_second_marking(
@@ -46,8 +44,7 @@ def share_second_marking(
         for student, name in (known or {}).items()
         if student in students and name in markers and name != shares.get(student)
     }
-    left = {student: names for student, names in candidates.items() if student not in kept}
-    return kept | _deal(left, f"second {question}", kept)
+    return _deal(candidates, f"second {question}", kept)
 
 
 def order_by_chance(students: Collection[str], question: str) -> list[str]:
@@ -61,9 +58,9 @@ def _candidates(section, markers):
 
 
 def _deal(candidates, question, known):
-    """Give each student to the candidate who has the fewest so far; chance decides between equals."""
-    load, dealt = Counter(known.values()), {}
-    for student in order_by_chance(candidates, question):
+    """Give each student who is not ``known`` to the candidate who has the fewest so far; chance decides between equals."""
+    load, dealt = Counter(known.values()), dict(known)
+    for student in order_by_chance(candidates.keys() - known.keys(), question):
         if names := candidates[student]:
             dealt[student] = min(names, key=lambda name: (load[name], _hash(question, student, name)))
             load[dealt[student]] += 1

@@ -213,9 +213,8 @@ def exercise_cells(
     if isinstance(exercise.entry, answer_key.Text):
         meta = _metadata(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
         return [*cells, new_markdown_cell(exercise.entry.answer.strip(), metadata=meta)]
-    cells.append(
-        new_code_cell(exercise.source.rstrip(), metadata=_metadata(exercise.name, solution=True, locked=False))
-    )
+    meta = _metadata(exercise.name, solution=True, locked=False)
+    cells.append(new_code_cell(exercise.source.rstrip(), metadata=meta))
     if exercise.trained:
         cells.append(_training_cell(exercise))
     # A check is worth 0 points, and yet a grade cell: `nbgrader validate` looks at no others. Run All goes on after it.
