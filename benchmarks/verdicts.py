@@ -116,11 +116,9 @@ def compare(before: Path, after: Path) -> int:
             if texts[0] != texts[1]:
                 same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
                 start = max(0, sum(1 for _ in same) - CONTEXT)
-                print(
-                    f"{key[0]}: {field}",
-                    *(f"  {sign} {text[start:][: 4 * CONTEXT]}" for sign, text in zip("-+", texts, strict=True)),
-                    sep="\n",
-                )
+                print(f"{key[0]}: {field}")
+                for sign, text in zip("-+", texts, strict=True):
+                    print(f"  {sign} {text[start:][: 4 * CONTEXT]}")
     print(f"{len(old)} answers before, {len(new)} after: {len(different)} differ.")
     return len(different)
 
