@@ -72,6 +72,9 @@ class Answer:
         return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:32]
 
 
+NewMark = tuple[Answer, CurrentMark]  # an answer as its marker has seen it, and its mark from now on
+
+
 @dataclass(frozen=True)
 class Scheme:
     """A written question as it was released: what it asks, the points, the model answer, the criteria."""
@@ -140,11 +143,11 @@ def is_as_graded(course: Course, topic: str, exercise: str, answer: Answer) -> b
     return _read_text(course, topic, exercise, answer.student)[0] == answer.text
 
 
-def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[tuple[Answer, CurrentMark]]) -> list[Answer]:
-    """Put marks into the gradebook, each with the answer as its marker has seen it; return the answers as they are then.
+def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[NewMark]) -> list[Answer]:
+    """Put ``marks`` into the gradebook; return the answers as they are then.
 
     All are saved or none. Points that nbgrader's own commands, the formgrader or another marker has given meanwhile are
-    not overwritten, nor is an answer marked that the student has changed. Raises Changed if an answer or its mark is
+    not overwritten, nor is an answer marked that the student has changed. Raises AnswersChanged if an answer or its mark is
     not as it was seen, and CourseError if a class is being graded in this course, or the gradebook cannot be written.
     """
     with shared_lock(course), open_gradebook(course) as gradebook:

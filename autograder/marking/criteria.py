@@ -1,6 +1,6 @@
 """Carry marks over to criteria that have changed since they were given: say whose marks would move, then move them.
 
-In: the criteria of a written question as they are now. Out: a ``MarkMove`` for each mark. The record of the question says by
+In: the criteria of a written question as they are now. Out: the marks that move. The record of the question says by
 which criteria its marks were given. Writes it, and the gradebook, once a person has decided.
 """
 
@@ -8,20 +8,12 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from autograder.courses.course import Course
 from autograder.gradebook.provenance import MarkingRecord, change_marking_record
-from autograder.marking.answers import Answer, CurrentMark, load_answers, save_marks
+from autograder.marking.answers import CurrentMark, NewMark, load_answers, save_marks
 from solutions.answer_key import Criterion
-
-
-@dataclass(frozen=True)
-class MarkMove:
-    """A mark that the criteria would move: of ``answer``, which holds it, to ``after``."""
-
-    answer: Answer
-    after: CurrentMark
 
 
 class MovesChanged(Exception):
@@ -33,7 +25,7 @@ def normalise_criteria(criteria: Sequence[Criterion]) -> list[Criterion]:
     return [replace(one, points=float(one.points), comment=" ".join(one.comment.split())) for one in criteria]
 
 
-def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Criterion]) -> list[MarkMove]:
+def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Criterion]) -> list[NewMark]:
     """Return which marks ``criteria`` would move. If none, they are those that marks are given by from now on."""
     with change_marking_record(course, topic, exercise) as record:
         moves = _list_moves(record, criteria, course, topic, exercise)
@@ -44,7 +36,7 @@ def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Cri
 
 def settle_moves(
     course: Course, topic: str, exercise: str, criteria: Sequence[Criterion], seen: str, is_wanted: bool
-) -> list[MarkMove]:
+) -> list[NewMark]:
     """Move the marks that ``criteria`` move, if that ``is_wanted``, or leave all as they are; return what was moved.
 
     Marks are given by ``criteria`` from now on. ``seen`` is what ``hash_moves`` returned. Raises ``MovesChanged`` if the
@@ -55,20 +47,20 @@ def settle_moves(
         if hash_moves(moves) != seen:
             raise MovesChanged
         moves = moves if is_wanted else []
-        save_marks(course, topic, exercise, [(one.answer, one.after) for one in moves])
-        for one in moves:
-            given = record.given.get(one.answer.student)
-            if given is not None and one.after.points is not None:
-                given.points, given.comment = one.after.points, one.after.comment or ""
+        save_marks(course, topic, exercise, moves)
+        for answer, after in moves:
+            given = record.given.get(answer.student)
+            if given is not None and after.points is not None:
+                given.points, given.comment = after.points, after.comment or ""
         if is_wanted:
             _adopt(record, criteria)
         record.criteria = list(criteria)
     return moves
 
 
-def hash_moves(moves: Sequence[MarkMove]) -> str:
+def hash_moves(moves: Sequence[NewMark]) -> str:
     """Return a hash of what a person sees of ``moves``."""
-    state = [[one.answer.student, one.answer.seen, asdict(one.after)] for one in moves]
+    state = [[answer.student, answer.seen, asdict(after)] for answer, after in moves]
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:32]
 
 
@@ -105,8 +97,8 @@ def _list_moves(record, criteria, course, topic, exercise):
     if not record.criteria or record.criteria == list(criteria):
         return []
     answers = load_answers(course, topic, exercise)
-    moves = [MarkMove(one, carry_over(one.held, record.criteria, criteria)) for one in answers]
-    return sorted((one for one in moves if one.after != one.answer.held), key=lambda one: one.answer.student)
+    moves = [(answer, carry_over(answer.held, record.criteria, criteria)) for answer in answers]
+    return sorted((move for move in moves if move[1] != move[0].held), key=lambda move: move[0].student)
 
 
 def _adopt(record: MarkingRecord, criteria: Sequence[Criterion]) -> None:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.gradebook.provenance import GivenMark, MarkingRecord, change_marking_record, marking_folder
-from autograder.marking.answers import Answer, CurrentMark
+from autograder.marking.answers import Answer, CurrentMark, NewMark
 from autograder.marking.shares import order_by_chance, share_answers, share_second_marking
 
 REST_AT_ONCE = 20  # answers outside a marker's own share that are offered together
@@ -81,7 +81,7 @@ class Desk:
         return [*own, *second]
 
     @contextlib.contextmanager
-    def recording(self, marks: Sequence[tuple[Answer, CurrentMark]]) -> Iterator[list[Answer]]:
+    def recording(self, marks: Sequence[NewMark]) -> Iterator[list[Answer]]:
         """Give those of ``marks`` whose second marks have changed; record who gave ``marks``, unless there is an error.
 
         Raises ``AnswersTaken`` if one is on somebody else's page.

@@ -28,6 +28,7 @@ from autograder.marking.answers import (
     Answer,
     AnswersChanged,
     CurrentMark,
+    NewMark,
     Scheme,
     count_marked,
     count_progress,
@@ -37,7 +38,7 @@ from autograder.marking.answers import (
     read_picture,
     save_marks,
 )
-from autograder.marking.criteria import MarkMove, MovesChanged, find_moves, hash_moves, normalise_criteria, settle_moves
+from autograder.marking.criteria import MovesChanged, find_moves, hash_moves, normalise_criteria, settle_moves
 from autograder.marking.desk import AnswersTaken, Desk
 
 if TYPE_CHECKING:  # what shows answers is imported when there is a page to show: the marker waits for its address only
@@ -204,7 +205,7 @@ class Session:
         self.marked = (self.marked | {one.student for one in saved}) - {one.student for one in saved if held.waiting}
         return {"answers": [self._show(answer) for answer in saved], **self._page_progress(saved)}
 
-    def find_moves(self) -> list[MarkMove]:
+    def find_moves(self) -> list[NewMark]:
         """Read the criteria; return the marks that they would move, because they have changed since these were given.
 
         Until a person has decided on them, nothing can be marked.
@@ -231,15 +232,15 @@ class Session:
             moved = settle_moves(*where, self._criteria, request.seen, request.move)
         except (MovesChanged, AnswersChanged):
             raise Conflict("The marks or the criteria have changed in the meantime: reload the page.") from None
-        self.marked |= {one.answer.student for one in moved if not one.after.waiting}
+        self.marked |= {answer.student for answer, after in moved if not after.waiting}
         return {"moved": len(moved)}
 
-    def _describe_move(self, move: MarkMove) -> tuple[str, str, str, str]:
+    def _describe_move(self, move: NewMark) -> tuple[str, str, str, str]:
         """Return ``(student, points before, after, what else changes)`` of a move."""
-        held, after = move.answer.held, move.after
+        (answer, after), held = move, move[0].held
         why = "waits for another look" if after.waiting and not held.waiting else ""
         why = why or ("the comment changes" if after.points == held.points else "")
-        name = plain(self._called.get(move.answer.student, move.answer.student))
+        name = plain(self._called.get(answer.student, answer.student))
         return name, f"{held.points:g}", f"{after.points:g}", why
 
     def _save(self, marks):
