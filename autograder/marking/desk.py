@@ -59,25 +59,21 @@ class Desk:
         """
         with self._change() as record:
             self._share(record, answers)
+            self._given = {student: given.marker for student, given in record.given.items()}
             taken, absent = self._taken(record)
             own, rest = [], []
-            for answer in answers:
+            for answer in (one for one in answers if one.student not in taken):
                 student = answer.student
-                is_own = record.shares.get(student) == self.marker or self._gave(record, student)
-                if student in taken:
-                    continue
-                if is_own:
+                if self.marker in (record.shares.get(student), self._given.get(student)):
                     own.append(answer)
                 elif answer.held.waiting and record.second_shares.get(student) != self.marker:
                     rest += [answer] if record.shares.get(student) in absent else []
-            second = [
-                _for_second(record, one) for one in answers if record.second_shares.get(one.student) == self.marker
-            ]
+            mine_second = [one for one in answers if record.second_shares.get(one.student) == self.marker]
+            second = [_for_second(record, one) for one in mine_second]
             if not any(answer.held.waiting for answer in [*own, *second]):
                 first = order_by_chance([answer.student for answer in rest], self.exercise)[:REST_AT_ONCE]
                 own += [answer for answer in rest if answer.student in first]
             record.open[self.marker] = sorted(answer.student for answer in own)
-            self._given = {student: given.marker for student, given in record.given.items()}
         return [*own, *second]
 
     @contextlib.contextmanager
@@ -121,10 +117,6 @@ class Desk:
         record.open = {name: students for name, students in record.open.items() if name not in absent}
         taken = {student: name for name, students in record.open.items() for student in students if name != self.marker}
         return taken, {*absent, None}
-
-    def _gave(self, record, student):
-        given = record.given.get(student)
-        return given is not None and given.marker == self.marker
 
     def _is_free(self, marker):
         with _try_lock(self._seat(marker)) as is_free:
