@@ -123,6 +123,7 @@ def audit_exercise(
     full: bool = False,
     seed: int = 0,
     problems: Iterable[str] = (),
+    effort: tuple[int, int] | None = None,
 ) -> Audited:
     """Return the ``Audited`` of one exercise.
 
@@ -135,6 +136,8 @@ def audit_exercise(
         Name -> function; those that begin with the name of the exercise's function are taken.
     full : bool
         Whether to try all mutants, or a sample of ``SAMPLE``.
+    effort : (int, int), optional
+        Another number of mutants to try, and of inputs on which one must agree with the reference to be called equal.
     """
     exercise = draws[0].exercise
     wrong, right_versions = (
@@ -142,8 +145,9 @@ def audit_exercise(
         for each in (mistakes, right)
     )
     made = mutants(reference, exercise.kind)
-    taken = made if full or len(made) <= SAMPLE else random.Random(seed).sample(made, SAMPLE)
-    aside, survivors = classify_survivors(taken, draws, reference, TRIED[full])
+    count, tried = effort or (len(made) if full else SAMPLE, TRIED[full])
+    taken = made if count >= len(made) else random.Random(seed).sample(made, count)
+    aside, survivors = classify_survivors(taken, draws, reference, tried)
     shifted = wrong_numbers(exercise) if exercise.kind == "number" else ()
     equal = [Version(each.what, each.function) for each in equivalents(reference, exercise)]
 
