@@ -20,8 +20,7 @@ from autograder.exercises.model import Exercise, Outcome
 from autograder.exercises.modules import module
 from autograder.exercises.mutation_operators import Surroundings, rewrites
 from autograder.exercises.perturbations import CallContext, Perturbation
-from autograder.exercises.softmax_bugs import for_arrays, log_softmax_bugs, softmax_bugs
-from autograder.exercises.softmax_steps import find_softmax, values_seen
+from autograder.exercises.softmax import find_softmax, for_arrays, log_softmax_bugs, softmax_bugs, values_seen
 from solutions.answer_key import AnswerKeyError
 from solutions.answer_key.records import letters_of
 

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from autograder.exercises import softmax_bugs
+from autograder.exercises import softmax
 from autograder.exercises.mutations import Mutations, mutations_of, sizes_of
 from tests.autograder.samples import NAMES, exercise_named, reference_of
 
@@ -74,7 +74,7 @@ CHANGED_STEPS = {  # exercise: clause, name of a hidden case, what comes out the
         *("the exponentials, when used to compute your result, are doubled", "ordinary numbers"),
         lambda case: 2 * case.expected,
     ),
-    "softmax-masked_softmax": (softmax_bugs.ZERO, "padding at the end", pads_count_as_zeros),
+    "softmax-masked_softmax": (softmax.ZERO, "padding at the end", pads_count_as_zeros),
 }
 
 

@@ -1,11 +1,22 @@
-"""Every wrong softmax is wrong somewhere, of arrays and tensors alike."""
+"""A softmax is found by its values, however it is written; every wrong one is wrong somewhere, of arrays and tensors alike."""
+
+import dataclasses
 
 import numpy as np
 import pytest
 import torch
 
-from autograder.exercises import softmax_bugs
-from autograder.exercises.softmax_bugs import for_arrays, log_softmax_bugs, reference_softmax
+from autograder.exercises import softmax
+from autograder.exercises.instrumentation import InstrumentedFunction
+from autograder.exercises.softmax import (
+    find_softmax,
+    for_arrays,
+    log_softmax_bugs,
+    reference_softmax,
+    softmax_bugs,
+    values_seen,
+)
+from tests.autograder.samples import exercise_named, module_of
 
 SCORES = np.array([[0.5, -1.0, 2.0], [1.0, 1.5, -0.5]])
 MASK = np.array([[True, False, True], [True, True, True]])
@@ -35,7 +46,7 @@ def test_the_right_weights_are_0_at_pads_and_add_to_1():
     assert np.allclose(tensors, weights)
 
 
-BUGS = list(softmax_bugs.softmax_bugs())
+BUGS = list(softmax_bugs())
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -61,14 +72,14 @@ def test_each_wrong_logarithm_gives_other_numbers_somewhere():
 
 
 KNOWN = {
-    softmax_bugs.ZERO: [np.exp(0.5), 1.0, np.exp(2.0)],
-    softmax_bugs.POWERS: [2**0.5, 0.0, 2**2.0],
+    softmax.ZERO: [np.exp(0.5), 1.0, np.exp(2.0)],
+    softmax.POWERS: [2**0.5, 0.0, 2**2.0],
 }
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_rare_does_no_harm_to_ordinary_scores_and_what_needs_a_mask_says_so():
-    for bug in softmax_bugs.softmax_bugs():
+    for bug in softmax_bugs():
         for mask in (MASK,) if bug.masks else (MASK, None):
             weights = for_arrays(bug.weigh)(SCORES, mask)
             right = for_arrays(reference_softmax)(SCORES, mask)
@@ -81,13 +92,13 @@ def test_what_is_rare_does_no_harm_to_ordinary_scores_and_what_needs_a_mask_says
 def test_a_wrong_axis_is_never_the_last():
     for scores in (SCORES, np.array([SCORES, 2 * SCORES])):
         right = for_arrays(reference_softmax)(scores, None)
-        for number, bugs in ((right, softmax_bugs.softmax_bugs()), (np.log(right), log_softmax_bugs())):
-            given = [for_arrays(bug.weigh)(scores, None) for bug in bugs if bug.clause == softmax_bugs.OTHER_AXIS]
+        for number, bugs in ((right, softmax_bugs()), (np.log(right), log_softmax_bugs())):
+            given = [for_arrays(bug.weigh)(scores, None) for bug in bugs if bug.clause == softmax.OTHER_AXIS]
             assert [each is None or not np.allclose(each, number) for each in given] == [True, True]
 
 
 def test_what_is_added_below_takes_a_little_off_all_weights_alike():
-    for bug in [bug for bug in softmax_bugs.softmax_bugs() if bug.clause == softmax_bugs.ADDED_BELOW]:
+    for bug in [bug for bug in softmax_bugs() if bug.clause == softmax.ADDED_BELOW]:
         first, pad, last = for_arrays(bug.weigh)(SCORES, MASK)[0]
         assert (first / last, pad) == (pytest.approx(np.exp(0.5 - 2.0)), 0)
         assert 0.999 < first + last < 1 + 1e-9
@@ -95,7 +106,7 @@ def test_what_is_added_below_takes_a_little_off_all_weights_alike():
 
 def test_a_row_without_a_word_gets_zeros_ones_or_equal_weights_in_place_of_nan():
     scores, mask = np.zeros((2, 3, 4)), np.array([False, True])[:, None, None] & np.ones((2, 3, 4), bool)
-    bugs = [bug for bug in softmax_bugs.softmax_bugs() if bug.clause == softmax_bugs.NO_SHIFT]
+    bugs = [bug for bug in softmax_bugs() if bug.clause == softmax.NO_SHIFT]
     assert {for_arrays(bug.weigh)(scores, mask)[0].mean() for bug in bugs} == {0, 1, 1 / 4}
 
 
@@ -107,6 +118,51 @@ def test_weights_are_what_the_clause_says(clause):
 
 
 def test_a_row_without_a_word_gets_equal_weights():
-    (bug,) = [bug for bug in BUGS if bug.clause == softmax_bugs.UNIFORM]
+    (bug,) = [bug for bug in BUGS if bug.clause == softmax.UNIFORM]
     assert for_arrays(bug.weigh)(SCORES, EMPTY)[0].tolist() == pytest.approx([1 / 3] * 3)
     assert bug.masks
+
+
+FOUND = {  # exercise: scores, mask, whether there are logarithms
+    "softmax-softmax": ("scores", "", False),
+    "softmax-masked_softmax": ("scores", "real", False),
+    "context-attend": ("scores", "source_mask", False),
+    "scoring-additive_score": None,
+    "decoder_fusion-fused_input": None,
+    "output_layer-cross_entropy": ("logits", "", True),
+}
+
+
+def instrumented(exercise):
+    scope = vars(module_of(f"solutions.{exercise.entry.module}", exercise.name))
+    return InstrumentedFunction(exercise.source, scope)
+
+
+@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.filterwarnings("ignore")
+def test_a_softmax_is_found_with_its_scores_and_its_mask(name):
+    exercise = exercise_named(name)
+    function = instrumented(exercise)
+    step = find_softmax(exercise, function)
+    if FOUND[name] is None:
+        assert step is None
+    else:
+        mask = "" if step.mask is None else function.nodes[step.mask].name
+        assert (function.nodes[step.scores].name, mask, step.logarithms) == FOUND[name]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_seen_of_a_call_that_raises_is_nothing():
+    exercise = exercise_named("softmax-softmax")
+    case = exercise.hidden[0]
+    assert values_seen(exercise, instrumented(exercise), case)
+    assert values_seen(exercise, instrumented(exercise), dataclasses.replace(case, inputs={})) == {}
+
+
+def test_only_calls_with_pads_and_several_entries_along_each_axis_tell_what_a_softmax_is():
+    exercise = exercise_named("softmax-masked_softmax")
+    assert any(1 in case.inputs["scores"].shape for case in exercise.hidden[-10:])
+    cases = softmax._telling_cases(dataclasses.replace(exercise, cases=exercise.cases[::-1]))
+    assert cases
+    assert all(min(item.shape) > 1 for case in cases for item in case.inputs.values())
+    assert not any(case.inputs["source_mask"].all() for case in cases)
