@@ -6,7 +6,7 @@ In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touc
 from autograder.exercises.chains import compile_steps
 from autograder.exercises.drawing import PRIMES, SHAPE_DRAWS
 from autograder.exercises.hashing import digest
-from autograder.exercises.loading import TOLERANCE, UNREADABLE, load, load_each, load_from, versions
+from autograder.exercises.loading import TOLERANCE, UNREADABLE, load, load_each, make_exercise, versions
 from autograder.exercises.model import Case, Exercise, Outcome, Step, Trained, convert, given_shapes, with_points
 from autograder.exercises.modules import module, module_at
 from autograder.exercises.trained import own_parts, provided_code, setup_code
@@ -27,7 +27,7 @@ __all__ = [
     "given_shapes",
     "load",
     "load_each",
-    "load_from",
+    "make_exercise",
     "module",
     "module_at",
     "own_parts",

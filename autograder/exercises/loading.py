@@ -45,31 +45,11 @@ def load(topic: str, seed: int, extra: str = "") -> tuple[Exercise, ...]:
     """
     more = read_course_cases(extra, topic) if extra else {}
     entries = answer_key.load(topic).values()
-    return tuple(_exercise(_add_cases(entry, more.get(entry.function, ())), seed) for entry in entries)
+    return tuple(make_exercise(_add_cases(entry, more.get(entry.function, ())), seed) for entry in entries)
 
 
 def _add_cases(entry, cases):
     return replace(entry, cases=entry.cases + cases) if cases else entry
-
-
-def load_from(
-    folder: Path,
-    topic: str,
-    seed: int,
-    references: ModuleType | None = None,
-    mistakes: ModuleType | None = None,
-) -> tuple[Exercise, ...]:
-    """Like ``load``, with the key in another folder: for courses' own keys, and for tests of bad ones."""
-    entries = answer_key.load(topic, folder).values()
-    return tuple(_exercise(entry, seed, references, mistakes) for entry in entries)
-
-
-def with_references(entry: answer_key.Entry, references: ModuleType, mistakes: ModuleType) -> Exercise:
-    """Return the exercise of ``entry`` with the reference and the mistakes of these modules.
-
-    Raises ``AnswerKeyError`` if it cannot be graded with.
-    """
-    return _exercise(entry, 0, references, mistakes)
 
 
 def load_each(
@@ -88,7 +68,7 @@ def load_each(
     module(f"solutions.mistakes.{topic}")
     for entry in entries:
         try:
-            yield entry, _exercise(entry, seed)
+            yield entry, make_exercise(entry, seed)
         except AnswerKeyError as error:
             yield entry, error
 
@@ -98,7 +78,13 @@ def versions(functions: Mapping[str, object], function: str) -> dict[str, Callab
     return {name: each for name, each in functions.items() if name.startswith(f"{function}__") and callable(each)}
 
 
-def _exercise(entry, seed, references=None, mistakes=None):
+def make_exercise(
+    entry: answer_key.Entry, seed: int = 0, references: ModuleType | None = None, mistakes: ModuleType | None = None
+) -> Exercise:
+    """Return the exercise of ``entry`` with the reference and the mistakes of these modules, by default its own in ``solutions``.
+
+    Raises ``AnswerKeyError`` if it cannot be graded with.
+    """
     if entry.kind == "text":
         return Exercise(entry, "", {}, {"": entry.points}, ())
     references = references or module(f"solutions.{entry.module}.{entry.topic}")
@@ -114,7 +100,7 @@ def _exercise(entry, seed, references=None, mistakes=None):
             raise AnswerKeyError(f"mistake {name} has no docstring", entry.where, "write the hint as its docstring.")
     hints = {name: " ".join((function.__doc__ or "").split()) for name, function in wrong.items()}
     parts = dict(entry.parts) or {"": entry.points}
-    if entry.kind == "trained":
+    if isinstance(entry, answer_key.Trained):
         return Exercise(entry, inspect.getsource(reference), hints, parts, (), load_trained(entry, references, seed))
     shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
     cases = tuple(_case(shell, row, reference, wrong) for row in draw_cases(entry, reference, seed))

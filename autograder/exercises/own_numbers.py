@@ -16,7 +16,7 @@ from itertools import chain
 from types import ModuleType
 from typing import Any
 
-from autograder.exercises.loading import versions, with_references
+from autograder.exercises.loading import make_exercise, versions
 from autograder.exercises.model import Exercise
 from autograder.exercises.modules import module
 from autograder.exercises.steady import SteadyGenerator
@@ -66,7 +66,7 @@ def exercise_of(entry: Entry, numbers: Flat, others: tuple[Flat, ...] = ()) -> E
         setattr(wrong, function, getattr(references, function))
     for name, answer in _answers_of_others(entry, numbers, others).items():
         setattr(wrong, f"{function}__{name}", answer)
-    return with_references(entry, references, wrong)
+    return make_exercise(entry, 0, references, wrong)
 
 
 def draw_numbers(entry: Entry, number: int) -> Flat:

@@ -1,11 +1,10 @@
 """A toy exercise with a strong key and a weak one: what the tests of the audit load."""
 
-import types
 from dataclasses import replace
 
-from autograder import exercises
 from autograder.audit.outcomes import Outcomes
 from autograder.audit.run import audit_exercise
+from tests.autograder.exercises import toys
 
 KEY = """
 [toy-mix]
@@ -48,10 +47,7 @@ def mix__said_elsewhere(x, y):
 
 
 def toy(folder, case, reference=mix, mistakes=()):
-    (folder / "toy.toml").write_text(KEY.replace("CASE", case), encoding="utf-8")
-    named = types.SimpleNamespace(__name__="mistakes", **{f.__name__: f for f in mistakes})
-    references = types.SimpleNamespace(__name__="toy", mix=reference)
-    return exercises.load_from(folder, "toy", 0, references, named)
+    return toys.toy(folder, reference, *mistakes, key=KEY, old="CASE", new=case)
 
 
 def audited(folder, case, reference=mix, **more):

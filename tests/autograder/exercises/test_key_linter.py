@@ -7,11 +7,11 @@ import types
 import numpy as np
 import pytest
 
-from autograder import exercises
 from autograder.exercises import Outcome, key_linter
 from autograder.exercises.packing import compress, visible_source, with_packed_texts
 from autograder.notebooks import assemble
 from solutions.answer_key import AnswerKeyError
+from tests.autograder.exercises.toys import toy
 from tests.autograder.samples import TOPICS, exercise_named, topic_exercises
 
 HEAD = '[toy-weigh]\nkind = "code"\npoints = 1\n'
@@ -97,12 +97,7 @@ def shapes(m, a, T_x):
 
 
 def exercise_from(folder, text, reference, *mistakes):
-    function = text[text.index("-") + 1 : text.index("]")]
-    (folder / "toy.toml").write_text(text, encoding="utf-8")
-    references = types.SimpleNamespace(__name__="toy", **{function: reference})
-    named = types.SimpleNamespace(__name__="mistakes", **{f.__name__: f for f in mistakes})
-    (exercise,) = exercises.load_from(folder, "toy", 0, references, named)
-    return exercise
+    return toy(folder, reference, *mistakes, key=text)[0]
 
 
 def code(folder, reference=weigh, *mistakes, **changed):

@@ -6,6 +6,7 @@ import pytest
 
 from autograder import exercises
 from autograder.exercises import Outcome
+from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 from tests.autograder.exercises.toys import (
     TOY,
@@ -105,7 +106,8 @@ def test_a_written_answer_has_no_cases(tmp_path):
         '[toy-why]\nkind = "text"\npoints = 2\n[[toy-why.criterion]]\npoints = 2\n'
         'text = "Says why."\ncomment = "Why?"\n'
     )
-    (exercise,) = exercises.load_from(tmp_path, "toy", 0)
+    (entry,) = answer_key.load("toy", tmp_path).values()
+    exercise = exercises.make_exercise(entry)
     assert exercise.cases == ()
     assert exercise.parts == {"": 2}
 

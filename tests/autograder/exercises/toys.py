@@ -103,12 +103,13 @@ def other_shapes(m, n):
 
 
 def toy(folder, reference=double, *mistakes, key=TOY, old="", new=""):
+    """Return the one exercise of ``key``, in which ``new`` stands in place of ``old``."""
     assert old in key
     (folder / "toy.toml").write_text(key.replace(old, new), encoding="utf-8")
-    function = key[key.index("-") + 1 : key.index("]")]
-    references = types.SimpleNamespace(__name__="toy", **({function: reference} if reference else {}))
+    (entry,) = answer_key.load("toy", folder).values()
+    references = types.SimpleNamespace(__name__="toy", **({entry.function: reference} if reference else {}))
     named = types.SimpleNamespace(__name__="mistakes", **{f.__name__: f for f in mistakes})
-    return exercises.load_from(folder, "toy", 0, references, named)
+    return (exercises.make_exercise(entry, 0, references, named),)
 
 
 HAND_WORKED = """
@@ -156,5 +157,5 @@ def toy_topic(folder, monkeypatch, reference=HAND_WORKED, mistakes=HAND_WORKED_M
         monkeypatch.setattr(parent, "__path__", [*parent.__path__, str(place)])
     (folder / f"{topic}.toml").write_text(key.format(topic=topic), encoding="utf-8")
     monkeypatch.setattr(own_numbers, "_load_key", lambda topic: answer_key.load(topic, folder))
-    (exercise,) = exercises.load_from(folder, topic, 0)
-    return exercise
+    (entry,) = answer_key.load(topic, folder).values()
+    return exercises.make_exercise(entry)
