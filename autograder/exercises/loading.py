@@ -14,16 +14,15 @@ from types import ModuleType
 
 import numpy as np
 
-from autograder.exercises import compare
-from autograder.exercises.chains import steps_of
+from autograder.exercises import checking, compare, compose
+from autograder.exercises.chains import compile_steps, steps_of
 from autograder.exercises.course_cases import read_course_cases
 from autograder.exercises.covering import PLAIN, DrawnCase
 from autograder.exercises.drawing import draw_cases
-from autograder.exercises.model import Case, Exercise, Lazy, Outcome, convert
+from autograder.exercises.model import Case, Exercise, Lazy, Outcome, convert, given_shapes
 from autograder.exercises.modules import module
 from autograder.exercises.numbers import largest
 from autograder.exercises.trained import load_trained
-from autograder.exercises.validation import refuse_ungradable
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 from solutions.answer_key.domains import SCORES, limits
@@ -110,7 +109,8 @@ def make_exercise(
         cases += (replace(first, name=f"{first.name}, once more after all others"),)
     texts = {name: inspect.getsource(function) for name, function in wrong.items()}
     exercise = Exercise(entry, shell.source, hints, parts, cases, follows=steps_of(entry, reference), mistakes=texts)
-    refuse_ungradable(exercise)
+    for what, remedy in _faults(exercise):
+        raise AnswerKeyError(what, entry.where, remedy)
     return exercise
 
 
@@ -186,3 +186,69 @@ def outcome_of(
 def _is_made_of_shapes(value):
     values = value.values() if isinstance(value, dict) else [value]
     return not any(compare.explain_shape_mismatch(item, None) for item in values)
+
+
+# --- what nobody can be graded with ----------------------------------------------------------------------------------
+
+
+def _faults(exercise):
+    """Yield ``(what, remedy)`` for each reason why nobody can be graded with ``exercise``."""
+    yield from _weak_cases(exercise)
+    yield from _misfit_equations(exercise)
+    yield from _misfit_steps(exercise)
+    yield from _unmet_conditions(exercise)
+
+
+def _weak_cases(exercise):
+    for name in exercise.hints:
+        given = ((case, case.mistaken[name]) for case in exercise.hidden)
+        if all(
+            not o.raised and compare.is_right(o.value, case.expected, exercise.kind, case.atol) for case, o in given
+        ):
+            remedy = "add a hidden case that tells it from the reference, or tighten the tolerance."
+            yield f"every hidden case accepts the mistake {name}", remedy
+    for part in exercise.parts if exercise.kind == "code" else ():
+        if not any(case.part == part and not case.also for case in exercise.hidden):
+            remedy = "add a case for it, or give an argument families that belong to it."
+            yield f"no hidden case is about part {part!r} alone", remedy
+    for case in exercise.hidden:
+        entries = set(case.expected) if isinstance(case.expected, dict) else {""}
+        if not case.part and entries != set(exercise.parts):
+            what = f"the parts are {sorted(exercise.parts)}, the reference returns {sorted(entries)}"
+            yield what, "make each part name one entry of the dict that the function returns."
+
+
+def _misfit_equations(exercise):
+    """Yield the equations in which the right shapes do not fit together, or that state one of the answers."""
+    entry = exercise.entry
+    for case in exercise.hidden if entry.kind == "shape" else ():
+        unknown = set(case.inputs) - set(answer_key.LETTERS) - set(entry.letters)
+        if unknown:
+            yield f"it is not stated what {min(unknown)} counts", "add it to `letters`."
+        if entry.equations and (not isinstance(case.expected, dict) or set(entry.given) & set(case.expected)):
+            yield "`given` states an answer", "list only what the text states."
+        for equation in entry.equations:
+            try:
+                compose.shape_of(equation, {**given_shapes(exercise, case.inputs), **case.expected})
+            except (compose.Misfit, SyntaxError, KeyError, ValueError, AttributeError, TypeError) as error:
+                yield f"the right shapes do not fit in {equation!r}: {error}", "fix `equations` or `given`."
+
+
+def _misfit_steps(exercise):
+    """Yield the steps of a chain that do not follow from the right steps before them."""
+    expected = exercise.hidden[0].expected if exercise.follows else {}
+    for name, (given, function) in compile_steps(exercise.follows).items():
+        if compare.explain_mismatch(function(*(expected[step] for step in given)), expected[name], exercise.entry.atol):
+            remedy = "fix the reference: each step may use only the given numbers and the steps named in `follows`."
+            yield f"the right {name} does not follow from the right {', '.join(given)}", remedy
+
+
+def _unmet_conditions(exercise):
+    """Yield the conditions in ``holds`` that the right answer does not meet."""
+    for comparison, sentence in exercise.entry.holds.items():
+        try:
+            unmet = checking.unmet_conditions(exercise.hidden[0].expected, {comparison: sentence}, exercise.entry.atol)
+        except Exception as error:
+            unmet = [str(error)]
+        if unmet:
+            yield f"{comparison!r} does not hold for the right answer", "fix it, or remove it."
