@@ -401,7 +401,7 @@ def _parse_assignment(topic, table, place):
         place.refuse("case is not a list of tables", f"begin each one with [[assignment.{topic}.case]].", "case")
     extra = json.dumps(rows) if rows else ""
     if extra:
-        from autograder.exercises.course_cases import read_course_cases
+        from autograder.exercises.loading import read_course_cases
 
         read_course_cases(extra, topic, place)  # raises errors here, with their line
     sections = _parse_sections(table.pop("sections", {}), topic, place)

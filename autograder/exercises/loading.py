@@ -5,6 +5,8 @@ graded with is refused here, before any student sees it.
 """
 
 import inspect
+import json
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -16,7 +18,6 @@ import numpy as np
 
 from autograder.exercises import checking, compare, compose
 from autograder.exercises.chains import compile_steps, steps_of
-from autograder.exercises.course_cases import read_course_cases
 from autograder.exercises.covering import PLAIN, DrawnCase
 from autograder.exercises.drawing import draw_cases
 from autograder.exercises.model import Case, Exercise, Lazy, Outcome, convert, given_shapes
@@ -26,8 +27,11 @@ from autograder.exercises.trained import load_trained
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 from solutions.answer_key.domains import SCORES, limits
+from solutions.answer_key.places import Place
+from solutions.answer_key.reading import read_case
 
 TOLERANCE = 1e-8  # of the largest number of a result, or of 1; see the rules at the head of a notebook
+MAX_CASE_ENTRIES = 1_000_000  # of all arrays of a case: they travel as text, and a call has seconds
 UNREADABLE = "unreadable"  # in place of an exception's name: what was returned holds no numbers
 
 
@@ -42,13 +46,10 @@ def load(topic: str, seed: int, extra: str = "") -> tuple[Exercise, ...]:
     AnswerKeyError
         If the key, the reference or the mistakes do not fit together.
     """
-    more = read_course_cases(extra, topic) if extra else {}
-    entries = answer_key.load(topic).values()
-    return tuple(make_exercise(_add_cases(entry, more.get(entry.function, ())), seed) for entry in entries)
-
-
-def _add_cases(entry, cases):
-    return replace(entry, cases=entry.cases + cases) if cases else entry
+    entries = {entry.function: entry for entry in answer_key.load(topic).values()}
+    for function, cases in (read_course_cases(extra, topic) if extra else {}).items():
+        entries[function] = replace(entries[function], cases=entries[function].cases + cases)
+    return tuple(make_exercise(entry, seed) for entry in entries.values())
 
 
 def load_each(
@@ -70,6 +71,37 @@ def load_each(
             yield entry, make_exercise(entry, seed)
         except AnswerKeyError as error:
             yield entry, error
+
+
+def read_course_cases(extra: str, topic: str, place: Place | None = None) -> dict[str, tuple[answer_key.Case, ...]]:
+    """Return the hidden cases that the JSON text ``extra`` adds to ``topic``, by function.
+
+    Raises
+    ------
+    AnswerKeyError
+        If one of them is none that the exercise can have.
+    """
+    place = place or Place("course.toml", "", f"assignment.{topic}", f"assignment.{topic}")
+    entries = {entry.function: entry for entry in answer_key.load(topic).values() if entry.kind == "code"}
+    found: dict[str, tuple[answer_key.Case, ...]] = {}
+    for number, row in enumerate(json.loads(extra)):
+        function = row.pop("exercise", None)
+        inside = place.inside("case", number, f"case {row.get('name', number + 1)!r}")
+        if function not in entries:
+            remedy = f"name an exercise of kind code: {', '.join(entries)}."
+            inside.refuse(f"exercise is {function!r}", remedy, "exercise")
+        if row.get("shown"):
+            remedy = "leave `shown` out: it is always hidden."
+            inside.refuse("a case that a course adds cannot be shown", remedy, "shown")
+        case, entry = read_case(row, place, number), entries[function]
+        entries_drawn = sum(math.prod(drawn.shape) for drawn in (case.shapes or {}).values())
+        if entries_drawn > MAX_CASE_ENTRIES:
+            what = f"its arrays have {entries_drawn} entries; at most {MAX_CASE_ENTRIES} can be graded"
+            inside.refuse(what, "take smaller shapes.", "shapes")
+        if entry.parts and case.part not in entry.parts:
+            inside.refuse(f"part {case.part!r} is not one of {list(entry.parts)}", "name one of the parts.", "part")
+        found[function] = (*found.get(function, ()), case)
+    return found
 
 
 def versions(functions: Mapping[str, object], function: str) -> dict[str, Callable[..., object]]:

@@ -6,6 +6,7 @@ import pytest
 
 from autograder import exercises
 from autograder.exercises import Outcome
+from autograder.exercises.loading import read_course_cases
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 from tests.autograder.exercises.toys import (
@@ -122,3 +123,18 @@ def test_cases_that_a_course_adds_come_after_those_of_the_key_and_before_the_dra
     names, others = ([case.name for case in exercise.cases] for exercise in (with_own, without))
     assert with_own.hidden[0].name == name
     assert [each for each in names[:-1] if each != name] == others[:-1]
+
+
+ROW = {"exercise": "dot_product_score", "part": "values", "shapes": {"query": [2, 3], "keys": [2, 4, 3]}}
+REFUSED_CASES = {
+    "no exercise of code": ({"exercise": "dot_shapes"}, "case 2: exercise is 'dot_shapes'"),
+    "an unknown part": ({"name": "own", "part": "others"}, "case 'own': part 'others' is not one of"),
+    "many entries": ({"name": "own", "shapes": {"keys": [1000, 1000, 1], "query": [1]}}, "have 1000001 entries"),
+}
+
+
+@pytest.mark.parametrize(("changed", "words"), REFUSED_CASES.values(), ids=REFUSED_CASES)
+def test_a_case_that_cannot_be_added_is_refused(changed, words):
+    with pytest.raises(AnswerKeyError) as error:
+        read_course_cases(json.dumps([{**ROW, "name": "right"}, {**ROW, **changed}]), "scoring")
+    assert words in str(error.value)
