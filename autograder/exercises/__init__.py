@@ -5,9 +5,18 @@ In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touc
 
 from autograder.exercises.chains import compile_steps
 from autograder.exercises.drawing import PRIMES, SHAPE_DRAWS
-from autograder.exercises.hashing import digest
 from autograder.exercises.loading import TOLERANCE, UNREADABLE, load, load_each, make_exercise, versions
-from autograder.exercises.model import Case, Exercise, Outcome, Step, Trained, convert, given_shapes, with_points
+from autograder.exercises.model import (
+    Case,
+    Exercise,
+    Outcome,
+    Step,
+    Trained,
+    convert,
+    digest,
+    given_shapes,
+    with_points,
+)
 from autograder.exercises.modules import module, module_at
 from autograder.exercises.trained import own_parts, provided_code, setup_code
 
