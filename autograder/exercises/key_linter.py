@@ -4,12 +4,9 @@ In: exercises with their cases drawn, their references, the text that students g
 """
 
 import ast
-import dataclasses
-import importlib
 import itertools
 import re
 import textwrap
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +18,7 @@ from autograder import exercises
 from autograder.exercises import Exercise, compare
 from autograder.exercises.case_labels import promised_only
 from autograder.exercises.families import WHERE_LARGE
+from autograder.exercises.loading import outcome_of
 from autograder.exercises.numbers import largest
 from autograder.exercises.packing import visible_source
 from solutions.answer_key import AnswerKeyError, describe_inputs
@@ -54,29 +52,18 @@ def lint(
 ) -> tuple[Problem, ...]:
     """Return the problems of the exercises ``questions``.
 
-    ``references`` maps the name of an exercise to its reference, by default that of ``solutions``; ``text`` is all that the
+    ``references`` maps the function of an exercise to its reference, by default that of ``solutions``; ``text`` is all that the
     released notebook says without the answers, by default the docstrings of the exercises.
     """
     questions = tuple(questions)
-    problems: list[Problem] = []
+    text_of_all = text or "\n".join(_without_answer(exercise.source) for exercise in questions)
+    problems = []
     for exercise in questions:
-        if not exercise.is_called:
-            continue
-        module = f"solutions.{exercise.entry.module}.{exercise.entry.topic}"
-        function = exercise.function
-        reference = references[exercise.name] if references else getattr(importlib.import_module(module), function)
-        for rule in (*RULES, *(OF_CODE if exercise.kind == "code" else ())):
-            problems += (
-                Problem(exercise.name, exercise.entry.where, *problem) for problem in rule(exercise, reference)
-            )
-    for exercise in questions if text else ():
-        for promise, kind in promised_only(exercise, _question(exercise, text)):
-            reason = f"the text says {promise!r}, and no hidden case is about {kind}"
-            remedy = "give an argument such a family, or remove the statement from the text"
-            problems.append(Problem(exercise.name, exercise.entry.where, "", reason, remedy))
-        for reason, remedy in _find_misstated_inputs(exercise, _question(exercise, text)):
-            problems.append(Problem(exercise.name, exercise.entry.where, "", reason, remedy))
-    return (*problems, *leaks(questions, text or "\n".join(_without_answer(exercise.source) for exercise in questions)))
+        weak = _weaknesses(exercise, references) if exercise.is_called else ()
+        misstated = _misstatements(exercise, _question(exercise, text)) if text else ()
+        for problem in itertools.chain(weak, misstated, _leaks(exercise, text_of_all)):
+            problems.append(Problem(exercise.name, exercise.entry.where, *problem))
+    return tuple(problems)
 
 
 def refuse(
@@ -116,14 +103,17 @@ def _question(exercise, text):
     return asks[0].partition(f"\ndef {exercise.function}(")[0] if exercise.kind == "code" and asks else ""
 
 
-def _find_misstated_inputs(exercise, question):
-    """Yield what is said of the inputs in the text ``question`` beside the paragraph that the key makes, or not said at all."""
+def _misstatements(exercise, question):
+    """Yield what ``question`` promises and no case is about, and where it does not say of the inputs what the key does."""
+    for promise, kind in promised_only(exercise, question):
+        remedy = "give an argument such a family, or remove the statement from the text"
+        yield "", f"the text says {promise!r}, and no hidden case is about {kind}", remedy
     paragraph = describe_inputs(exercise.entry)
     if question and paragraph not in question:
-        yield "the text does not say what the inputs may be", f"add the paragraph of the key: {paragraph}"
+        yield "", "the text does not say what the inputs may be", f"add the paragraph of the key: {paragraph}"
     if stated := re.search(LIMIT_WORDS, question.replace(paragraph, "")):
         what = f"the text states a limit on the inputs that is not in the key: {stated[0]!r}"
-        yield what, "declare it in `arguments`: the paragraph on inputs will then state it"
+        yield "", what, "declare it in `arguments`: the paragraph on inputs will then state it"
 
 
 def _without_answer(source):
@@ -134,24 +124,27 @@ def _without_answer(source):
 # --- rules: each yields (case, reason, remedy) -----------------------------------------------------------------------
 
 
+def _weaknesses(exercise, references):
+    """Yield the problems that the rules find in the cases of ``exercise``."""
+    scope = references or vars(exercises.module(f"solutions.{exercise.entry.module}.{exercise.entry.topic}"))
+    reference = scope[exercise.function]
+    for rule in (*RULES, *(OF_CODE if exercise.kind == "code" else ())):
+        yield from rule(exercise, reference)
+
+
 def _tolerance_is_narrow(exercise, reference):
     for name in exercise.hints if exercise.kind != "shape" else ():
-        nearest = None
-        for case in exercise.hidden:  # one where the mistake is far off is enough: the rest need not be worked out
-            if _accepts(exercise, case, case.mistaken[name]):
-                continue
-            distance = _distance(case.mistaken[name], case.expected) / case.atol
-            if distance >= 2:
-                break
-            if nearest is None or distance > nearest[0]:
-                nearest = distance, case
+        narrow = None
+        for case in exercise.hidden:
+            if not _accepts(exercise, case, case.mistaken[name]):
+                if not _accepts(exercise, case, case.mistaken[name], 2 * case.atol):
+                    break  # one where the mistake is far off is enough: the rest need not be worked out
+                narrow = narrow or case
         else:
-            if nearest is None:  # it passes every case: ``load`` refuses such a key
-                continue
-            case = nearest[1]
-            reason = f"the tolerance {case.atol:g} is more than half of the distance to the mistake {name}"
-            remedy = "ask for more digits, or choose numbers for which the mistake is further from the right answer"
-            yield case.name, reason, remedy
+            if narrow:  # or it passes every case: ``load`` refuses such a key
+                reason = f"the tolerance {narrow.atol:g} is more than half of the distance to the mistake {name}"
+                remedy = "ask for more digits, or choose numbers for which the mistake is further from the right answer"
+                yield narrow.name, reason, remedy
 
 
 def _test_has_effect(exercise, reference):
@@ -159,7 +152,7 @@ def _test_has_effect(exercise, reference):
     if exercise.kind != "number":  # there the right answer is a constant
         answers["a constant"] = lambda *_: exercise.hidden[0].expected
     for what, function in answers.items():
-        if all(_passes(exercise, case, function) for case in exercise.hidden):
+        if all(_accepts(exercise, case, _outcome(exercise, function, case)) for case in exercise.hidden):
             yield "", f"the test has no effect: {what} passes it", "add a hidden case with another expected value"
 
 
@@ -167,7 +160,8 @@ def _reference_is_steady(exercise, reference):
     for call in _seedless_calls(exercise.source):
         yield "", f"the reference draws from {call} without a seed", "make it create its own generator, with a seed"
     for case in exercise.cases:
-        if _unlike(*(_value(exercise, reference, case) for _ in range(2))):
+        first, second = (_outcome(exercise, reference, case) for _ in range(2))
+        if not compare.is_right(first.value, second.value, exercise.kind, 0):
             remedy = "take randomness out of it, or seed it within the function"
             yield case.name, "two runs of the reference differ", remedy
             return
@@ -236,11 +230,9 @@ def _results_are_no_toss_up(exercise, reference):
             for name, item in nudged.items():
                 if _kind(item) == "f":
                     nudged[name] = item + NUDGE * np.maximum(least, np.abs(item)) * rng.uniform(-1, 1, np.shape(item))
-            if not _is_right(exercise, case, _value(exercise, reference, dataclasses.replace(case, inputs=nudged))):
-                reason = (
-                    f"the result depends on the rounding of the inputs: a change of {NUDGE:g} gives a different one"
-                )
-                yield case.name, reason, "draw with another seed or a larger scale, or specify inputs without ties"
+            if not _accepts(exercise, case, outcome_of(exercise, reference, nudged, case.gradients)):
+                what = f"the result depends on the rounding of the inputs: a change of {NUDGE:g} gives a different one"
+                yield case.name, what, "draw with another seed or a larger scale, or specify inputs without ties"
                 return
 
 
@@ -352,24 +344,19 @@ OF_CODE = (
 )
 
 
-def leaks(questions: Iterable[Exercise], text: str) -> tuple[Problem, ...]:
-    """Return the problems of answers that stand readable in ``text``, what students get.
+def _leaks(exercise, text):
+    """Yield the problems of answers that stand readable in ``text``, what students get.
 
     A shape may stand in a docstring of the same notebook, a number in the check of another exercise.
     """
-    problems = []
-    for exercise in questions:
-        reasons, remedy = (), ""
-        if exercise.kind == "shape":
-            shapes = stated_shapes(exercise, text)
-            reasons = [f"a docstring states the shape {entry} that is asked for" for entry in shapes]
+    if exercise.kind == "shape":
+        for entry in stated_shapes(exercise, text):
             remedy = "ask for another shape, or describe the argument there without its shape"
-        elif exercise.kind == "number" and not exercise.entry.warm_up:  # the pages work those in full
-            parts = _parts_stated_in(exercise, text)
-            reasons = [f"the numbers of {entry or 'the answer'} appear in the notebook" for entry in parts]
+            yield "", f"a docstring states the shape {entry} that is asked for", remedy
+    elif exercise.kind == "number" and not exercise.entry.warm_up:  # the pages work those in full
+        for entry in _parts_stated_in(exercise, text):
             remedy = "take them out of the text, or use other numbers in the question"
-        problems += (Problem(exercise.name, exercise.entry.where, "", reason, remedy) for reason in reasons)
-    return tuple(problems)
+            yield "", f"the numbers of {entry or 'the answer'} appear in the notebook", remedy
 
 
 def stated_shapes(exercise: Exercise, text: str) -> list[str]:
@@ -415,51 +402,13 @@ def _is_rounded(value, token):
 # --- what the rules use ----------------------------------------------------------------------------------------------
 
 
-def _accepts(exercise, case, outcome):
-    return not outcome.raised and _is_right(exercise, case, outcome.value)
+def _accepts(exercise, case, outcome, atol=None):
+    atol = case.atol if atol is None else atol
+    return not outcome.raised and compare.is_right(outcome.value, case.expected, exercise.kind, atol)
 
 
-def _passes(exercise, case, function):
-    try:
-        return _is_right(exercise, case, function(*case.inputs.values()))
-    except Exception:
-        return False
-
-
-def _is_right(exercise, case, value):
-    return compare.is_right(value, case.expected, exercise.kind, case.atol)
-
-
-def _distance(outcome, expected):
-    """Return the largest difference between two values; infinite where they cannot be compared."""
-    if outcome.raised:
-        return np.inf
-    pairs = [(outcome.value, expected)]
-    if isinstance(expected, dict):
-        given = outcome.value if isinstance(outcome.value, dict) else {}
-        pairs = [(given.get(name), wanted) for name, wanted in expected.items()]
-    distances = []
-    for value, wanted in pairs:
-        if value is None or isinstance(value, dict) or np.shape(value) != np.shape(wanted):
-            return np.inf
-        difference = np.abs(np.asarray(value, dtype=float) - np.asarray(wanted, dtype=float))
-        distances.append(np.inf if np.isnan(difference).any() else float(difference.max(initial=0.0)))
-    return max(distances)
-
-
-def _value(exercise, function, case):
-    turn = exercises.convert(exercise)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        given = {name: turn(item) for name, item in case.inputs.items()}
-        return compare.call_case(function, given, case.gradients)[0]
-
-
-def _unlike(value, expected):
-    if isinstance(expected, dict):
-        return any(_unlike(value[name], wanted) for name, wanted in expected.items())
-    first, second = (np.asarray(compare.read_value(item)) for item in (value, expected))
-    return not np.array_equal(first, second, equal_nan=True)
+def _outcome(exercise, function, case):
+    return outcome_of(exercise, function, case.inputs, case.gradients)
 
 
 def _seedless_calls(source):

@@ -108,7 +108,7 @@ def code(folder, reference=weigh, *mistakes, **changed):
 
 
 def reasons(exercise, reference, text=""):
-    problems = key_linter.lint([exercise], {exercise.name: reference}, text)
+    problems = key_linter.lint([exercise], {exercise.function: reference}, text)
     assert all(p.exercise == exercise.name and p.where and p.remedy for p in problems)
     return [problem.reason for problem in problems]
 
@@ -369,14 +369,14 @@ def test_numbers_that_stand_in_a_check_are_named(tmp_path, text, leaks):
 
 def test_numbers_of_two_digits_give_nothing_away(tmp_path):
     exercise = exercise_from(tmp_path, NUMBER, by_hand__other.__class__(by_hand__other.__code__, globals(), "by_hand"))
-    assert not key_linter.leaks([exercise], "0.5 and 0.7")
+    assert not list(key_linter._leaks(exercise, "0.5 and 0.7"))
 
 
 def test_a_problem_is_raised_with_place_case_and_remedy(tmp_path):
     exercise = code(tmp_path, one_sentence=None)
     with pytest.raises(AnswerKeyError, match=r"^toy\.toml, line 1, \[toy-weigh\]: no hidden case .*\n  Remedy: add "):
-        key_linter.refuse([exercise], {exercise.name: weigh})
-    key_linter.refuse([code(tmp_path)], {exercise.name: weigh})
+        key_linter.refuse([exercise], {exercise.function: weigh})
+    key_linter.refuse([code(tmp_path)], {exercise.function: weigh})
 
 
 @pytest.mark.parametrize("topic", TOPICS)
