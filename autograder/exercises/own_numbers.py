@@ -10,7 +10,7 @@ import inspect
 import linecache
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from types import ModuleType
@@ -58,10 +58,11 @@ def exercise_of(entry: Entry, numbers: Flat, others: tuple[Flat, ...] = ()) -> E
             entry.where,
             "restore `own` and the reference as they were, or release the assignment in a new course directory.",
         )
-    draw = _Replacement(book, numbers)
-    references = _copy_with_numbers(f"solutions.{entry.module}.{topic}", [function], draw)
+    flat = iter(numbers)
+    pairs = [(stated, _restore_shape(stated, flat)) for stated in book.values()]
+    references = _copy_with_numbers(f"solutions.{entry.module}.{topic}", [function], pairs)
     mistakes = module(f"solutions.mistakes.{topic}")
-    wrong = _copy_with_numbers(mistakes.__name__, list(versions(vars(mistakes), function)), draw)
+    wrong = _copy_with_numbers(mistakes.__name__, list(versions(vars(mistakes), function)), pairs)
     if function in vars(wrong):  # mistakes may start from the right answer
         setattr(wrong, function, getattr(references, function))
     for name, answer in _answers_of_others(entry, numbers, others).items():
@@ -101,12 +102,16 @@ def vary_all(entry: answer_key.HandWorked) -> answer_key.HandWorked:
 
 @lru_cache(maxsize=256)
 def _find_stated(name, function):
-    """Return the vectors and matrices that ``function`` of the module ``name`` writes out, by the name of the variable."""
+    """Return the vectors and matrices that ``function`` of the module ``name`` writes out, by the name of the variable.
+
+    They may stand in a list, or in a call such as ``np.array``.
+    """
     source = inspect.getsource(getattr(module(name), function))
     stated = {}
     for node in ast.walk(ast.parse(source)):
         for target, value in _assignments(node):
-            if (numbers := _read_stated(value)) is not None:
+            called_with = value.args[0] if isinstance(value, ast.Call) and value.args else value
+            if (numbers := _numbers_in(called_with)) is not None:
                 stated.setdefault(target, numbers)
     return stated
 
@@ -126,11 +131,6 @@ def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             pairs = zip(target.elts, node.value.elts, strict=True)
             yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
-
-
-def _read_stated(value):
-    """Return the numbers that ``value`` writes out, as a list or inside a call such as ``np.array``; None if there are none."""
-    return _numbers_in(value.args[0] if isinstance(value, ast.Call) and value.args else value)
 
 
 def _numbers_in(node):
@@ -204,69 +204,54 @@ def _restore_shape(numbers, flat):
 # --- functions with other numbers ---------------------------------------------------------------------------------------
 
 
-class _Replacement:
-    """The book's numbers, and those in their place, by the name of the variable."""
-
-    def __init__(self, book: dict[str, Numbers], numbers: Flat):
-        flat = iter(numbers)
-        self.book, self.numbers = book, numbers
-        self.own = {name: _restore_shape(item, flat) for name, item in book.items()}
+Pairs = list[tuple[Numbers, Numbers]]  # the book's numbers, and those in their place
 
 
-def _copy_with_numbers(name: str, functions: list[str], draw: _Replacement) -> ModuleType:
+def _copy_with_numbers(name: str, functions: list[str], pairs: Pairs) -> ModuleType:
     """Return a module with copies of ``functions`` of the module ``name``, and what they use there, with the drawn numbers."""
-    text, parts = _module_parts(name)
+    text, statements = _module_statements(name)
     needed, queue = set(), list(functions)
     while queue:
         called = queue.pop()
-        if called in parts and called not in needed:
+        if called in statements and called not in needed:
             needed.add(called)
-            queue += parts[called].uses
-    kept = [part for called, part in parts.items() if called in needed or not called.isidentifier()]
-    source = "\n\n".join(dict.fromkeys(_replace_numbers(text, part.node, draw) for part in kept))
-    replaced, file = ModuleType(name), f"<{name}: {functions[0]} with {draw.numbers}>"
+            queue += _names_in(statements[called], ast.expr_context)
+    kept = [node for called, node in statements.items() if called in needed or not called.isidentifier()]
+    source = "\n\n".join(dict.fromkeys(_replace_numbers(text, node, pairs) for node in kept))
+    replaced, file = ModuleType(name), f"<{name}: {functions[0]} with {[own for _, own in pairs]}>"
     # so that inspect.getsource finds the copies
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     exec(compile(source, file, "exec"), vars(replaced))
     return replaced
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A statement at the top of a module, and the names that it uses."""
-
-    node: ast.stmt
-    uses: tuple[str, ...]
-
-
 @lru_cache(maxsize=32)
-def _module_parts(name):
-    """Return the text of a module and its ``_Part``s: by the names that they define, imports by their numbers."""
+def _module_statements(name):
+    """Return the text of a module and its statements: by the names that they define, imports by their numbers."""
     text = inspect.getsource(module(name))
-    parts = {}
+    statements: dict[str, ast.stmt] = {}
     for number, node in enumerate(ast.parse(text).body):
-        uses = tuple(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
         if isinstance(node, ast.Import | ast.ImportFrom):
-            parts[str(number)] = _Part(node, ())
+            statements[str(number)] = node
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            parts[node.name] = _Part(node, uses)
+            statements[node.name] = node
         else:
-            parts |= {target: _Part(node, uses) for target in uses if _is_assigned(node, target)}
-    return text, parts
+            statements |= dict.fromkeys(_names_in(node, ast.Store), node)
+    return text, statements
 
 
-def _is_assigned(node, name):
-    return any(one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(node) if isinstance(one, ast.Name))
+def _names_in(node, context):
+    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, context)]
 
 
-def _replace_numbers(text: str, node: ast.stmt, draw: _Replacement) -> str:
+def _replace_numbers(text: str, node: ast.stmt, pairs: Pairs) -> str:
     """Return the text of ``node`` with the drawn numbers wherever a list in it has the book's."""
     lines = text.encode().splitlines(keepends=True)
     start = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
     found = []
     for one in ast.walk(node):
         numbers = _numbers_in(one)
-        own = next((draw.own[name] for name, book in draw.book.items() if numbers == book), None)
+        own = next((own for book, own in pairs if numbers == book), None)
         if own is not None:
             found.append((one, repr(own)))
     for one, written in sorted(found, key=lambda item: (item[0].lineno, item[0].col_offset), reverse=True):
