@@ -136,8 +136,8 @@ def _tolerance_is_narrow(exercise, reference):
     for name in exercise.hints if exercise.kind != "shape" else ():
         narrow = None
         for case in exercise.hidden:
-            if not _accepts(exercise, case, case.mistaken[name]):
-                if not _accepts(exercise, case, case.mistaken[name], 2 * case.atol):
+            if not exercise.accepts(case, case.mistaken[name]):
+                if not exercise.accepts(case, case.mistaken[name], 2 * case.atol):
                     break  # one where the mistake is far off is enough: the rest need not be worked out
                 narrow = narrow or case
         else:
@@ -152,7 +152,7 @@ def _test_has_effect(exercise, reference):
     if exercise.kind != "number":  # there the right answer is a constant
         answers["a constant"] = lambda *_: exercise.hidden[0].expected
     for what, function in answers.items():
-        if all(_accepts(exercise, case, _outcome(exercise, function, case)) for case in exercise.hidden):
+        if all(exercise.accepts(case, _outcome(exercise, function, case)) for case in exercise.hidden):
             yield "", f"the test has no effect: {what} passes it", "add a hidden case with another expected value"
 
 
@@ -230,7 +230,7 @@ def _results_are_no_toss_up(exercise, reference):
             for name, item in nudged.items():
                 if _kind(item) == "f":
                     nudged[name] = item + NUDGE * np.maximum(least, np.abs(item)) * rng.uniform(-1, 1, np.shape(item))
-            if not _accepts(exercise, case, outcome_of(exercise, reference, nudged, case.gradients)):
+            if not exercise.accepts(case, outcome_of(exercise, reference, nudged, case.gradients)):
                 what = f"the result depends on the rounding of the inputs: a change of {NUDGE:g} gives a different one"
                 yield case.name, what, "draw with another seed or a larger scale, or specify inputs without ties"
                 return
@@ -276,8 +276,8 @@ def _natural_slips_are_shown(exercise, reference):
     """What goes wrong on quiet inputs must show in the check; what only an extreme finds out may wait for the test."""
     quiet = [case for case in exercise.hidden if _is_quiet(case) and set(case.inputs) == set(exercise.shown[0].inputs)]
     for name in exercise.hints:
-        fails = [case for case in quiet if not _accepts(exercise, case, case.mistaken[name])]
-        if fails and all(_accepts(exercise, case, case.mistaken[name]) for case in exercise.shown):
+        fails = [case for case in quiet if not exercise.accepts(case, case.mistaken[name])]
+        if fails and all(exercise.accepts(case, case.mistaken[name]) for case in exercise.shown):
             reason = f"the mistake {name} passes every shown case, and fails the hidden {fails[0].name!r}"
             yield "", reason, "show a case that tells it from the reference"
 
@@ -400,11 +400,6 @@ def _is_rounded(value, token):
 
 
 # --- what the rules use ----------------------------------------------------------------------------------------------
-
-
-def _accepts(exercise, case, outcome, atol=None):
-    atol = case.atol if atol is None else atol
-    return not outcome.raised and compare.is_right(outcome.value, case.expected, exercise.kind, atol)
 
 
 def _outcome(exercise, function, case):

@@ -120,6 +120,11 @@ class Exercise(answer_key.FromEntry):
         """What each mistake gets wrong in each of the ``hidden`` cases: name -> entry -> reason. Nothing where it raises."""
         return tuple(Lazy(case.mistaken, partial(_mismatches_of_mistake, self.kind, case)) for case in self.hidden)
 
+    def accepts(self, case: Case, outcome: Outcome, atol: float | None = None) -> bool:
+        """Return whether ``outcome`` is right in ``case``: within its tolerance, or within ``atol``."""
+        atol = case.atol if atol is None else atol
+        return not outcome.raised and compare.is_right(outcome.value, case.expected, self.kind, atol)
+
     @property
     def in_torch(self) -> bool:
         return self.entry.module == "in_torch"

@@ -334,10 +334,7 @@ def _confuse_arguments(node, other):
 
 def _softmax_mutation(step, weigh, bug, subject):
     def changes(context):
-        def change(value):
-            return weigh(context.seen[step.scores], None if step.mask is None else context.seen.get(step.mask))
-
-        return {step.weights: change}
+        return {step.weights: lambda _: weigh(context.seen[step.scores], context.seen.get(step.mask))}
 
     return Mutation(bug.clause.format(it=subject), SOFTMAX_RANK, changes, bug.rare)
 

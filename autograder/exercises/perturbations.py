@@ -74,7 +74,7 @@ def bounds(least: float = 0.0) -> Iterator[tuple[float | None, float | None]]:
             yield from ((-bound, bound), (None, bound), (-bound, None))
 
 
-def _library(value):
+def _library(value) -> Any:
     if is_tensor(value):
         import torch
 
@@ -84,14 +84,6 @@ def _library(value):
 
 def _take(value, indices, axis):
     return value[(slice(None),) * axis + (list(indices),)]
-
-
-def _where(mask, value, other):
-    if is_tensor(value):
-        import torch
-
-        return torch.where(torch.as_tensor(mask), value, torch.as_tensor(other, dtype=value.dtype))
-    return np.where(mask, value, other)
 
 
 # --- axes ------------------------------------------------------------------------------------------------------------
@@ -250,7 +242,8 @@ def _kept_where(mask, value):
     axes = len(mask.shape)
     if not is_real(value) or not is_array(value) or tuple(value.shape[:axes]) != tuple(mask.shape):
         return None
-    return _where(mask.reshape(tuple(mask.shape) + (1,) * (len(value.shape) - axes)), value, 0.0)
+    library = _library(value)
+    return library.where(library.asarray(mask).reshape(*mask.shape, *(1,) * (len(value.shape) - axes)), value, 0.0)
 
 
 def rounded_products(left: Any, right: Any, decimals: int, cut: bool) -> Any:
@@ -263,11 +256,7 @@ def rounded_products(left: Any, right: Any, decimals: int, cut: bool) -> Any:
 
 def join_columns(left: Any, right: Any) -> Any:
     """Return two matrices side by side."""
-    if is_tensor(left):
-        import torch
-
-        return torch.cat([left, right], 1)
-    return np.concatenate([left, right], axis=1)
+    return _library(left).concatenate([left, right], 1)
 
 
 # --- masks -----------------------------------------------------------------------------------------------------------

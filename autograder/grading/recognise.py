@@ -14,10 +14,9 @@ from itertools import combinations
 import numpy as np
 
 from autograder.exercises import Case, Exercise, compare
-from autograder.exercises.clauses import Mutation
 from autograder.exercises.model import Outcome
 from autograder.exercises.mutations import SOFTMAX_RANK, mutations_of, sizes_of
-from autograder.grading.values import JudgedCase, entries_of, entry_of, has_form, is_large
+from autograder.grading.values import JudgedCase, entries_of, entry_of, has_form, is_large, read_array
 from autograder.sandbox import wire
 
 EXPLAINED_EVERYWHERE = "We get exactly your numbers if {}."
@@ -37,25 +36,6 @@ MAX_CHOICE_NUMBER = 10  # whole numbers up to here may stand for choices, of whi
 
 class TooMuchWork(Exception):
     """The search has done as much as it may."""
-
-
-class MutationSearch:
-    """What mutations give on hidden cases, for one answer: ``MAX_WORK`` at most, so the same is found on every machine."""
-
-    def __init__(self, exercise: Exercise):
-        self._mutations = mutations_of(exercise)
-        self.left = MAX_WORK
-
-    @property
-    def all(self) -> tuple[Mutation, ...]:
-        return self._mutations.all
-
-    def outcome(self, number: int, place: int) -> Outcome | None:
-        """Return what ``Mutations.outcome`` does; what was computed for another answer counts as work all the same."""
-        self.left -= self._mutations.work(place)
-        if self.left < 0:
-            raise TooMuchWork
-        return self._mutations.outcome(number, place)
 
 
 def infer_mistake(exercise: Exercise, rows: Sequence[JudgedCase]) -> str:
@@ -84,8 +64,7 @@ def _hint_listed(exercise, rows, wrong):
     """Name the listed mistakes that explain all that is wrong, though they would have done more wrong."""
     hints: dict[str, None] = {}
     for name in exercise.hints:
-        outcomes = ((row, row.case.mistaken[name]) for row in wrong)
-        if all(not outcome.raised and _agrees(exercise, row, outcome) for row, outcome in outcomes):
+        if all(_explains(exercise, row.case.mistaken[name], row) for row in wrong):
             hints[exercise.hints[name]] = None
     # asked last: what agrees has the shape of a mistake's outcome, and a student's own may have millions of numbers
     if not 0 < len(hints) <= MAX_CLAUSES or not _is_significant(exercise, wrong, everywhere=False):
@@ -125,7 +104,16 @@ def _matching_clauses(exercise, rows, wrong):
 
 def _collect_clauses(exercise, rows, wrong, everywhere, there):
     """Put the clauses of mutations that explain the answer into ``everywhere`` or ``there``: see ``_matching_clauses``."""
-    mutations = MutationSearch(exercise)
+    mutations, left = mutations_of(exercise), MAX_WORK
+
+    def outcome_of(number, place):
+        """Return what the mutation gives; what was computed for another answer counts as work all the same."""
+        nonlocal left
+        left -= mutations.work(place)
+        if left < 0:
+            raise TooMuchWork
+        return mutations.outcome(number, place)
+
     pilot = next(row for row in wrong if not row.case.gradients)
     large = is_large(pilot.case)
     others, at = [row for row in wrong if row is not pilot], _first_wrong_number(pilot)
@@ -137,12 +125,12 @@ def _collect_clauses(exercise, rows, wrong, everywhere, there):
             break
         if mutation.clause in everywhere or not _is_plausible(mutation, large, is_overflow):
             continue
-        outcome = mutations.outcome(number, pilot.place)
+        outcome = outcome_of(number, pilot.place)
         if outcome is None or outcome.raised or not _may_agree(outcome.value, at):
             continue
-        if not _explains_all(exercise, mutations, number, (pilot, *others)):
+        if not all(_explains(exercise, outcome_of(number, row.place), row) for row in (pilot, *others)):
             continue
-        if all(_is_right(exercise, mutations, number, row) for row in rows if not row.wrong_entries):
+        if all(_is_right(exercise, outcome_of(number, row.place), row) for row in rows if not row.wrong_entries):
             everywhere[mutation.clause] = None
             rank = mutation.rank
         elif mutation.rank < SOFTMAX_RANK:  # many wrong ways of taking a softmax are alike where it overflows
@@ -176,31 +164,21 @@ def _may_agree(value, at):
     return abs(theirs - number) <= atol or theirs == number or (theirs != theirs and number != number)
 
 
-def _explains_all(exercise, mutations, number, rows):
-    outcomes = ((row, mutations.outcome(number, row.place)) for row in rows)
-    return all(one and not one.raised and _agrees(exercise, row, one) for row, one in outcomes)
+def _explains(exercise, outcome, row):
+    """Return whether a mutation with this ``outcome`` in a case gives the student's wrong value there."""
+    return outcome is not None and not outcome.raised and _agrees(exercise, row, outcome)
 
 
-def _is_right(exercise, mutations, number, row):
-    """Return whether a mutation is right on a case: it gives what is expected."""
-    outcome = mutations.outcome(number, row.place)
-    if outcome is None:
-        return True
-    reasons = (
-        {} if outcome.raised else compare.mismatches(outcome.value, row.case.expected, exercise.kind, row.case.atol)
-    )
-    return not outcome.raised and not any(reasons.values())
+def _is_right(exercise, outcome, row):
+    """Return whether a mutation with this ``outcome`` in a case, or None, is right there."""
+    return outcome is None or exercise.accepts(row.case, outcome)
 
 
 def _agrees(exercise: Exercise, row: JudgedCase, outcome: Outcome) -> bool:
     """Return whether the student's value is ``outcome``, entry by entry; what is not finite must be so in the same places."""
     for entry in entries_of(row.case):
-        mine, theirs = entry_of(row.reply.value, entry), entry_of(outcome.value, entry)
-        try:
-            mine, theirs = compare.read_value(mine), compare.read_value(theirs)
-        except (TypeError, ValueError, OverflowError):
-            return False
-        if isinstance(mine, dict) or isinstance(theirs, dict) or mine.shape != theirs.shape:
+        mine, theirs = (read_array(entry_of(value, entry)) for value in (row.reply.value, outcome.value))
+        if mine is None or theirs is None or mine.shape != theirs.shape:
             return False
         mine, theirs = mine.astype(float), theirs.astype(float)
         atol = _tolerance_for(mine, row.case.atol) if exercise.kind == "number" else row.case.atol

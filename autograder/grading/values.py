@@ -1,5 +1,6 @@
 """Look at a value that a function returned, and at the case it was returned for. Pure."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,20 +28,22 @@ def has_form(value: Any, expected: Any) -> bool:
     """Return whether ``value`` holds numbers, of the shape of ``expected``."""
     if isinstance(expected, dict):
         return isinstance(value, dict) and all(n in value and has_form(value[n], e) for n, e in expected.items())
-    try:
-        value = compare.read_value(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return not isinstance(value, dict) and value.shape == np.shape(expected)
+    array = read_array(value)
+    return array is not None and array.shape == np.shape(expected)
+
+
+def read_array(value: Any) -> np.ndarray | None:
+    """Return ``value`` as an array; None if it has entries, or cannot be read as numbers."""
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        array = compare.read_value(value)
+        return None if isinstance(array, dict) else array
+    return None
 
 
 def numbers_of(value: Any) -> np.ndarray:
     """Return ``value`` as an array of floats; an empty one, of shape (0,), if that cannot be done."""
-    try:
-        value = compare.read_value(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.zeros(0)
-    return np.zeros(0) if isinstance(value, dict) else value.astype(float)
+    array = read_array(value)
+    return np.zeros(0) if array is None else array.astype(float)
 
 
 def arrays_of(case: Case) -> list[np.ndarray]:
