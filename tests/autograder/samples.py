@@ -111,15 +111,19 @@ SAME_NUMBERS = {
 }
 
 SAME_SHAPES = {
+    "a tuple": (2, 3),
+    "a list": [np.int16(2), 3],
     "a named tuple": Size(2, 3),
     "a tensor's": torch.zeros(2, 3).shape,
     "an array": np.array([2, 3]),
+    "an array without signs": np.array([2, 3], dtype=np.uint16),
     "a range": range(2, 4),
     "a deque": deque([2, 3]),
     "a list of one's own": UserList([2, 3]),
     "an array of the standard library": array.array("l", [2, 3]),
     "a tensor": torch.tensor([2, 3]),
     "integers of numpy": (np.int32(2), np.uint8(3)),
+    "long integers of numpy": (np.int64(2), 3),
     "arrays without axes": (np.array(2), torch.tensor(3)),
 }
 SAME_DICTS = {

@@ -39,6 +39,7 @@ def test_numbers_are_right_whatever_class_they_have(value):
 @pytest.mark.parametrize("value", SAME_SHAPES.values(), ids=SAME_SHAPES)
 def test_a_shape_is_right_whatever_sequence_it_is(value):
     assert mismatches(value, (2, 3), "shape", 0) == {"": ""}
+    assert "it looks transposed" in explain_shape_mismatch(value, (3, 2))
 
 
 @pytest.mark.parametrize("value", SAME_DICTS.values(), ids=SAME_DICTS)
@@ -215,24 +216,12 @@ def test_the_reason_never_contains_the_digits_of_the_expected_value(value, expec
         (True, False, "the value is wrong"),
         ({"a": 1.0}, 1.0, "a dict, not one array"),
         (None, 1.0, "it returned nothing"),
+        (np.ones((3, 1)), np.ones((3, 4)), "axis 1 has the wrong length"),  # and is not broadcast
+        (np.ones((1, 4)), np.ones((3, 4)), "axis 0 has the wrong length"),
     ],
 )
 def test_each_kind_of_difference_has_its_sentence(value, expected, sentence):
     assert sentence in explain_mismatch(value, np.array(expected), 1e-3)
-
-
-def test_a_dimension_of_length_one_is_not_broadcast():
-    assert explain_mismatch(np.ones((3, 1)), np.ones((3, 4)), 1e-3)
-    assert explain_mismatch(np.ones((1, 4)), np.ones((3, 4)), 1e-3)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [(2, 3), [2, 3], np.array([2, 3]), torch.Size([2, 3]), (np.int32(2), np.uint8(3))],
-    ids=lambda value: type(value).__name__,
-)
-def test_a_shape_may_be_any_sequence_of_whole_numbers(value):
-    assert explain_shape_mismatch(value, (2, 3)) == ""
 
 
 @pytest.mark.parametrize(
@@ -240,6 +229,7 @@ def test_a_shape_may_be_any_sequence_of_whole_numbers(value):
     [
         (2, "write (k,) rather than k"),
         (np.int64(2), "write (k,) rather than k"),
+        (np.array(2), "write (k,) rather than k"),
         (None, "this is NoneType"),
         (True, "this is bool"),
         ("(2, 3)", "this is str"),
@@ -253,6 +243,10 @@ def test_a_shape_may_be_any_sequence_of_whole_numbers(value):
         (("m", "n"), "only positive integers"),
         (np.array([2.0, 3.0]), "only positive integers"),
         (np.array([[2, 3]]), "only positive integers"),
+        ([[2], 3], "only positive integers"),
+        (torch.tensor([2.0, 3.0]), "only positive integers"),
+        ((torch.tensor(2.5), 3), "only positive integers"),
+        ((torch.tensor(True), 3), "only positive integers"),
         ((2,), "too few"),
         ((), "too few"),
         ((2, 3, 1), "too many"),
@@ -264,13 +258,7 @@ def test_a_shape_may_be_any_sequence_of_whole_numbers(value):
     ids=lambda item: str(item)[:30],
 )
 def test_a_wrong_shape_gets_a_sentence(value, sentence):
-    reason = explain_shape_mismatch(value, (2, 3))
-    assert reason
-    assert sentence in reason
-
-
-def test_an_array_without_axes_is_no_shape():
-    assert explain_shape_mismatch(np.array(2), (2, 3))
+    assert sentence in explain_shape_mismatch(value, (2, 3))
 
 
 @given(st.lists(st.integers(11, 97), min_size=1, max_size=4), st.lists(st.integers(101, 999), min_size=1, max_size=4))
