@@ -9,27 +9,76 @@ from autograder.exercises import Outcome
 from autograder.exercises.loading import read_course_cases
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
-from tests.autograder.exercises.toys import (
-    TOY,
-    TOY_NUMBER,
-    TOY_SHAPES,
-    WHERE,
-    double,
-    double__raises,
-    double__returns_nothing,
-    double__returns_words,
-    double__right,
-    double__squared,
-    double__undocumented,
-    double_changed,
-    double_of_two,
-    double_that_raises,
-    other_shapes,
-    shapes,
-    shapes__no_dict,
-    toy,
-)
+from tests.autograder.exercises.toys import TOY, WHERE, double, toy
 from tests.autograder.samples import NAMES, exercise_named
+
+TOY_SHAPES = """
+[toy-shapes]
+kind = "shape"
+points = 1
+parts = { W = 0.5, v = 0.5 }
+"""
+
+
+TOY_NUMBER = """
+[toy-number]
+kind = "number"
+points = 1
+atol = 1e-3
+"""
+
+
+def double__squared(x):
+    """You squared."""
+    return x**2
+
+
+def double__raises(x):
+    """This raises."""
+    raise TypeError
+
+
+def double__right(x):
+    """This is right."""
+    return x + x
+
+
+def double__undocumented(x):
+    return x
+
+
+def double__returns_nothing(x):
+    """A print stands where the return belongs."""
+
+
+def double__returns_words(x):
+    """These are words."""
+    return "words"
+
+
+def double_changed(x):
+    return 2 * x + 0.1
+
+
+def double_that_raises(x):
+    raise IndexError
+
+
+def double_of_two(x, y):
+    return x + y
+
+
+def shapes(m, n):
+    return {"W": (n, m), "v": (n,)}
+
+
+def shapes__no_dict(m, n):
+    """Return a dict with both shapes."""
+    return (n, m)
+
+
+def other_shapes(m, n):
+    return {"W": (n, m), "b": (n,)}
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if exercise_named(name).entry.parts])
@@ -50,6 +99,11 @@ def test_a_toy_without_fault_is_loaded_with_hints_and_outcomes(tmp_path):
     assert drawn.mistaken["double__raises"] == Outcome(raised="TypeError")
 
 
+def equation(text, more=""):
+    return {"key": f'{TOY_SHAPES}equations = ["{text}"]\n{more}\n'}
+
+
+MISFIT = "the right shapes do not fit in 'W @ v': In W @ v, W has .* columns and v has .* numbers"
 REFUSED = {
     "a shown case that the reference fails": ((double_changed,), {}, "the reference fails the shown case 'worked"),
     "a mistake that hidden cases accept": ((double, double__right), {}, "accepts the mistake double__right"),
@@ -60,6 +114,14 @@ REFUSED = {
     "a case with an unknown argument": ((double,), {"old": "x = [3", "new": "z = [3"}, "case 'drawn' gives z"),
     "parts that the reference lacks": ((other_shapes,), {"key": TOY_SHAPES}, "the parts are .* the reference returns"),
     "an unknown gradient": ((double,), {"old": "shapes", "new": 'gradients = ["z"]\nshapes'}, "the reference raises"),
+    "shapes that do not fit": ((shapes,), equation("W @ v"), MISFIT),
+    "a name that nobody knows": ((shapes,), equation("W @ x"), "do not fit in 'W @ x'"),
+    "no equation": ((shapes,), equation("W @"), "do not fit in 'W @'"),
+    "an answer among what is given": (
+        (shapes,),
+        equation("W @ x", 'given = { x = ["m"], v = ["n"] }'),
+        "`given` states an answer",
+    ),
 }
 
 
@@ -93,6 +155,16 @@ def test_a_mistake_may_return_what_is_no_number(tmp_path, mistake):
 def test_a_mistake_may_return_another_thing_than_a_dict(tmp_path):
     (exercise,) = toy(tmp_path, shapes, shapes__no_dict, key=TOY_SHAPES)
     assert "shapes__no_dict" in exercise.hints
+
+
+def test_a_letter_without_a_role_is_refused(tmp_path):
+    def with_q(q, n):
+        return {"W": (n, q), "v": (n,)}
+
+    with pytest.raises(AnswerKeyError, match=r"it is not stated what q counts(?s:.)*Remedy: "):
+        toy(tmp_path, with_q, key=TOY_SHAPES)
+    (exercise,) = toy(tmp_path, with_q, key=f'{TOY_SHAPES}letters = {{ q = "the size of a toy" }}\n')
+    assert exercise.letters["q"] == "the size of a toy"
 
 
 def test_a_shown_case_may_be_about_gradients(tmp_path):
