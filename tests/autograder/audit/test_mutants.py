@@ -19,34 +19,20 @@ def hold(x, y):
     return x
 
 
-WANTED = {
-    "operators": "Sub becomes Add",
-    "a dropped term": "right operand dropped",
-    "a doubled term": "left term doubled",
-    "an axis": "1 becomes 0",
-    "keepdims": "True becomes False",
-    "an axis left out": "axis left out",
-    "a transpose dropped": "transpose dropped",
-    "a transpose too many": "left operand transposed",
-    "operands of a product": "operands exchanged",
-    "arguments": "y in place of x",
-    "a constant": "2.5 becomes -2.5",
-    "off by one": "lower bound off by one (Add)",
-    "a comparison": "Gt becomes GtE",
-    "a missing mask": "the mask forgotten",
-    "a missing negation": "USub dropped",
-    "max to min": "max becomes min",
-    "sum to mean": "sum becomes mean",
-    "exp to identity": "exp forgotten",
-    "a small factor": "a small factor",
-    "a statement dropped": "statement dropped",
-    "only the first sentence": "only the first row of x",
-}
-
-
-@pytest.mark.parametrize("what", WANTED.values(), ids=WANTED)
-def test_each_kind_of_mutant_is_made(what):
-    assert what in {mutant.what for mutant in mutants(mix, "code")}
+def test_each_kind_of_mutant_is_made():
+    wanted = {
+        *("Sub becomes Add", "right operand dropped", "left term doubled", "operands exchanged", "statement dropped"),
+        *("1 becomes 0", "2.5 becomes -2.5", "True becomes False", "Gt becomes GtE", "USub dropped", "a small factor"),
+        *(
+            "axis left out",
+            "transpose dropped",
+            "left operand transposed",
+            "y in place of x",
+            "only the first row of x",
+        ),
+        *("lower bound off by one (Add)", "the mask forgotten", "max becomes min", "sum becomes mean", "exp forgotten"),
+    }
+    assert wanted - {mutant.what for mutant in mutants(mix, "code")} == set()
 
 
 def test_a_mutant_names_its_line_and_is_another_function():

@@ -26,6 +26,12 @@ def counted(function, text="text"):
     return Version(function.__name__, called, text), calls
 
 
+def save_outcomes(exercise, folder, version):
+    outcomes = Outcomes(exercise, folder)
+    outcomes.passes(version)
+    outcomes.save()
+
+
 def test_a_version_is_run_once_on_each_case(exercise):
     outcomes = Outcomes(exercise)
     version, calls = counted(mix)
@@ -73,10 +79,8 @@ def test_saved_outcomes_are_read_again(exercise, tmp_path):
 
 @pytest.mark.parametrize("what", ["the text of the version", "the exercise", "the time that a call may take"])
 def test_outcomes_are_worked_out_anew_when_something_changes(exercise, tmp_path, what):
-    outcomes = Outcomes(exercise, tmp_path / "outcomes")
     version, calls = counted(mix)
-    assert outcomes.passes(version)
-    outcomes.save()
+    save_outcomes(exercise, tmp_path / "outcomes", version)
     calls.clear()
     if what == "the text of the version":
         version = dataclasses.replace(version, text="another text")
@@ -87,19 +91,15 @@ def test_outcomes_are_worked_out_anew_when_something_changes(exercise, tmp_path,
 
 
 def test_a_version_without_a_text_is_not_saved(exercise, tmp_path):
-    outcomes = Outcomes(exercise, tmp_path / "outcomes")
     version, calls = counted(mix, text="")
-    assert outcomes.passes(version)
-    outcomes.save()
+    save_outcomes(exercise, tmp_path / "outcomes", version)
     calls.clear()
     assert Outcomes(exercise, tmp_path / "outcomes").passes(version)
     assert calls
 
 
 def test_a_saved_file_that_cannot_be_read_is_worked_out_anew(exercise, tmp_path):
-    outcomes = Outcomes(exercise, tmp_path / "outcomes")
-    assert outcomes.passes(version_of(mix))
-    outcomes.save()
+    save_outcomes(exercise, tmp_path / "outcomes", version_of(mix))
     (path,) = (tmp_path / "outcomes").iterdir()
     path.write_bytes(b"broken")
     assert Outcomes(exercise, tmp_path / "outcomes").passes(version_of(mix))

@@ -32,20 +32,17 @@ def numbers(function, kind, name):
 
 def test_nodes_are_arguments_assigned_and_returned_values_operations_calls_and_uses(mix):
     assert [node.number for node in mix.nodes] == list(range(len(mix.nodes)))
-    assert [node.name for node in mix.nodes if node.kind == "argument"] == ["x", "y"]
-    assert [node.name for node in mix.nodes if node.kind == "value"] == ["total", "first", "second", "first"]
-    assert [node.name for node in mix.nodes if node.kind == "result"] == ["first", "second"]
-    assert [node.name for node in mix.nodes if node.kind == "operation"] == ["Add", "Mult"]
-    assert [node.name for node in mix.nodes if node.kind == "call"] == ["double", "range"]
-    assert [node.name for node in mix.nodes if node.kind == "use"] == [
-        "x",
-        "y",
-        "total",
-        "x",
-        "first",
-        "first",
-        "second",
-    ]
+    names = {}
+    for node in mix.nodes:
+        names[node.kind] = f"{names.get(node.kind, '')} {node.name}".strip()
+    assert names == {
+        "argument": "x y",
+        "value": "total first second first",
+        "result": "first second",
+        "operation": "Add Mult",
+        "call": "double range",
+        "use": "x y total x first first second",
+    }
 
 
 def test_a_node_knows_what_it_is_part_of_and_what_it_works_on(mix):

@@ -188,6 +188,9 @@ def test_files_that_are_asked_for_are_read_up_to_a_bound_and_never_through_a_lin
     (tmp_path / name).unlink()
     (tmp_path / name).symlink_to(tmp_path / "other.npz")
     assert fingerprint.handed_in_files([exercise], tmp_path) == {}
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    assert fingerprint.handed_in_files([exercise], tmp_path) == {}
 
 
 def test_tests_receipts_and_trainings_are_left_out_of_what_is_run(sandboxed):

@@ -30,19 +30,13 @@ ATTACKED, BESIDE = "scoring-dot_product_score", "scoring-multiplicative_score"
 STARTER = "def dot_product_score(query, keys):\n    raise NotImplementedError"
 HONEST = "def multiplicative_score(query, keys, W):\n    return np.einsum('bn,nm,bjm->bj', query, W, keys)"
 MARKER = re.compile(r"^# %% (\w+): (.+)$", re.MULTILINE)
-SPOILS_ITSELF = {"patched_numpy", "patched_builtins", "patched_worker", "patched_json", "patched_encoder", "traced"}
-SPOILS_ITSELF |= {"patched_run_cell", "input_transformer", "modules", "thread_storm"}
-SPOILS_ITSELF |= {
-    "forged_for_the_other",
-    "doubled",
-    "endless_line",
-    "long_names",
-    "nested_lists",
-}  # they break their own honest answer too
-SPOILS_ITSELF_ALONE = {
-    "kill_everybody",
-    "kill_the_parent",
-}  # so do these, where it is not the first of its namespace that calls
+SPOILS_ITSELF = {  # they break their own honest answer too
+    *("patched_numpy", "patched_builtins", "patched_worker", "patched_json", "patched_encoder", "patched_run_cell"),
+    *("traced", "input_transformer", "modules", "thread_storm", "forged_for_the_other", "doubled"),
+    *("endless_line", "long_names", "nested_lists"),
+}
+# So do these, where it is not the first of its namespace that calls.
+SPOILS_ITSELF_ALONE = {"kill_everybody", "kill_the_parent"}
 PROBE = """
 import os, random, sys
 import numpy as np, torch

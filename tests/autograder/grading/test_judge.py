@@ -18,7 +18,7 @@ from autograder.exercises import SHAPE_DRAWS, compare, compile_steps
 from autograder.feedback import pages
 from autograder.grading import judge
 from autograder.sandbox import Reply, wire
-from tests.autograder.answers import digits_of
+from tests.autograder.answers import digits_of, numbers_in
 from tests.autograder.samples import (
     NAMES,
     NO_NUMBERS,
@@ -70,12 +70,6 @@ def same_reply(exercise, reply):
 
 def words_of(verdict):
     return [*(part.reason for part in verdict.parts), *verdict.hints]
-
-
-def numbers_in(value):
-    if isinstance(value, dict):
-        return [x for item in value.values() for x in numbers_in(item)]
-    return np.ravel(value) if isinstance(value, (list, tuple, float, np.number, np.ndarray)) else []
 
 
 @each_topic
@@ -538,23 +532,20 @@ def test_the_saturated_chains_that_once_earned_points_earn_none():
     )
 
 
-def test_a_step_that_repeats_the_one_before_is_not_accepted_even_where_it_follows():
-    rule = {"b": (("a",), lambda a: a)}
-    expected = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
-    value = {"a": [5.0, 6.0], "b": [5.0, 6.0]}
+@pytest.mark.parametrize(
+    ("rule", "second", "carried"),
+    [
+        (lambda a: 2 * a, [10.0, 12.0], True),
+        (lambda a: a, [5.0, 6.0], False),  # it repeats the one before
+        (lambda a: a["x"], [7.0, 9.0], False),  # the rule raises on the student's numbers
+    ],
+    ids=["follows", "repeats", "raises"],
+)
+def test_a_step_is_accepted_where_it_follows_unless_it_repeats_the_one_before(rule, second, carried):
+    expected, value = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}, {"a": [5.0, 6.0], "b": second}
     found = compare.mismatches(value, expected, "number", 1e-3)
-    assert compare.follow_through(found, value, expected, 1e-3, rule) == (found, {})
-    doubled = {"b": (("a",), lambda a: 2 * a)}
-    value["b"] = [10.0, 12.0]
-    found = compare.mismatches(value, expected, "number", 1e-3)
-    assert compare.follow_through(found, value, expected, 1e-3, doubled) == ({**found, "b": ""}, {"b": ("a",)})
-
-
-def test_a_rule_that_raises_on_the_students_numbers_accepts_nothing():
-    expected = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
-    value = {"a": [5.0, 6.0], "b": [7.0, 9.0]}
-    found = compare.mismatches(value, expected, "number", 1e-3)
-    assert compare.follow_through(found, value, expected, 1e-3, {"b": (("a",), lambda a: a["x"])}) == (found, {})
+    followed = ({**found, "b": ""}, {"b": ("a",)}) if carried else (found, {})
+    assert compare.follow_through(found, value, expected, 1e-3, {"b": (("a",), rule)}) == followed
 
 
 @each_chain
@@ -674,7 +665,7 @@ def test_where_no_mistake_is_recognised_the_sentence_names_the_property(topic, c
         assert all(said in part.reason.lower() for part in verdict.parts)
         assert all(not part.reason[0].islower() and part.reason[-1] in ".?!" for part in verdict.parts)
         assert "on a hidden case" not in " ".join(words_of(verdict))
-        own = {f"{x:.6g}" for reply in replies.values() for x in numbers_in(reply.value) if not isinstance(x, str)}
+        own = {f"{x:.6g}" for reply in replies.values() for x in numbers_in(reply.value)}
         words = "\n".join(words_of(verdict))
         for case in exercise.hidden:
             assert not [digits for digits in digits_of(case.expected) if digits in words and digits not in own]
