@@ -4,14 +4,12 @@ In: an entry of the key, its reference. Out: ``Step`` objects, whose text is cut
 """
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, cast
 
 import numpy as np
 
+from autograder.exercises.ast_utils import compile_function, parse_function, source_of
 from autograder.exercises.model import Step
 from solutions.answer_key import AnswerKeyError, Entry
 
@@ -23,8 +21,7 @@ def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
     """
     steps = {}
     for name, given in entry.follows.items():
-        text = textwrap.dedent(inspect.getsource(reference))
-        (function,) = cast("list[ast.FunctionDef]", ast.parse(text).body)  # the source of a function is one def
+        function = parse_function(source_of(reference))
         lines = [
             node
             for node in function.body
@@ -37,7 +34,6 @@ def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
                 entry.where,
                 "make it assign each step once, to a variable named after the step, and return the steps in a dict.",
             )
-        lines = lines[1:] if ast.get_docstring(function) else lines
         lines[-1] = ast.Return(_entry_of(last.value, name))
         lines = _select_needed(lines)
         function.name, function.body = f"_{name}_of_{'_'.join(given)}", lines
@@ -79,11 +75,9 @@ def _find_assigned_names(node):
 
 def compile_steps(follows: Mapping[str, Step]) -> dict[str, tuple[tuple[str, ...], Callable[..., object]]]:
     """Return ``{entry: (steps, function)}`` for the ``follows`` of a chain, as ``compare.follow_through`` takes it."""
-    return {entry: (step.given, _function(step.name, step.source)) for entry, step in follows.items()}
+    return {entry: (step.given, _function(step.source)) for entry, step in follows.items()}
 
 
 @cache
-def _function(name, source):
-    namespace: dict[str, Any] = {"np": np}
-    exec(source, namespace)
-    return namespace[name]
+def _function(source):
+    return compile_function(source, {"np": np})

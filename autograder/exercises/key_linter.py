@@ -9,13 +9,13 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from nbformat import NotebookNode
 
 from autograder import exercises
 from autograder.exercises import Exercise, compare
+from autograder.exercises.ast_utils import compile_function
 from autograder.exercises.case_labels import promised_only
 from autograder.exercises.families import WHERE_LARGE
 from autograder.exercises.loading import outcome_of
@@ -52,8 +52,8 @@ def lint(
 ) -> tuple[Problem, ...]:
     """Return the problems of the exercises ``questions``.
 
-    ``references`` maps the function of an exercise to its reference, by default that of ``solutions``; ``text`` is all that the
-    released notebook says without the answers, by default the docstrings of the exercises.
+    ``references`` maps the function of an exercise to its reference, by default that of ``solutions``; ``text`` is all
+    that the released notebook says without the answers, by default the docstrings of the exercises.
     """
     questions = tuple(questions)
     text_of_all = text or "\n".join(_without_answer(exercise.source) for exercise in questions)
@@ -92,9 +92,7 @@ def starter(exercise: Exercise) -> Callable[..., object]:
     """Return the function that students get: the reference with its answer cut out, and nbgrader's ``raise`` there."""
     answer = r"### BEGIN SOLUTION.*?### END SOLUTION"
     source = re.sub(answer, "raise NotImplementedError()", exercise.source, flags=re.DOTALL)
-    scope: dict[str, Any] = {"np": np}
-    exec(compile(textwrap.dedent(source), "<starter>", "exec"), scope)
-    return scope[re.findall(r"def (\w+)", exercise.source)[0]]
+    return compile_function(textwrap.dedent(source), {"np": np})
 
 
 def _question(exercise, text):
@@ -104,7 +102,7 @@ def _question(exercise, text):
 
 
 def _misstatements(exercise, question):
-    """Yield what ``question`` promises and no case is about, and where it does not say of the inputs what the key does."""
+    """Yield what ``question`` promises and no case keeps, and where it says of the inputs other things than the key."""
     for promise, kind in promised_only(exercise, question):
         remedy = "give an argument such a family, or remove the statement from the text"
         yield "", f"the text says {promise!r}, and no hidden case is about {kind}", remedy
@@ -168,7 +166,7 @@ def _reference_is_steady(exercise, reference):
 
 
 def _sizes_differ(exercise, reference):
-    """As in the tests of the keys: sizes may be alike only where they are alike in every case."""
+    """Sizes may be alike only where they are alike in every case."""
     sizes = [_sizes(case.inputs) for case in exercise.hidden]
     alike = [_alike(case.inputs) for case in exercise.hidden]
     always = set.intersection(*alike)

@@ -112,7 +112,7 @@ def versions(functions: Mapping[str, object], function: str) -> dict[str, Callab
 def make_exercise(
     entry: answer_key.Entry, seed: int = 0, references: ModuleType | None = None, mistakes: ModuleType | None = None
 ) -> Exercise:
-    """Return the exercise of ``entry`` with the reference and the mistakes of these modules, by default its own in ``solutions``.
+    """Return the exercise of ``entry``; its reference and mistakes are those of ``solutions``, or of the modules given.
 
     Raises ``AnswerKeyError`` if it cannot be graded with.
     """

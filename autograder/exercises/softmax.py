@@ -1,8 +1,8 @@
-"""Find the step of a reference that is a softmax, and take it in wrong ways, each with the clause that names it to a student.
+"""Find the step of a reference that is a softmax, and take it in wrong ways, each with a clause that says which.
 
-In: an exercise and its instrumented reference; scores, and the mask that fits them or None. Out: a ``SoftmaxStep`` or None;
-weights, arrays or tensors as the scores are. Runs the reference; touches nothing else. The wrong ways are declared once for
-the course: each of them can stand in the place of such a step.
+In: an exercise and its instrumented reference; scores, and the mask that fits them or None. Out: a ``SoftmaxStep`` or
+None; weights, arrays or tensors as the scores are. Runs the reference; touches nothing else. The wrong ways are
+declared once for the course: each of them can stand in the place of such a step.
 """
 
 from collections.abc import Callable, Iterator

@@ -15,13 +15,9 @@ from solutions import answer_key
 
 def provided_code(topic: str) -> str:
     """Return the code that the notebook of ``topic`` holds ready for its exercises, or ""."""
-    name = f"solutions.in_torch.{topic}"
-    if not importlib.util.find_spec(name):
-        return ""
-    answers = module(name)
-    names = getattr(answers, "PROVIDED", ())
+    answers = _answers_in_torch(topic)
     imports, blocks = set(), []
-    for name in names:
+    for name in getattr(answers, "PROVIDED", ()):
         item = getattr(answers, name)
         item = inspect.unwrap(item) if callable(item) else item  # a cached function
         if inspect.isfunction(item) or inspect.isclass(item):
@@ -34,14 +30,18 @@ def provided_code(topic: str) -> str:
 
 def setup_code(topic: str) -> str:
     """Return the text of the cell that installs what only the notebook of ``topic`` needs, or ""."""
-    name = f"solutions.in_torch.{topic}"
-    return getattr(module(name), "SETUP", "") if importlib.util.find_spec(name) else ""
+    return getattr(_answers_in_torch(topic), "SETUP", "")
 
 
 def own_parts(topic: str) -> str:
     """Return the text of the free cell of ``topic``'s notebook, where a student's own functions may join the model, or ""."""
+    return getattr(_answers_in_torch(topic), "OWN_PARTS", "")
+
+
+def _answers_in_torch(topic):
+    """Return the module of the answers to ``topic`` in torch, or None."""
     name = f"solutions.in_torch.{topic}"
-    return getattr(module(name), "OWN_PARTS", "") if importlib.util.find_spec(name) else ""
+    return module(name) if importlib.util.find_spec(name) else None
 
 
 def _import_lines(module):
