@@ -44,12 +44,18 @@ def judge_answer(exercise, name, function, hint=""):
     replies = {n: reply_to(function, exercise, case, UNHURRIED) for n, case in enumerate(exercise.hidden)}
     (verdict,) = judge.judge([exercise], {(exercise.name, n): reply for n, reply in replies.items()})
     said = "\n".join([*(part.reason for part in verdict.parts), *verdict.hints])
-    own = {f"{x:.6g}" for reply in replies.values() for value in numbers_in(reply.value) for x in (value, abs(value))}
+    leaked = {digits for digits in expected_digits(exercise) if digits in said}
+    if leaked:  # only then are the answer's own numbers, which are many, looked through
+        numbers = [number for reply in replies.values() for number in numbers_in(reply.value)]
+        leaked -= {f"{x:.6g}" for number in numbers for x in (number, abs(number))}
+    return Judged(name, verdict, tuple(sorted(leaked)), any(reply.changed for reply in replies.values()), hint)
+
+
+@cache
+def expected_digits(exercise):
     # a shape with an axis of length 1 may stand anywhere
     cases = exercise.hidden[: exercises.SHAPE_DRAWS] if exercise.kind == "shape" else exercise.hidden
-    expected = {digits for case in cases for digits in digits_of(case.expected)}
-    leaked = tuple(digits for digits in sorted(expected - own) if digits in said)
-    return Judged(name, verdict, leaked, any(reply.changed for reply in replies.values()), hint)
+    return {digits for case in cases for digits in digits_of(case.expected)}
 
 
 def digits_of(expected):
@@ -58,8 +64,9 @@ def digits_of(expected):
         return [text for item in expected.values() for text in digits_of(item)]
     if isinstance(expected, tuple):
         return [str(expected), str(list(expected))]
-    numbers = [number for number in np.ravel(expected) if number != np.round(number, 5)]  # inputs have five decimals
-    return [f"{number:.6g}" for number in numbers if len(f"{number:.6g}") > 7]  # shorter ones stand anywhere
+    numbers = np.ravel(expected)
+    written = [f"{number:.6g}" for number in numbers[numbers != np.round(numbers, 5)]]  # inputs have five decimals
+    return [text for text in written if len(text) > 7]  # shorter ones stand anywhere
 
 
 def numbers_in(value):
