@@ -33,6 +33,7 @@ from tests.autograder.samples import (
     plain_values,
     reference_of,
     replies_of,
+    right_replies,
     topic_exercises,
     versions_of,
 )
@@ -50,6 +51,7 @@ def verdict_on(exercise, replies):
     return verdict
 
 
+@cache
 def called_exercises(topic):
     """The exercises of ``topic`` that are called, each with few hidden cases: of each part the first, and the last of all."""
     found = []
@@ -209,15 +211,11 @@ def test_an_array_within_a_tuple_which_has_no_truth_value_raises_nothing(topic, 
             verdict_on(exercise, same_reply(exercise, Reply(value=over_the_wire(sent))))
 
 
-@cache
-def right_replies(topic):
-    return [(exercise, replies_of(reference_of(exercise), exercise)) for exercise in called_exercises(topic)]
-
-
 @each_topic
 @given(data=st.data())
 def test_every_mixture_of_right_and_missing_replies_earns_between_none_and_all(topic, data):
-    exercise, replies = data.draw(st.sampled_from(right_replies(topic)), label="exercise")
+    exercise = data.draw(st.sampled_from(called_exercises(topic)), label="exercise")
+    replies = right_replies(exercise)
     kept = {key: reply for key, reply in replies.items() if data.draw(st.booleans())}
     verdict = verdict_on(exercise, kept)
     assert (verdict.earned == exercise.points) == (len(kept) == len(replies))
@@ -283,7 +281,7 @@ def test_numbers_are_called_rounded_only_if_all_of_them_are_the_right_ones_with_
 
 
 def off_everywhere(exercise):
-    replies = replies_of(reference_of(exercise), exercise)
+    replies = right_replies(exercise)
     return {
         key: dataclasses.replace(
             reply, value=reply.value + np.linspace(0.13, 0.71, np.size(reply.value)).reshape(np.shape(reply.value))
@@ -307,7 +305,7 @@ def test_only_two_answers_to_the_same_call_show_that_a_function_is_unsteady():
 
 def raising_where(exercise, is_raised):
     """Replies of an answer that raises in some calls, as where shapes do not fit, and is right in all others."""
-    replies = replies_of(reference_of(exercise), exercise)
+    replies = right_replies(exercise)
     for number, case in enumerate(exercise.hidden):
         if is_raised(*case.inputs["keys"].shape[:2]):
             replies[exercise.name, number] = Reply(raised="ValueError")
@@ -572,7 +570,7 @@ def mapped(value, change):
 
 def corrupted(exercise, change, only=lambda case: True, **reply):
     """The replies of the reference, with ``change`` done to those of the cases in question."""
-    replies = replies_of(reference_of(exercise), exercise)
+    replies = right_replies(exercise)
     for number, case in enumerate(exercise.hidden):
         if only(case):
             key = exercise.name, number

@@ -14,7 +14,7 @@ from autograder.grading import judge, recognise
 from autograder.grading.recognise import find_equal_sizes, infer_mistake
 from autograder.grading.values import JudgedCase
 from autograder.sandbox import Reply
-from tests.autograder.samples import NAMES, exercise_named, reference_of, replies_of
+from tests.autograder.samples import NAMES, exercise_named, reference_of, replies_of, right_replies
 
 WORKED = [name for name in NAMES if exercise_named(name).kind in ("code", "number")]
 
@@ -30,7 +30,7 @@ def said_of(exercise, replies):
 
 def changed(exercise, change, only):
     """The replies of the reference, with ``change`` done to those of the cases in question."""
-    replies = replies_of(reference_of(exercise), exercise)
+    replies = right_replies(exercise)
     for number, case in enumerate(exercise.hidden):
         if only(case):
             replies[exercise.name, number] = Reply(value=change(case))
