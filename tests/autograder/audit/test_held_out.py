@@ -122,11 +122,7 @@ def test_a_topic_without_held_out_answers_is_said(tmp_path):
     ("answers", "judged", "what"),
     [
         ("def nothing__wrong_x():\n    pass\n", "", r"nothing__wrong_x does not answer any exercise"),
-        (
-            "def dot_product_score__odd(query, keys):\n    pass\n",
-            "",
-            "dot_product_score__odd does not answer any exercise",
-        ),
+        ("def dot_product_score__odd(query, keys):\n    pass\n", "", r"score__odd does not answer any exercise"),
         (ANSWERS, '[hint.a]\nverdict = "good"\non = ""\n', "the hint for a is judged 'good'"),
         (ANSWERS, '[hint.a]\nverdict = "named"\n', "the hint for a is judged 'named'"),
     ],

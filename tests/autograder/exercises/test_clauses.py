@@ -61,26 +61,28 @@ def clause_of(body, part, clause, kind="code"):
     return mutation and mutation.clause
 
 
-def test_a_clause_speaks_of_operands_and_of_what_they_are_part_of():
-    body = "kept = query + keys @ W_x"
-    assert (
-        clause_of(body, "query + keys @ W_x", "the term with {right} is missing")
-        == "the term with keys and W_x is missing"
-    )
-    assert (
-        clause_of(body, "query", "a step{where} is missing")
-        == "a step in the computation of the masked scores is missing"
-    )
-    assert clause_of("helper = query", "query", "a step{where} is missing") == "a step is missing"
+SUM, MISSING, OF = "kept = query + keys @ W_x", "a step{where} is missing", "a number of {of}"
+CLAUSES = {
+    "operands": (
+        SUM,
+        "query + keys @ W_x",
+        "the term with {right} is missing",
+        "the term with keys and W_x is missing",
+    ),
+    "what it is part of": (SUM, "query", MISSING, "a step in the computation of the masked scores is missing"),
+    "what has no name": ("helper = query", "query", MISSING, "a step is missing"),
+    "a helper": ("x = helper + query", "helper + query", "the term with {left} is missing", None),
+    "a number of a helper": ("helper = 3.5", "3.5", OF, None),
+    "a number": ("W_x = query[3] * 2", "2", OF, "a number of W_x"),
+    "an index": ("W_x = query[3] * 2", "3", OF, None),
+    "an axis": ("W_x = query.sum(axis=7)", "7", OF, None),
+}
 
 
-def test_a_clause_about_what_no_student_knows_is_not_told():
-    assert clause_of("x = helper + query", "helper + query", "the term with {left} is missing") is None
-    assert clause_of("helper = 3.5", "3.5", "a number of {of}") is None
-    assert clause_of("helper = 3.5", "3.5", "a number of {of}", "number") == "a number of a step"
+@pytest.mark.parametrize(("body", "part", "clause", "told"), CLAUSES.values(), ids=CLAUSES)
+def test_a_clause_speaks_of_operands_and_numbers_and_is_not_told_of_what_no_student_knows(body, part, clause, told):
+    assert clause_of(body, part, clause) == told
 
 
-def test_an_index_and_an_axis_are_no_numbers_of_an_exercise():
-    assert clause_of("W_x = query[3] * 2", "2", "a number of {of}") == "a number of W_x"
-    assert clause_of("W_x = query[3] * 2", "3", "a number of {of}") is None
-    assert clause_of("W_x = query.sum(axis=7)", "7", "a number of {of}") is None
+def test_in_an_exercise_of_numbers_any_step_has_some():
+    assert clause_of("helper = 3.5", "3.5", OF, "number") == "a number of a step"
