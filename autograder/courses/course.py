@@ -26,7 +26,7 @@ from autograder.courses.released import Released, load_facts, read_exercises
 from autograder.errors import CourseError
 from autograder.feedback import notices
 from autograder.files import as_json, remove_unexpected, write_bytes, write_text
-from autograder.grading.verdict_store import VerdictStore
+from autograder.grading.fingerprint import VerdictStore
 from autograder.notebooks.cell_ids import exercise_of_text, points_id
 from autograder.sandbox import Limits
 

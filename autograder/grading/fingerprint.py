@@ -1,4 +1,4 @@
-"""What the verdicts on a submission depend on, as a hash, and the files that belong to its notebook.
+"""What the verdicts on a submission depend on, as a hash under which they are kept, and the files beside its notebook.
 
 The process that coordinates a class uses this for every submission, so nothing here imports numpy or what runs
 notebooks.
@@ -14,8 +14,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
-from autograder.files import digest
+import msgspec
+
+from autograder.files import digest, write_text
 from autograder.sandbox import Limits
+from autograder.verdicts import Graded
 
 NPZ_OVERHEAD_BYTES = 100_000  # bytes that an npz file may have on top of its numbers
 DECIDING_PACKAGES = ("exercises", "grading", "notebooks", "sandbox")  # the rooms whose code a verdict depends on
@@ -94,3 +97,23 @@ def grader_versions() -> list[str]:
     """Return what of the grader itself a verdict depends on: a hash of its code, and the versions of numpy, torch, Python."""
     rooms = [Path(__file__).parents[1] / room for room in DECIDING_PACKAGES]
     return [digest(rooms), version("numpy"), version("torch"), platform.python_version()]
+
+
+class VerdictStore:
+    """Verdicts in ``folder``, one JSON file each."""
+
+    def __init__(self, folder: str | Path):
+        self.folder = Path(folder)
+
+    def get(self, fingerprint: str) -> Graded | None:
+        """Return the ``Graded`` kept under ``fingerprint``, or None: also where its file cannot be read."""
+        try:
+            return msgspec.json.decode(self._path(fingerprint).read_bytes(), type=Graded)
+        except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
+            return None
+
+    def put(self, fingerprint: str, graded: Graded) -> None:
+        write_text(json.dumps(graded, default=vars), self._path(fingerprint))
+
+    def _path(self, fingerprint):
+        return self.folder / fingerprint[:2] / f"{fingerprint}.json"

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.grading.judge import Part, Verdict
-from autograder.grading.verdict_store import VerdictStore
-from autograder.verdicts import Graded
+from autograder.grading.fingerprint import VerdictStore
+from autograder.verdicts import Graded, Part, Verdict
 
 FINGERPRINT = "ab" * 32
 OUTPUT = {"output_type": "stream", "name": "stdout", "text": "नमस्ते"}
