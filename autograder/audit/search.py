@@ -17,7 +17,7 @@ from autograder.audit.run import reference_of
 from autograder.audit.survivors import classify_survivors
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
-from autograder.exercises.attempts import candidate_seeds
+from autograder.exercises.drawing import candidate_seeds
 from autograder.releases.proof import prove_fairness
 
 DRAWS = 5  # seeds that are tried before the key is to blame

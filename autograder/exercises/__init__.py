@@ -6,19 +6,8 @@ In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touc
 from autograder.exercises.chains import compile_steps
 from autograder.exercises.drawing import PRIMES, SHAPE_DRAWS
 from autograder.exercises.loading import TOLERANCE, UNREADABLE, load, load_each, make_exercise, versions
-from autograder.exercises.model import (
-    Case,
-    Exercise,
-    Outcome,
-    Step,
-    Trained,
-    convert,
-    digest,
-    given_shapes,
-    with_points,
-)
-from autograder.exercises.modules import module, module_at
-from autograder.exercises.trained import own_parts, provided_code, setup_code
+from autograder.exercises.model import Case, Exercise, Outcome, convert, digest, given_shapes, with_points
+from autograder.exercises.modules import module, module_at, own_parts, provided_code, setup_code
 
 __all__ = [
     "PRIMES",
@@ -28,8 +17,6 @@ __all__ = [
     "Case",
     "Exercise",
     "Outcome",
-    "Step",
-    "Trained",
     "compile_steps",
     "convert",
     "digest",

@@ -1,11 +1,12 @@
 """Draw the inputs of an exercise's cases from a seed: sizes, normal numbers, masks, weights, whole numbers.
 
-In: an entry of the key, its reference, a seed. Out: ``DrawnCase`` objects, one a call. Touches nothing.
+In: an entry of the key, its reference, a seed. Out: ``DrawnCase`` objects, one a call; the seeds that each attempt of a
+student may have. Touches nothing.
 """
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -17,6 +18,21 @@ from solutions.answer_key import AnswerKeyError
 PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
 SHAPE_DRAWS = 12  # an even number: see ``_sizes``
 MAX_SIZE = 60  # of an axis in the further calls of a shape
+MAX_DRAWS = 50  # of hidden cases, until every known mistake is caught by one
+
+
+def candidate_seeds(seed: int, attempt: int, recorded: Sequence[int] = ()) -> Iterator[int]:
+    """Yield the seeds from which the hidden cases of ``attempt`` may be drawn, the one to try first before the others.
+
+    The first attempt, number 0, has the ``seed`` of the release, and no other. ``recorded`` are the seeds of the attempts after
+    it that the release proved.
+    """
+    if attempt == 0:
+        yield seed
+        return
+    yield from recorded[attempt - 1 : attempt]
+    for draw in range(MAX_DRAWS):
+        yield (seed + 1_000_003 * attempt + 7919 * draw) % 2**32
 
 
 def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -> Iterator[DrawnCase]:

@@ -20,10 +20,9 @@ from autograder.exercises import checking, compare, compose
 from autograder.exercises.chains import compile_steps, steps_of
 from autograder.exercises.covering import PLAIN, DrawnCase
 from autograder.exercises.drawing import draw_cases
-from autograder.exercises.model import Case, Exercise, Lazy, Outcome, convert, given_shapes
-from autograder.exercises.modules import module
+from autograder.exercises.model import Case, Exercise, Lazy, Outcome, Trained, convert, given_shapes
+from autograder.exercises.modules import module, provided_code
 from autograder.exercises.numbers import largest
-from autograder.exercises.trained import load_trained
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 from solutions.answer_key.domains import SCORES, limits
@@ -132,7 +131,7 @@ def make_exercise(
     hints = {name: " ".join((function.__doc__ or "").split()) for name, function in wrong.items()}
     parts = dict(entry.parts) or {"": entry.points}
     if isinstance(entry, answer_key.Trained):
-        return Exercise(entry, inspect.getsource(reference), hints, parts, (), load_trained(entry, references, seed))
+        return Exercise(entry, inspect.getsource(reference), hints, parts, (), _load_trained(entry, references, seed))
     shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
     cases = tuple(_case(shell, row, reference, wrong) for row in draw_cases(entry, reference, seed))
     if entry.kind == "code":  # the first hidden one closes the round, so nothing can be kept from call to call
@@ -144,6 +143,14 @@ def make_exercise(
     for what, remedy in _faults(exercise):
         raise AnswerKeyError(what, entry.where, remedy)
     return exercise
+
+
+def _load_trained(entry, references, seed):
+    """Return how the file of weights that ``entry`` asks for is judged."""
+    draw, measure = getattr(references, entry.draw), getattr(references, entry.measure)
+    shapes = {name: tuple(parameter.shape) for name, parameter in references.build_model().named_parameters()}
+    code = provided_code(entry.topic)
+    return Trained(entry.file, shapes, code, draw(seed), seed, entry.run, draw, measure, dict(entry.thresholds))
 
 
 def _other_numbers(entry, cases):

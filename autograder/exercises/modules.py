@@ -1,10 +1,12 @@
-"""Import a module of answers: reference, mistakes, or the right answers that the tests try.
+"""Import a module of answers, reference, mistakes or right answers, and cut out of it what a notebook holds ready.
 
-In: the name of a module, or the path of a file. Out: the module. What cannot be imported is refused in a sentence with
-file, line and remedy: who wrote it needs no traceback through the grader.
+In: the name of a module, the path of a file, or a topic. Out: the module, source text. What cannot be imported is refused
+in a sentence with file, line and remedy: who wrote it needs no traceback through the grader.
 """
 
-import importlib
+import ast
+import importlib.util
+import inspect
 import traceback
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -56,3 +58,43 @@ def refusal(error: BaseException, path: Path) -> AnswerKeyError:
     file, line = reached[-1] if reached else (path, 1)
     place = f"{short(file)}, line {line}"
     return AnswerKeyError(f"cannot be imported: {type(error).__name__}: {error}", place, "fix that line.")
+
+
+def provided_code(topic: str) -> str:
+    """Return the code that the notebook of ``topic`` holds ready for its exercises, or ""."""
+    answers = _answers_in_torch(topic)
+    imports, blocks = set(), []
+    for name in getattr(answers, "PROVIDED", ()):
+        item = getattr(answers, name)
+        item = inspect.unwrap(item) if callable(item) else item  # a cached function
+        if inspect.isfunction(item) or inspect.isclass(item):
+            imports |= set(_import_lines(inspect.getmodule(item)))
+            blocks.append("\n\n" + inspect.getsource(item).rstrip())
+        else:
+            blocks.append(f"{name} = {item!r}")
+    return "\n".join([*sorted(imports), "", *blocks])
+
+
+def setup_code(topic: str) -> str:
+    """Return the text of the cell that installs what only the notebook of ``topic`` needs, or ""."""
+    return getattr(_answers_in_torch(topic), "SETUP", "")
+
+
+def own_parts(topic: str) -> str:
+    """Return the text of the free cell of ``topic``'s notebook, where a student's own functions may join the model, or ""."""
+    return getattr(_answers_in_torch(topic), "OWN_PARTS", "")
+
+
+def _answers_in_torch(topic):
+    """Return the module of the answers to ``topic`` in torch, or None."""
+    name = f"solutions.in_torch.{topic}"
+    return module(name) if importlib.util.find_spec(name) else None
+
+
+def _import_lines(answers):
+    """Yield the import lines of the module ``answers`` that lead outside the course."""
+    for node in ast.parse(inspect.getsource(answers)).body:
+        if isinstance(node, ast.Import) or (
+            isinstance(node, ast.ImportFrom) and (node.module or "solutions").split(".")[0] != "solutions"
+        ):
+            yield ast.unparse(node)

@@ -14,7 +14,7 @@ from nbformat.v4.rwbase import strip_transient
 
 from autograder import exercises
 from autograder.errors import CourseError
-from autograder.exercises.attempts import candidate_seeds
+from autograder.exercises.drawing import candidate_seeds
 from autograder.exercises.own_numbers import Flat, exercise_with
 from autograder.feedback import pages
 from autograder.feedback.marks import CellResult, GradebookState, Marks, merge_results

@@ -12,7 +12,7 @@ from autograder.audit.mutants import Mutant
 from autograder.audit.search import DRAWS, CaughtMistakes, SeedSearch, count_caught, find_attempt_seed, find_seed
 from autograder.audit.survivors import UnrejectedMutant
 from autograder.errors import CourseError
-from autograder.exercises.attempts import candidate_seeds
+from autograder.exercises.drawing import candidate_seeds
 from tests.autograder.samples import exercise_named
 
 pytestmark = pytest.mark.suite("audit")

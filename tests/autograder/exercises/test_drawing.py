@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from autograder import exercises
-from autograder.exercises.drawing import DRAWS, PRIMES, draw_further_cases
+from autograder.exercises.drawing import DRAWS, MAX_DRAWS, PRIMES, candidate_seeds, draw_further_cases
 from autograder.exercises.loading import outcome_of
 from solutions import answer_key
 from tests.autograder.audit.toys import STRONG, mix, toy
@@ -118,3 +118,26 @@ def test_without_declared_arguments_further_calls_are_those_of_other_seeds(tmp_p
 def test_sizes_are_primes_so_that_none_is_a_product_of_others():
     assert len(set(PRIMES)) == len(PRIMES)
     assert all(size % divisor for size in PRIMES for divisor in range(2, size))
+
+
+SEED = 2**32 - 5
+
+
+def test_the_first_attempt_has_the_seed_of_the_release_and_no_other():
+    assert list(candidate_seeds(SEED, 0, (7, 8))) == [SEED]
+
+
+def test_the_seeds_of_later_attempts_are_what_they_were_in_courses_without_recorded_ones():
+    assert list(itertools.islice(candidate_seeds(7, 3), 2)) == [7 + 3 * 1_000_003, 7 + 3 * 1_000_003 + 7919]
+
+
+def test_no_two_attempts_share_a_seed():
+    seeds = [seed for attempt in range(1, 20) for seed in candidate_seeds(SEED, attempt)]
+    assert len(set(seeds)) == len(seeds) == 19 * MAX_DRAWS
+    assert all(0 <= seed < 2**32 for seed in seeds)
+
+
+def test_a_recorded_seed_comes_first_and_those_after_it_stay():
+    assert next(candidate_seeds(7, 2, (40, 41))) == 41
+    assert list(candidate_seeds(7, 2, (40, 41)))[1:] == list(candidate_seeds(7, 2))
+    assert list(candidate_seeds(7, 3, (40, 41))) == list(candidate_seeds(7, 3))

@@ -20,7 +20,7 @@ from autograder.courses import demo
 from autograder.courses.course import Course, init
 from autograder.errors import CourseError
 from autograder.exercises import key_linter
-from autograder.exercises.attempts import candidate_seeds
+from autograder.exercises.drawing import candidate_seeds
 from autograder.exercises.packing import with_packed_texts
 from autograder.grading import grade
 from autograder.releases import proof, release

@@ -13,7 +13,7 @@ import pytest
 from autograder.batch.grade_class import _Batch
 from autograder.courses.locking import exclusive_lock, shared_lock, watch_lock
 from autograder.errors import CourseError
-from autograder.exercises.attempts import candidate_seeds
+from autograder.exercises.drawing import candidate_seeds
 from autograder.grading import submission
 from autograder.paths import ROOT
 from autograder.watch import polling, service
