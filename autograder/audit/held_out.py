@@ -98,12 +98,8 @@ def read_answers(topic: str, folder: Path = HELD_OUT) -> dict[str, Callable[...,
     return {n: scope[n] for n in scope if n not in before and not n.startswith("_") and "__" in n}
 
 
-def graded_answers(topic: str, judged: dict[str, Any], seed: int = 0, folder: Path = HELD_OUT) -> list[Answer]:
-    """Return the held-out answers of ``topic``, graded, with what a person ``judged`` of their hints."""
-    return [_grade_answer(*found, judged) for found in held_out_answers(topic, seed, folder)]
-
-
-def _grade_answer(exercise, name, function, judged):
+def grade_answer(exercise: Exercise, name: str, function: Callable[..., object], judged: dict[str, Any]) -> Answer:
+    """Return one of the ``held_out_answers``, graded, with what a person ``judged`` of its hint."""
     verdict = verdict_on(function, exercise, UNHURRIED)
     hint = " ".join(verdict.hints) or "; ".join(part.reason for part in verdict.parts if part.reason)
     right = name.partition("__")[2].startswith("right")

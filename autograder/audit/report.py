@@ -3,11 +3,20 @@
 In: topics, how much to try. Out: ``Report``. Reads ``tests/submissions``; writes nothing.
 """
 
+import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.audit.held_out import HELD_OUT, Answer, Rates, count_rates, graded_answers, read_judgement
+from autograder.audit.held_out import (
+    HELD_OUT,
+    Answer,
+    Rates,
+    count_rates,
+    grade_answer,
+    held_out_answers,
+    read_judgement,
+)
 from autograder.audit.run import Audited, audit_topic
 from solutions import answer_key
 
@@ -22,42 +31,25 @@ class Report:
     first: tuple[Rates, ...] = ()
     full: bool = False
     seed: int = 0
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         return all(one.passed for one in self.exercises)
 
 
-def audit(
-    topics: Iterable[str] | None = None,
-    full: bool = False,
-    seed: int = 0,
-    held_out: bool = True,
-    progress: Callable[[Audited], object] | None = None,
-) -> Report:
-    """Audit the exercises of ``topics``, by default all; return a ``Report``.
+def audit(topics: Iterable[str] | None, full: bool, seed: int, progress: Callable[[Audited], object]) -> Report:
+    """Audit the exercises of ``topics``, by default all, and grade the held-out answers; return a ``Report``.
 
-    Parameters
-    ----------
-    topics : iterable of str, optional
-    full : bool
-        All mutants instead of a seeded sample, more draws of the hidden cases, 1000 inputs instead of 200.
-    seed : int
-        Of the first draw of hidden cases, and of the sample.
-    held_out : bool
-        Whether to grade the held-out answers too.
-    progress : callable, optional
-        Called with each ``Audited``.
+    ``full`` takes all mutants instead of a seeded sample, more draws of the hidden cases, 1000 inputs instead of 200.
+    ``seed`` is that of the first draw, and of the sample. ``progress`` is called with each ``Audited``.
     """
     topics = tuple(topics or answer_key.topics())
     audited = []
-    for topic in topics:
-        for one in audit_topic(topic, full, seed):
-            audited.append(one)
-            if progress:
-                progress(one)
-    return replace(measure(topics, seed) if held_out else Report(), exercises=tuple(audited), full=full, seed=seed)
+    for one in itertools.chain.from_iterable(audit_topic(topic, full, seed) for topic in topics):
+        audited.append(one)
+        progress(one)
+    return replace(measure(topics, seed), exercises=tuple(audited), full=full, seed=seed)
 
 
 def measure(topics: Iterable[str] | None = None, seed: int = 0, folder: Path = HELD_OUT) -> Report:
@@ -75,7 +67,7 @@ def measure(topics: Iterable[str] | None = None, seed: int = 0, folder: Path = H
             notes.append(f"{topic}: no held-out answers.")
             continue
         judged = read_judgement(folder / f"{topic}.toml")
-        graded = graded_answers(topic, judged, seed, folder)
+        graded = [grade_answer(*found, judged) for found in held_out_answers(topic, seed, folder)]
         answers += graded
         now.append(count_rates(topic, graded, len(judged.get("moved", ()))))
         if "first" in judged:

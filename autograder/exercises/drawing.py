@@ -66,26 +66,24 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
             yield from pairwise_cases(entry, frozenset(names) - set(needed), rng)
 
 
-def draw_further_cases(
-    entry: answer_key.Entry, reference: Callable[..., object], count: int, seed: int = 0
-) -> Iterator[DrawnCase]:
+def draw_further_cases(entry: answer_key.Entry, reference: Callable[..., object], count: int) -> Iterator[DrawnCase]:
     """Yield ``count`` calls beside those of ``draw_cases``, from the same families: in any combination, not only in pairs."""
-    yield from itertools.islice(_further_cases(entry, reference, seed), count)
+    yield from itertools.islice(_further_cases(entry, reference), count)
 
 
-def _further_cases(entry, reference, seed):
+def _further_cases(entry, reference):
     parameters = inspect.signature(reference).parameters.values()
-    rng = SteadyGenerator(seed, f"{entry.name}, further calls").free
+    rng = SteadyGenerator(0, f"{entry.name}, further calls").free
     if entry.kind == "shape":
         while True:
             yield DrawnCase(name="sizes", inputs={p.name: int(rng.integers(1, MAX_SIZE)) for p in parameters})
     elif entry.kind == "code" and entry.arguments:
         yield from random_cases(entry, frozenset(p.name for p in parameters if p.default is not p.empty), rng)
     elif entry.kind == "code":
-        for n in itertools.count(seed + 1):
+        for n in itertools.count(1):
             yield from (row for row in draw_cases(entry, reference, n) if not row.shown)
     else:
-        yield from draw_cases(entry, reference, seed)
+        yield from draw_cases(entry, reference, 0)
 
 
 def _refuse_arguments(what, given, names, needed, entry):
