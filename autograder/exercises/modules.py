@@ -1,7 +1,7 @@
 """Import a module of answers, reference, mistakes or right answers, and cut out of it what a notebook holds ready.
 
-In: the name of a module, the path of a file, or a topic. Out: the module, source text. What cannot be imported is refused
-in a sentence with file, line and remedy: who wrote it needs no traceback through the grader.
+In: the name of a module, the path of a file, or a topic. Out: the module, source text. What cannot be imported is
+refused in a sentence with file, line and remedy: who wrote it needs no traceback through the grader.
 """
 
 import ast

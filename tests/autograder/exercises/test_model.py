@@ -1,4 +1,4 @@
-"""What was worked out of an exercise is kept by it, and its digest changes with everything that a verdict depends on."""
+"""An exercise keeps what was worked out of it, and its digest changes with everything that a verdict depends on."""
 
 import dataclasses
 

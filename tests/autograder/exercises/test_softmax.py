@@ -1,4 +1,4 @@
-"""A softmax is found by its values, however it is written; every wrong one is wrong somewhere, of arrays and tensors alike."""
+"""A softmax is found by its values, however it is written; every wrong one is wrong somewhere, arrays and tensors alike."""
 
 import dataclasses
 
