@@ -218,7 +218,7 @@ def _copy_with_numbers(name: str, functions: list[str], pairs: Pairs) -> ModuleT
             queue += _names_in(statements[called], ast.expr_context)
     kept = [node for called, node in statements.items() if called in needed or not called.isidentifier()]
     source = "\n\n".join(dict.fromkeys(_replace_numbers(text, node, pairs) for node in kept))
-    replaced, file = ModuleType(name), f"<{name}: {functions[0]} with {[own for _, own in pairs]}>"
+    replaced, file = ModuleType(name), f"<{name}: {', '.join(functions)} with {[own for _, own in pairs]}>"
     # so that inspect.getsource finds the copies
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     exec(compile(source, file, "exec"), vars(replaced))

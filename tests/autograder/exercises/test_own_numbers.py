@@ -76,6 +76,11 @@ def test_a_reference_and_its_mistakes_are_worked_from_the_drawn_numbers(tmp_path
     assert case.mistaken["by_hand__query_dropped"].value == pytest.approx([0.2 + 1.0, -0.5 + 2.1])
 
 
+def test_an_exercise_may_have_own_numbers_before_its_first_mistake_is_written(tmp_path, monkeypatch):
+    entry = toy_topic(tmp_path, monkeypatch, mistakes="import numpy as np\n").entry
+    assert exercise_of(entry, (0.4, -0.3, 0.2, 1.0, -0.5, 2.1)).hints == {}
+
+
 def test_a_vector_is_replaced_in_helpers_constants_and_arguments_of_mistakes(tmp_path, monkeypatch):
     mistakes = '''
         _KEYS = [[0.3, 1], [-0.4, 2.5]]
