@@ -12,7 +12,7 @@ from autograder.marking.override import override
 from autograder.reports.requests import request_rows
 from tests.autograder.essays import all_right, copy_prepared, enrol, grade_quickly, hand_in, mark, page
 from tests.autograder.test_main import assert_refused, autograder, succeed
-from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader, nbgrader_program
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -140,7 +140,7 @@ def test_nbgraders_own_commands_cope_with_the_last_cell(course):
     nbgrader("generate_feedback", "scoring", cwd=course.root)
     assert "Please look again" not in page(course, "mia")
     assert page(course, "noa").count("Please look again at additive_score.") == 1
-    said = nbgrader_program("validate", course.release("scoring"), cwd=course.root)
+    said = nbgrader("validate", course.release("scoring"), cwd=course.root)
     assert "request" not in said
     assert "not answered yet" in said
     count = len(course.released("scoring").exercises)  # those that are not answered, and nothing else

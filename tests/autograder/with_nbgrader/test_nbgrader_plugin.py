@@ -4,68 +4,21 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-import threading
-import traceback
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from nbgrader.api import Gradebook
-from nbgrader.apps.nbgraderapp import NbGraderApp
 
-from autograder import sandbox
 from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
 from autograder.courses.course import Course
-from autograder.paths import add_environment_to_path
-from autograder.sandbox import start
 
 pytestmark = pytest.mark.suite("assignments")
 QUIET = [student.name for student in demo.load_students() if student.kind in ("right", "wrong", "unfinished")]
 
 
 def nbgrader(*args, cwd):
-    """Run a command of nbgrader in a copy of this process, which must end well; return what it said.
-
-    So it need not import anything anew, unlike ``nbgrader_program``.
-    """
-    with tempfile.TemporaryFile("w+") as said:
-        if not (pid := os.fork()):
-            _become_nbgrader(args, cwd, said)
-        status = os.waitpid(pid, 0)[1]
-        said.seek(0)
-        text = said.read()
-    assert status == 0, text[-3000:]
-    return text
-
-
-def _become_nbgrader(args, cwd, said):
-    status = 1
-    try:
-        for descriptor in (1, 2):
-            os.dup2(said.fileno(), descriptor)
-        sys.stdout = sys.stderr = said
-        warnings.resetwarnings()
-        warnings.simplefilter("ignore")
-        os.chdir(cwd)
-        add_environment_to_path()
-        # a sandbox of its own; that of the other process stays referenced, because it would be ended otherwise
-        start._thread_state, start.inherited = threading.local(), start._thread_state
-        NbGraderApp.launch_instance(list(map(str, args)))
-        status = 0
-    except SystemExit as ended:
-        status = 1 if ended.code else 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sandbox.close()
-        said.flush()
-        os._exit(status)
-
-
-def nbgrader_program(*args, cwd):
-    """Run nbgrader's own program with a command, which must end well; return what it said."""
+    """Run a command of nbgrader, which must end well; return what it said."""
     programs = os.path.dirname(sys.executable)
     env = {**os.environ, "PATH": os.pathsep.join([programs, os.environ["PATH"]])}
     command = [os.path.join(programs, "nbgrader"), *args]
@@ -114,7 +67,7 @@ def stock(tmp_path_factory, released):
     course.config.write_text(f"c = get_config()\nc.CourseDirectory.course_id = 'attention'\n{patient}\n")
     demo.hand_in(course, "scoring")
     only(course, [*QUIET, "kofi_noisy", "tom_patches_tests"])
-    nbgrader_program("autograde", "scoring", cwd=root)
+    nbgrader("autograde", "scoring", cwd=root)
     return course
 
 
@@ -205,7 +158,7 @@ def test_nbgrader_itself_grades_through_the_plugin_in_a_course_directory(demonst
     names = ["hugo_squeezed", "mara_copied_cells", "tom_patches_tests"]
     only(again, names)
     for command in ("autograde", "generate_feedback"):
-        nbgrader_program(command, "scoring", "--force", cwd=again.root)
+        nbgrader(command, "scoring", "--force", cwd=again.root)
     for name in names:
         assert grades(again, name) == grades(course, name)
         assert again.feedback(name, "scoring").read_bytes() == course.feedback(name, "scoring").read_bytes()
