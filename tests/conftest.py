@@ -20,9 +20,10 @@ BUDGETS = {  # CPU seconds of a suite, in the order in which suites are run: no 
     "solutions": 30,
     "project": 30,
 }
+# They take longest, or make what others use.
 FIRST = ["test_grade_class.py", "test_run.py", "test_on_jupyterhub.py", "test_hostile.py", "test_resume.py"]
 FIRST += ["test_in_jupyterlab.py", "test_one_fate.py", "test_cluster.py", "test_gradescope.py", "test_release.py"]
-FIRST += ["test_grades_as_due.py", "test_every_answer.py"]  # they take longest, or make what others use
+FIRST += ["test_grades_as_due.py", "test_every_answer.py", "test_judge.py", "test_blind.py"]
 FIRST_OF_THE_BOOK = ["test_browser.py", "test_axe.py", "test_figures.py"]  # by then the website is built
 
 hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True)
@@ -55,8 +56,8 @@ def _runs_everything(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Take two processes a core, because half of the time is spent waiting for limits; the quick tests never wait."""
-    return os.cpu_count() * (1 if config.getoption("--quick") else 2)
+    """Take three processes a core, because they often wait, for limits or for each other; the quick tests never wait."""
+    return os.cpu_count() * (1 if config.getoption("--quick") else 3)
 
 
 TOOK = pytest.StashKey()
