@@ -94,14 +94,22 @@ def test_a_wrong_axis_is_never_the_last():
         right = for_arrays(reference_softmax)(scores, None)
         for number, bugs in ((right, softmax_bugs()), (np.log(right), log_softmax_bugs())):
             given = [for_arrays(bug.weigh)(scores, None) for bug in bugs if bug.clause == softmax.OTHER_AXIS]
-            assert [each is None or not np.allclose(each, number) for each in given] == [True, True]
+            assert [each is None for each in given] == [False, scores.ndim == 2]
+            assert not any(np.allclose(each, number) for each in given if each is not None)
 
 
 def test_what_is_added_below_takes_a_little_off_all_weights_alike():
     for bug in [bug for bug in softmax_bugs() if bug.clause == softmax.ADDED_BELOW]:
-        first, pad, last = for_arrays(bug.weigh)(SCORES, MASK)[0]
-        assert (first / last, pad) == (pytest.approx(np.exp(0.5 - 2.0)), 0)
-        assert 0.999 < first + last < 1 + 1e-9
+        for scores, mask in ((SCORES, MASK), (SCORES[:, None], MASK[:, None])):
+            first, pad, last = for_arrays(bug.weigh)(scores, mask)[0].ravel()
+            assert (first / last, pad) == (pytest.approx(np.exp(0.5 - 2.0)), 0)
+            assert 0.999 < first + last < 1 + 1e-9
+
+
+def test_what_is_subtracted_from_each_row_by_itself_does_no_harm_to_rows_that_lie_far_apart():
+    apart = SCORES + np.array([[1e4], [-1e4]])
+    for bug in [bug for bug in softmax_bugs() if bug.clause in (softmax.MEAN_SHIFT, softmax.LEAST_SHIFT)]:
+        assert np.allclose(for_arrays(bug.weigh)(apart, MASK), for_arrays(reference_softmax)(apart, MASK))
 
 
 def test_a_row_without_a_word_gets_zeros_ones_or_equal_weights_in_place_of_nan():
