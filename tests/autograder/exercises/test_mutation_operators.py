@@ -47,6 +47,10 @@ EACH = {
     "an axis": ("return x.sum(axis=1)", "1 becomes 0", "return x.sum(axis=0)"),
     "arguments": ("return np.dot(x, y)", "arguments exchanged", "return np.dot(y, x)"),
     "subscripts": ("return np.einsum('ab->a', x)", "subscripts ab become ba", "return np.einsum('ba->a', x)"),
+    "subscripts of a product": (
+        *("return np.einsum('ab,bc->ac', x, y)", "subscripts bc become cb"),
+        "return np.einsum('ab,cb->ac', x, y)",
+    ),
     "a mask": ("return np.where(x, y, 0)", "the branches exchanged", "return np.where(x, 0, y)"),
     "a function of a sum": ("return np.tanh(x + y)", "tanh of each term", "return np.tanh(x) + np.tanh(y)"),
     "a method of a sum": ("return (x + y).exp()", "exp of each term", "return x.exp() + y.exp()"),
