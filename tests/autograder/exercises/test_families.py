@@ -338,7 +338,7 @@ def test_lengths_are_of_one_word_or_two_of_a_few_and_of_hundreds_or_all_alike():
 
 
 def test_log_probabilities_are_at_most_0():
-    kinds = {"log_probabilities": ("ordinary", "same", "low", "certain"), "hypotheses": ("ordinary", "leader")}
+    kinds = {"log_probabilities": ("ordinary", "same", "low", "certain"), "hypotheses": ("ordinary", "leader", "close")}
     for kind, name in [(kind, name) for kind, names in kinds.items() for name in names]:
         numbers = drawn(kind, name, (4, 5, 6))
         assert numbers.max() <= 1e-9
