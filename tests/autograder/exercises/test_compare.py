@@ -435,6 +435,13 @@ def test_a_transposed_result_is_told_so():
     assert "transposed" not in explain_mismatch(np.ones((2, 4)), np.ones((3, 2)), 1e-3)
 
 
+def test_results_of_the_same_call_differ_in_their_numbers_or_in_their_keys():
+    first = {"a": [1.0, 2.0]}
+    assert not compare.differs(first, {"a": [1.0, 2.0]})
+    for second in ({"a": [1.0, 3.0]}, {"b": [1.0, 2.0]}, [1.0, 2.0]):
+        assert compare.differs(first, second)
+
+
 CHAIN = {"a": np.array([1.0, 2.0]), "b": np.array([2.0, 4.0])}
 RULE = {"b": (("a",), lambda a: 2 * a)}
 
@@ -494,6 +501,7 @@ def test_weights_of_which_one_is_0_or_1_where_it_should_not_be_are_not_carried_o
     assert compare._is_plausible_step(np.array([0.3, 0.3, 0.4]), wanted, 1e-4)
     assert not compare._is_plausible_step(np.array([0.0, 0.4, 0.6]), wanted, 1e-4)
     assert not compare._is_plausible_step(np.array([0.0, 0.0, 1.0]), wanted, 1e-4)
+    assert not compare._is_plausible_step(np.array([0.01, 0.39, 0.6]), wanted, 0.005)  # worked with two decimals
     assert compare._is_plausible_step(np.array([0.0, 0.4]), np.array([0.2, 0.5]), 1e-4)  # these are no weights
 
 
