@@ -112,6 +112,16 @@ def test_what_is_subtracted_from_each_row_by_itself_does_no_harm_to_rows_that_li
         assert np.allclose(for_arrays(bug.weigh)(apart, MASK), for_arrays(reference_softmax)(apart, MASK))
 
 
+def test_another_shift_leaves_the_gradients_of_ordinary_scores_alone():
+    def gradient(weigh):
+        scores = torch.tensor(SCORES, requires_grad=True)
+        weigh(scores, torch.from_numpy(MASK))[:, 0].sum().backward()
+        return scores.grad
+
+    for bug in [bug for bug in softmax_bugs() if bug.clause in (softmax.MEAN_SHIFT, softmax.LEAST_SHIFT)]:
+        assert np.allclose(gradient(bug.weigh), gradient(reference_softmax))
+
+
 def test_a_row_without_a_word_gets_zeros_ones_or_equal_weights_in_place_of_nan():
     scores, mask = np.zeros((2, 3, 4)), np.array([False, True])[:, None, None] & np.ones((2, 3, 4), bool)
     bugs = [bug for bug in softmax_bugs() if bug.clause == softmax.NO_SHIFT]
