@@ -43,6 +43,7 @@ def test_a_variable_is_called_what_the_course_calls_it_or_by_its_name_or_not_at_
     assert describe_variable("helper", TEXT) == ""
     assert describe_variable("", TEXT) == "your result"
     assert (name_variable("W_q", TEXT), name_variable("s", TEXT), name_variable("helper", TEXT)) == ("W_q", "s", "")
+    assert name_variable("up", TEXT) == ""
     assert join_names(["query", "helper", "kept"], TEXT) == "query and the masked scores"
 
 
