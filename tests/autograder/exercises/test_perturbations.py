@@ -67,6 +67,18 @@ def test_what_is_no_floating_point_number_is_left_alone(value):
         assert each.apply(value, CONTEXT) is None
 
 
+def test_numbers_are_sorted_in_each_row_either_way():
+    for value in (ROWS, torch.from_numpy(ROWS)):
+        ascending, descending = (np.asarray(each.apply(value, CONTEXT)) for each in perturbations.SORTED)
+        assert ascending.tolist() == descending[:, ::-1].tolist() == np.sort(ROWS).tolist()
+
+
+@pytest.mark.parametrize("floor", 10.0 ** np.arange(-6, 1))
+def test_an_answer_that_clips_at_a_power_of_ten_has_a_perturbation_with_its_numbers(floor):
+    below = np.array([-1.0, 1e-7, floor / 3])
+    assert any(np.allclose(each.apply(below, CONTEXT), floor, rtol=1e-9, atol=0) for each in perturbations.FLOORED)
+
+
 def test_infinity_times_0_is_no_way_of_having_no_effect():
     assert GENERAL["{it} {has} no effect"](np.array([np.inf]), CONTEXT) is None
     assert GENERAL["{it} {has} no effect"](float("inf"), CONTEXT) is None
