@@ -229,6 +229,13 @@ def test_what_is_drawn_can_be_written_to_and_down_with_a_few_decimals():
         assert (scores != scores.round(4)).any()
 
 
+def test_scores_in_steps_lie_apart_and_leave_the_least_likely_word_a_weight_above_the_tolerance():
+    steps = families.IN_STEPS.draw(np.random.default_rng(0), DrawContext((200, 6)))
+    assert np.diff(np.sort(steps)).min() > 2
+    weights = np.exp(steps) / np.exp(steps).sum(axis=1, keepdims=True)
+    assert 1e-8 < weights.min() < 1e-7
+
+
 def test_scores_of_exactly_0_stand_among_others():
     scores = drawn("scores", "zeros", (300, 6))[:, 1:]
     assert 0.1 < (scores == 0).mean() < 0.6
