@@ -115,6 +115,12 @@ def test_without_declared_arguments_further_calls_are_those_of_other_seeds(tmp_p
     assert not any(np.array_equal(row.inputs["x"], case.inputs["x"]) for row in further for case in exercise.hidden)
 
 
+def test_an_exercise_without_inputs_has_one_further_call():
+    exercise = exercise_named("softmax-jacobian_row")
+    (further,) = draw_further_cases(exercise.entry, reference_of(exercise), 5)
+    assert further.inputs == {}
+
+
 def test_sizes_are_primes_so_that_none_is_a_product_of_others():
     assert len(set(PRIMES)) == len(PRIMES)
     assert all(size % divisor for size in PRIMES for divisor in range(2, size))
