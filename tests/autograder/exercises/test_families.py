@@ -398,6 +398,17 @@ def test_sentences_that_stop_have_every_length_and_the_words_of_their_vocabulary
     assert {int(words[name].min()) for name in ("few", "ordinary")} == {STOP + 1}
 
 
+def test_targets_may_have_more_axes_than_two():
+    for family in families.KINDS["target_words"]:
+        targets = drawn("target_words", family.name, (2, 3, 5))
+        assert ((targets == STOP).sum(axis=-1) == 1).all()
+
+
+def test_links_by_hand_are_sure_possible_or_missing_as_their_family_says():
+    values = {f.name: set(drawn("hand", f.name, (50, 6)).ravel().tolist()) for f in families.KINDS["hand"]}
+    assert values == {"ordinary": {0, 1, 2}, "sure": {0, 2}, "possible": {0, 1}}
+
+
 def written(name, width=9):
     """Return pairs of a target sentence, with its stop word, and what a model wrote for it."""
     targets = targets_named("ordinary")
