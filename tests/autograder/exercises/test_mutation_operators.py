@@ -38,6 +38,7 @@ EACH = {
     "the order of a slice": ("return x[1:]", "reversed", "return x[1::-1]"),
     "a sequence": ("return [x, y]", "entries 1 and 2 exchanged", "return [y, x]"),
     "an entry": ("return {'a': x, 'b': y}", "a left out", "return {'b': y}"),
+    "a missing entry": ("return [x, y]", "entry 2 dropped", "return [x]"),
     "three entries": ("return [x, y, 1]", "reversed", "return [1, y, x]"),
     "two entries": ("return {'a': x, 'b': y}", "values 1 and 2 exchanged", "return {'a': y, 'b': x}"),
     "a function": ("return np.tanh(x)", "tanh forgotten", "return x"),
@@ -65,6 +66,7 @@ EACH = {
     "the result": ("return x", "a small factor", "return x * 1.001"),
     "a truth value": ("return x.sum(keepdims=True)", "True becomes False", "return x.sum(keepdims=False)"),
     "a decimal": ("return 2.5 * x", "2.5 becomes -2.5", "return -2.5 * x"),
+    "a decimal doubled": ("return 2.5 * x", "2.5 becomes 5", "return 5.0 * x"),
 }
 
 
