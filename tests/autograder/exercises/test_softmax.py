@@ -110,6 +110,9 @@ def test_what_is_subtracted_from_each_row_by_itself_does_no_harm_to_rows_that_li
     apart = SCORES + np.array([[1e4], [-1e4]])
     for bug in [bug for bug in softmax_bugs() if bug.clause in (softmax.MEAN_SHIFT, softmax.LEAST_SHIFT)]:
         assert np.allclose(for_arrays(bug.weigh)(apart, MASK), for_arrays(reference_softmax)(apart, MASK))
+    added = [for_arrays(bug.weigh)(apart, MASK) for bug in softmax_bugs() if bug.clause == softmax.ADDED_BELOW]
+    close = [np.allclose(weights, for_arrays(reference_softmax)(apart, MASK), atol=2e-3) for weights in added]
+    assert sum(close) == len(close) / 2  # in those that subtract the largest score of each row
 
 
 def test_another_shift_leaves_the_gradients_of_ordinary_scores_alone():
