@@ -93,6 +93,8 @@ def test_matrices_that_are_joined_in_the_other_order_multiply_each_others_column
     expected = reference_of(exercise)(**{**inputs, "W_c": joined[:, :keys], "W_s": joined[:, keys:]})
     clause = "W_s and W_c are concatenated in one order, but the vectors they multiply in the other"
     assert np.allclose(outcome(exercise, clause, place).value, expected)
+    joined = {clause for mutation in mutations_of(exercise).all if "concatenated" in (clause := mutation.clause)}
+    assert {clause.split(" are ")[0] for clause in joined} == {"W_y and W_s", "W_y and W_c", "W_s and W_c"}
 
 
 def test_an_earlier_argument_comes_from_an_earlier_call_of_the_same_shape_if_there_is_one(exercise):
