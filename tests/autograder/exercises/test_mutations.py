@@ -65,6 +65,11 @@ def pads_count_as_zeros(case):
     return case.inputs["source_mask"] * powers / powers.sum(axis=-1, keepdims=True)
 
 
+def keys_count_twice(case):
+    inputs = {**case.inputs, "W_key": 2 * case.inputs["W_key"]}
+    return reference_of(exercise_named("scoring-additive_score"))(**inputs)
+
+
 CHANGED_STEPS = {  # exercise: clause, name of a hidden case, what comes out there
     "decoder_fusion-decoder_step_state": (
         *("your result is doubled", "ordinary numbers"),
@@ -74,6 +79,7 @@ CHANGED_STEPS = {  # exercise: clause, name of a hidden case, what comes out the
         *("the exponentials, when used to compute your result, are doubled", "ordinary numbers"),
         lambda case: 2 * case.expected,
     ),
+    "scoring-additive_score": ("the projected keys are doubled", "ordinary numbers", keys_count_twice),
     "softmax-masked_softmax": (softmax.ZERO, "padding at the end", pads_count_as_zeros),
 }
 
