@@ -39,6 +39,11 @@ def test_a_kind_is_named_where_one_hidden_case_is_of_it_and_nowhere_else(hidden,
     assert set(kinds_of_hidden(exercise(PLAIN, hidden, shown=(PLAIN,)))) == {kind} | others
 
 
+def test_each_row_of_a_mask_is_a_sentence_whatever_the_length_of_another_mask():
+    masks = {"source_mask": np.array([[False] * 3, [True] * 3]), "target_mask": np.ones((2, 6), bool)}
+    assert "a sentence without a word" in kinds_of_hidden(exercise(case(masks)))
+
+
 def test_families_are_named_once_and_what_none_is_about_is_only_promised():
     asked = exercise(case(PLAIN.inputs, families=("a single word",)), case(PLAIN.inputs, families=("a single word",)))
     assert families_of_hidden(asked) == ["a single word"]
