@@ -89,6 +89,7 @@ def test_an_axis_must_be_there_and_as_long_as_its_letter_says():
     assert first(ROWS[:1], CONTEXT) is None
     assert first(np.ones((3, 2)), CONTEXT) is None
     assert first(2.0, CONTEXT) is None
+    assert [each.apply(ROWS, CONTEXT) for each in perturbations.along_axis(2, "", "word", "words")] == [None] * 5
     assert first(MASK, CONTEXT).tolist() == [MASK[0].tolist()] * 2
 
 
