@@ -74,6 +74,7 @@ def test_each_wrong_logarithm_gives_other_numbers_somewhere():
 KNOWN = {
     softmax.ZERO: [np.exp(0.5), 1.0, np.exp(2.0)],
     softmax.POWERS: [2**0.5, 0.0, 2**2.0],
+    softmax.TAKEN_OFF: [np.exp(0.5), np.exp(-1.0 - 10.0), np.exp(2.0)],
 }
 
 
