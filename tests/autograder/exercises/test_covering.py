@@ -96,6 +96,13 @@ def test_beside_a_size_of_one_no_number_is_large_enough_to_hide_what_is_asked(na
 
 
 @each_code
+def test_numbers_at_pads_are_drawn_only_beside_a_mask_that_has_some(name):
+    for plan in covering._plans(covering._factors(exercise_named(name).entry, frozenset())):
+        drawn = [level.family for argument, level in plan.items() if argument != covering.SIZES]
+        assert any(family.pads for family in drawn) or not any(family.needs_pads for family in drawn)
+
+
+@each_code
 def test_gradients_are_asked_of_numbers_at_pads_which_need_a_mask_that_is_special_too(name):
     hidden, gradients = exercise_named(name).hidden, exercise_named(name).entry.gradients
     said, asked = (
