@@ -139,6 +139,14 @@ def test_weights_are_what_the_clause_says(clause):
     assert any(np.allclose(for_arrays(bug.weigh)(SCORES, MASK)[0], expected) for bug in bugs)
 
 
+@pytest.mark.parametrize("number", [-10.0, -100.0, -500.0, -1e3, -1e4, -1e9])
+def test_padding_scores_that_become_a_usual_number_have_a_bug_with_these_weights(number):
+    scores = SCORES + number  # the words are as low
+    powers = np.exp(np.where(MASK, SCORES, 0.0))
+    weights = [for_arrays(bug.weigh)(scores, MASK) for bug in BUGS if bug.clause == softmax.NOT_LOW]
+    assert any(np.allclose(each, powers / powers.sum(axis=1, keepdims=True)) for each in weights)
+
+
 def test_a_row_without_a_word_gets_equal_weights():
     (bug,) = [bug for bug in BUGS if bug.clause == softmax.UNIFORM]
     assert for_arrays(bug.weigh)(SCORES, EMPTY)[0].tolist() == pytest.approx([1 / 3] * 3)
