@@ -199,7 +199,7 @@ def test_a_family_of_masks_or_targets_says_whether_it_has_pads():
 
 
 def test_masks_may_have_more_axes_than_two():
-    for name in ("end", "before", "between", "one_word", "full", "empty"):
+    for name in ("end", "lengths", "before", "between", "one_word", "full", "empty"):
         assert MASKS[name](drawn("mask", name, (5, 3, 4)).reshape(-1, 4)), name
 
 
