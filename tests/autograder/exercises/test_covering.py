@@ -90,32 +90,33 @@ def test_gradients_are_asked_in_every_family_of_every_argument(name):
 
 @each_code
 def test_beside_a_size_of_one_no_number_is_large_enough_to_hide_what_is_asked(name):
-    for plan in covering._plans(covering._factors(exercise_named(name).entry, frozenset())):
+    for plan in covering._plans.__wrapped__(covering._factors(exercise_named(name).entry, frozenset())):
         special = {family.advice for family in covering._families_of(plan).values() if family.words}
         assert not plan[covering.SIZES].ones or families.WHERE_LARGE not in special
 
 
 @each_code
 def test_numbers_at_pads_are_drawn_only_beside_a_mask_that_has_some(name):
-    for plan in covering._plans(covering._factors(exercise_named(name).entry, frozenset())):
+    for plan in covering._plans.__wrapped__(covering._factors(exercise_named(name).entry, frozenset())):
         drawn = [level.family for argument, level in plan.items() if argument != covering.SIZES]
         assert any(family.pads for family in drawn) or not any(family.needs_pads for family in drawn)
 
 
 @each_code
 def test_gradients_are_asked_of_numbers_at_pads_which_need_a_mask_that_is_special_too(name):
-    hidden, gradients = exercise_named(name).hidden, exercise_named(name).entry.gradients
-    said, asked = (
-        {words for case in hidden if case.gradients == which for words in case.families} for which in ((), gradients)
-    )
+    entry = exercise_named(name).entry
+    cases = [*covering.pairwise_cases(entry, frozenset(), np.random.default_rng(0))]
+    said, asked = ({w for c in cases if c.gradients == which for w in c.families} for which in ((), entry.gradients))
     for argument, declared in arguments_of(name).items():
         assert {f.words.format(argument) for f in families.KINDS[declared.kind] if f.needs_pads} & said <= asked
 
 
 @each_code
 def test_each_size_is_equal_somewhere_to_an_axis_that_is_made_of_others(name):
-    said = {words for case in exercise_named(name).hidden for words in case.families}
-    for argument in arguments_of(name).values():
+    entry = exercise_named(name).entry
+    cases = covering.pairwise_cases(entry, frozenset(), np.random.default_rng(0))
+    said = {words for case in cases for words in case.families}
+    for argument in entry.arguments.values():
         made = [axis for axis in argument.axes if " " in str(axis)]
         for axis, letter in itertools.product(made, argument.letters):
             assert letter in axis or f"{letter} equal to {axis}" in said

@@ -1,5 +1,6 @@
 """What has the student's own numbers is named, and nothing is named that has them by chance. See also tests/submissions/told.py."""
 
+import dataclasses
 import warnings
 from functools import partial
 
@@ -97,13 +98,13 @@ def test_a_listed_mistake_that_is_made_in_some_cases_only_is_said_with_where():
 
 
 def test_a_result_that_is_changed_in_some_cases_only_is_said_to_be():
-    exercise = exercise_named("decoder_fusion-decoder_step_state")
+    exercise = dataclasses.replace(exercise_named("decoder_fusion-decoder_step_state"))
     replies = changed(exercise, lambda case: 2 * case.expected, lambda case: "large" not in " ".join(case.families))
     assert said_of(exercise, replies).endswith("if your result is doubled.")
 
 
 def test_a_term_of_a_formula_is_named_and_not_the_use_of_a_variable_in_it_too():
-    exercise, weights = exercise_named("softmax-jacobian_row"), np.array([0.1, 0.5, 0.15, 0.25])
+    exercise, weights = dataclasses.replace(exercise_named("softmax-jacobian_row")), np.array([0.1, 0.5, 0.15, 0.25])
     replies = replies_of(lambda: (weights[2] * (np.eye(4)[2] + weights)).tolist(), exercise)
     expected = "We get exactly your numbers if the term with the weights is added instead of subtracted."
     assert said_of(exercise, replies) == expected
