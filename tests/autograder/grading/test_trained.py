@@ -9,7 +9,7 @@ import pytest
 
 from autograder import exercises
 from autograder.exercises import checking, compare
-from autograder.grading import grade
+from autograder.grading import grade, judge
 from autograder.notebooks import assemble
 from autograder.sandbox import NOTHING, Limits
 from solutions.in_torch import capstone
@@ -45,6 +45,12 @@ def archive(**arrays):
 @pytest.mark.parametrize("isolation", ["zygote", "single-use"])
 def test_trained_weights_earn_all_points_without_any_code(small, asked, capstone_weights, isolation):
     assert verdict(small, asked, capstone_weights, isolation).earned == 7.5
+
+
+def test_a_file_of_weights_that_is_too_large_is_said_to_be_and_need_not_be_graded_again(small, asked):
+    graded = grade.grade(small, asked, LIMITS, "single-use", {FILE: None})
+    assert graded.by_exercise[NAME].parts[0].reason == judge.NO_WEIGHTS["too large"]
+    assert not graded.killed
 
 
 def test_untrained_weights_earn_nothing_and_are_told_how_far_they_came(small, asked, tmp_path):
