@@ -56,8 +56,8 @@ def _runs_everything(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Take three processes a core, because they often wait, for limits or for each other; the quick tests never wait."""
-    return os.cpu_count() * (1 if config.getoption("--quick") else 3)
+    """Take two processes a core, because half of the time is spent waiting for limits; the quick tests never wait."""
+    return os.cpu_count() * (1 if config.getoption("--quick") else 2)
 
 
 TOOK = pytest.StashKey()
