@@ -400,7 +400,7 @@ class Course:
             return None
         try:
             return msgspec.json.decode(path.read_bytes(), type=ReleaseRecord)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # among them those of msgspec, and of UTF-8
             remedy = (
                 f"restore a copy of this file, or move it away and run `python -m autograder release {topic}` again."
             )

@@ -61,13 +61,14 @@ DAMAGED = {
     "a list": lambda text: "[]",
     "releases that are no names": lambda text: re.sub(r'"releases": \[[^]]*\]', '"releases": [1]', text),
     "nested": lambda text: "[" * 100_000,
+    "a digest that is no UTF-8": lambda text: text.replace('"digest": "', '"digest": "\udcff'),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
 def test_a_record_of_a_release_that_is_damaged_is_refused_with_its_file(course, damage):
     path = course._release_record_file("scoring")
-    path.write_text(damage(path.read_text(encoding="utf-8")), encoding="utf-8")
+    path.write_text(damage(path.read_text(encoding="utf-8")), encoding="utf-8", errors="surrogateescape")
     for ask in (course.released, course.last_release, course.chosen_seed):
         with pytest.raises(CourseError, match=r"scoring\.json: the record of the release"):
             ask("scoring")
