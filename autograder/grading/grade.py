@@ -104,10 +104,4 @@ def _script(notebook, exercises, files, prepared):
 @lru_cache(maxsize=256)
 def _calls(exercise):
     """Return the calls of ``exercise``, the same for every submission that meets the same hidden cases."""
-    calls = []
-    for case in exercise.hidden:
-        inputs: dict[str, object] = {
-            name: np.asarray(item) if isinstance(item, np.ndarray) else item for name, item in case.inputs.items()
-        }
-        calls.append(sandbox.Call(inputs, tuple(case.gradients)))
-    return tuple(calls)
+    return tuple(sandbox.Call({**case.inputs}, tuple(case.gradients)) for case in exercise.hidden)
