@@ -582,7 +582,6 @@ def _as_file_name(text):
 
 
 def _report_export(exported, target, what, following, course):
-
     called = _open_course(course).plan().names_by_id()
     for why, names in exported.left_out.items():
         _print_line(f"{len(names)} {why}: {_join_names([called.get(name, name) for name in names])}")

@@ -101,19 +101,10 @@ def make_exchange(course, folder):
 @contextmanager
 def watching(course, topics, log, *words):
     """Run `watch` with further ``words``, and give its process once it watches; what it says goes into ``log``."""
-    command = [
-        sys.executable,
-        "-m",
-        "autograder",
-        "watch",
-        *topics,
-        "--course",
-        course.root,
-        "--any-owner",
-        "--no-page",
-    ]
+    command = [sys.executable, "-m", "autograder", "watch", *topics, "--course", course.root, "--any-owner"]
+    command += ["--no-page", *words]
     with log.open("w") as file:
-        process = subprocess.Popen([*map(str, command), *map(str, words)], cwd=ROOT, stdout=file, stderr=file)
+        process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=file, stderr=file)
     try:
         wait_until(lambda: "Watching" in log.read_text(), process, log)
         yield process
