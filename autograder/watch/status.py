@@ -21,7 +21,7 @@ FEEDBACK_SECONDS = (1, 2, 5, 10, 20, 60, 300, 1800, 3600, 21_600)  # upper ends 
 
 @dataclass
 class Status:
-    """Collects events; ``write`` puts a line on the terminal. Times are in seconds, None where there is none yet."""
+    """Collects events; ``write`` puts a line on the terminal. Times are in seconds; those that are not known yet are None."""
 
     write: Callable[[str], object]
     since: str = field(default_factory=lambda: _now())

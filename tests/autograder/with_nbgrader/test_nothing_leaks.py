@@ -46,7 +46,7 @@ def _prepend_bom(path):
 
 
 def make_course(folder):
-    """Return a course in ``folder`` in which everybody of ``HAND_INS`` has handed in the release, with what lies beside it."""
+    """Return a course in ``folder`` in which each student of ``HAND_INS`` has handed in the release and further files."""
     course = copy_released("additive_score", ONE_EXERCISE, folder)
     for student, make_odd in HAND_INS.items():
         path = course.submission(student, "scoring")
