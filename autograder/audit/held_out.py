@@ -92,7 +92,7 @@ def read_answers(topic: str, folder: Path = HELD_OUT) -> dict[str, Callable[...,
     """Return the answers in the file of ``topic`` by their names, those to withdrawn exercises included."""
     path = folder / f"{topic}.py"
     scope: dict[str, Any] = {"__name__": f"heldout_{topic}", "np": np, "math": math}
-    exec(exercises.provided_code(topic), scope)
+    exec(exercises.extract_provided_code(topic), scope)
     before = set(scope)
     exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), scope)
     return {n: scope[n] for n in scope if n not in before and not n.startswith("_") and "__" in n}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import msgspec
 from sqlalchemy.engine import make_url
@@ -66,7 +66,7 @@ class ReleaseRecord(msgspec.Struct, omit_defaults=True):
     attempt_seeds: list[int] = []
 
     @property
-    def numbered(self) -> list[str]:
+    def versions_by_number(self) -> list[str]:
         return self.versions or self.releases[::-1]
 
 
@@ -258,7 +258,7 @@ class Course:
     ) -> list[str]:
         """Return those of ``students``, by default of all who handed in, who are in ``sections``; [] for everybody.
 
-        Raises ``CourseError`` if there are none, or one of ``students`` is in another section.
+        Raises ``CourseError`` if nobody in ``sections`` has handed in, or one of ``students`` is in another section.
         """
         selected, named = self.plan().select_sections(sections), list(students or ())
         if selected is None:
@@ -290,7 +290,9 @@ class Course:
         record = self._load_release_record(topic) or ReleaseRecord(seed, digest)
         name = hashlib.sha256(content).hexdigest()[:16]
         write_bytes(content, self._kept_release(topic, name))
-        versions = record.numbered if name in record.numbered else [*record.numbered, name]
+        versions = (
+            record.versions_by_number if name in record.versions_by_number else [*record.versions_by_number, name]
+        )
         releases = [name, *(other for other in record.releases if other != name)]
         number, log = versions.index(name) + 1, self._read_release_log(topic) if record.log is None else record.log
         if said := [f"- {change}" for change in changes]:
@@ -311,7 +313,7 @@ class Course:
         """Return the number of the release whose text is ``template``; 0 if it was never released."""
         record = self._load_release_record(topic)
         name = hashlib.sha256(template.encode("utf-8")).hexdigest()[:16]
-        return record.numbered.index(name) + 1 if record and name in record.numbered else 0
+        return record.versions_by_number.index(name) + 1 if record and name in record.versions_by_number else 0
 
     def last_release(self, topic: str) -> tuple["NotebookNode", int, str] | None:
         """Return the last release of ``topic``, with its seed and the hash of its exercises; None before the first."""
@@ -337,7 +339,7 @@ class Course:
         """
         record = self._load_release_record(topic)
         if not record or not self.release(topic).is_file():
-            raise self._unreleased_error(topic)
+            self._refuse_unreleased(topic)
         kept = [self._kept_release(topic, name) for name in record.releases]
         paths = [self.release(topic), *(path for path in kept if path.is_file())]
         templates = tuple(dict.fromkeys(_read_release(path) for path in paths))
@@ -369,11 +371,11 @@ class Course:
             tuple(record.attempt_seeds),
         )
 
-    def _unreleased_error(self, topic):
+    def _refuse_unreleased(self, topic: str) -> NoReturn:
         released_topics = sorted(path.stem for path in self._release_record_file("x").parent.glob("*.json"))
         remedy = f"name one that was released ({', '.join(released_topics) or 'none yet'}), or run "
         remedy += f"`python -m autograder release {topic}`."
-        return CourseError(f"there is no assignment {topic!r}", str(self.root), remedy)
+        raise CourseError(f"there is no assignment {topic!r}", str(self.root), remedy)
 
     def release_hash(self, topic: str) -> str:
         """Return a hash of the files that ``released`` reads: while it is the same, so is the result."""

@@ -7,7 +7,7 @@ from autograder.exercises.chains import compile_steps
 from autograder.exercises.drawing import PRIMES, SHAPE_DRAWS
 from autograder.exercises.loading import TOLERANCE, UNREADABLE, load, load_each, make_exercise, versions
 from autograder.exercises.model import Case, Exercise, Outcome, convert, digest, given_shapes, with_points
-from autograder.exercises.modules import module, module_at, own_parts, provided_code, setup_code
+from autograder.exercises.modules import extract_provided_code, module, module_at, own_parts, setup_code
 
 __all__ = [
     "PRIMES",
@@ -20,6 +20,7 @@ __all__ = [
     "compile_steps",
     "convert",
     "digest",
+    "extract_provided_code",
     "given_shapes",
     "load",
     "load_each",
@@ -27,7 +28,6 @@ __all__ = [
     "module",
     "module_at",
     "own_parts",
-    "provided_code",
     "setup_code",
     "versions",
     "with_points",

@@ -21,7 +21,7 @@ from autograder.exercises.chains import compile_steps, steps_of
 from autograder.exercises.covering import PLAIN, DrawnCase
 from autograder.exercises.drawing import draw_cases
 from autograder.exercises.model import Case, Exercise, Lazy, Outcome, Trained, convert, given_shapes
-from autograder.exercises.modules import module, provided_code
+from autograder.exercises.modules import extract_provided_code, module
 from autograder.exercises.numbers import largest
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
@@ -78,7 +78,7 @@ def read_course_cases(extra: str, topic: str, place: Place | None = None) -> dic
     Raises
     ------
     AnswerKeyError
-        If one of them is none that the exercise can have.
+        If a case does not fit its exercise.
     """
     place = place or Place("course.toml", "", f"assignment.{topic}", f"assignment.{topic}")
     entries = {entry.function: entry for entry in answer_key.load(topic).values() if entry.kind == "code"}
@@ -149,7 +149,7 @@ def _load_trained(entry, references, seed):
     """Return how the file of weights that ``entry`` asks for is judged."""
     draw, measure = getattr(references, entry.draw), getattr(references, entry.measure)
     shapes = {name: tuple(parameter.shape) for name, parameter in references.build_model().named_parameters()}
-    code = provided_code(entry.topic)
+    code = extract_provided_code(entry.topic)
     return Trained(entry.file, shapes, code, draw(seed), seed, entry.run, draw, measure, dict(entry.thresholds))
 
 

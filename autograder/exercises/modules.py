@@ -60,7 +60,7 @@ def refusal(error: BaseException, path: Path) -> AnswerKeyError:
     return AnswerKeyError(f"cannot be imported: {type(error).__name__}: {error}", place, "fix that line.")
 
 
-def provided_code(topic: str) -> str:
+def extract_provided_code(topic: str) -> str:
     """Return the code that the notebook of ``topic`` holds ready for its exercises, or ""."""
     answers = _answers_in_torch(topic)
     imports, blocks = set(), []

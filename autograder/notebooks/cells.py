@@ -20,9 +20,9 @@ from autograder.exercises import (
     checking,
     compare,
     compose,
+    extract_provided_code,
     given_shapes,
     own_parts,
-    provided_code,
     setup_code,
 )
 from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden
@@ -265,7 +265,7 @@ def _points_text(exercise):
 
 def provided_cells(topic: str) -> list[NotebookNode]:
     """Return the locked cells with the code that the exercises of ``topic`` build on, if there is any: its packages first."""
-    code = provided_code(topic)
+    code = extract_provided_code(topic)
     if not code:
         return []
     note = "# Code from earlier chapters, ready to use. Run this cell, and do not change it.\n"

@@ -146,7 +146,7 @@ def describe_changes(old: NotebookNode, new: NotebookNode) -> list[str]:
     sentences = [f"{name} is new." for name in sorted(set(asked) - set(asked_before))]
     sentences += [f"{name} is gone." for name in sorted(set(asked_before) - set(asked))]
     for name in asked:
-        if name in asked_before and (parts := _changed_parts(name, before, after)):
+        if name in asked_before and (parts := _describe_parts(name, before, after)):
             sentences.append(f"{name}: {', '.join(parts)}.")
     if _source(before, "heading") != _source(after, "heading"):
         sentences.append("The heading.")
@@ -155,7 +155,7 @@ def describe_changes(old: NotebookNode, new: NotebookNode) -> list[str]:
     return sentences or (["The order of its cells, or cells without a name."] if old.cells != new.cells else [])
 
 
-def _changed_parts(name, before, after):
+def _describe_parts(name, before, after):
     """Return in words which parts of the exercise ``name`` differ between two releases, given as cells by name."""
     parts = {text_id(name): "its text", name: "its starter", check_id(name): "its check"}
     changed = [what for cell_id, what in parts.items() if _source(before, cell_id) != _source(after, cell_id)]
