@@ -7,7 +7,6 @@ STAMP := $(VENV)/.installed
 # a test file is not divided: what it makes for itself is made once
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
 export OMP_NUM_THREADS := 1
-export PYTHONDONTWRITEBYTECODE := 1
 # nbgrader calls alembic by name
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
