@@ -1,5 +1,6 @@
 """Shared fixtures, the order of the tests, and the CPU time that each suite takes against its budget."""
 
+import gc
 import os
 import re
 import shutil
@@ -36,6 +37,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "suite(name): the suite whose budget of CPU time a test counts towards")
+    config.addinivalue_line("markers", "slow: takes seconds, or its file takes minutes; --quick leaves it out")
     config.addinivalue_line("markers", "e2e: needs a real browser, JupyterHub, JupyterLab or PostgreSQL")
     hypothesis.settings.load_profile("quick" if config.getoption("--quick") else "all")
     config.stash[TOOK] = {}
@@ -61,7 +63,8 @@ def pytest_xdist_auto_num_workers(config):
 
 
 TOOK = pytest.StashKey()
-SLOW = ("book", "assignments", "sandbox")
+SLOW = ("book", "assignments", "sandbox", "audit")
+SLOW_FILE = re.compile(r"^pytestmark = .*pytest\.mark\.slow", flags=re.MULTILINE)
 MARKED = re.compile(r'^pytestmark = \[?pytest\.mark\.suite\("(\w+)"\)', flags=re.MULTILINE)
 
 
@@ -69,16 +72,23 @@ def pytest_ignore_collect(collection_path, config):
     """Leave unread the files that a run leaves out: importing them takes longer than any test."""
     if not config.getoption("--quick") or not collection_path.name.startswith("test_"):
         return None
-    marked = MARKED.search(collection_path.read_text(encoding="utf-8"))
+    text = collection_path.read_text(encoding="utf-8")
+    marked = MARKED.search(text)
     suite = marked[1] if marked else collection_path.relative_to(config.rootpath / "tests").parts[0]
-    return True if suite in SLOW else None
+    return True if suite in SLOW or SLOW_FILE.search(text) else None
 
 
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--quick"):
-        config.hook.pytest_deselected(items=[item for item in items if _suite(item) in SLOW])
-        items[:] = [item for item in items if _suite(item) not in SLOW]
+        slow = {item for item in items if _suite(item) in SLOW or item.get_closest_marker("slow")}
+        config.hook.pytest_deselected(items=[item for item in items if item in slow])
+        items[:] = [item for item in items if item not in slow]
     items.sort(key=_place)
+
+
+def pytest_collection_finish():
+    """Spare what was imported from the garbage collector, which would go through it again and again."""
+    gc.freeze()
 
 
 def _place(item):

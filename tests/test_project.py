@@ -36,6 +36,7 @@ def test_imports_go_one_way():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_pyright_finds_nothing():
     config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pyright"]
     assert [name for name in config["exclude"] if not (ROOT / name).exists()] == []
@@ -198,6 +199,7 @@ def imported(*folders):
     return {name: path for name, path in found.items() if name not in own | beside | sys.stdlib_module_names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("folders", "extras"),
     [(("solutions", "autograder"), ("", "cluster")), (("book",), ("", "book")), (("tests", "benchmarks"), None)],

@@ -8,6 +8,8 @@ import pytest
 
 from autograder.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 SENTENCE = "scoring.toml, line 7, [scoring-x]: points is 'much'"
 RAISES = """
 from solutions.errors import AnswerKeyError

@@ -21,9 +21,13 @@ from solutions import answer_key
 from tests.shared import made_once
 
 TOPICS = answer_key.topics()
-NAMES = [
-    entry.name for topic in TOPICS for entry in answer_key.load(topic).values() if entry.kind not in ("text", "trained")
-]
+ENTRIES = {  # of the keys, by name, which are read sooner than an exercise is worked out
+    entry.name: entry
+    for topic in TOPICS
+    for entry in answer_key.load(topic).values()
+    if entry.kind not in ("text", "trained")
+}
+NAMES = list(ENTRIES)
 WITH_OWN_NUMBERS = [entry.name for topic in TOPICS for entry in answer_key.load(topic).values() if entry.own]
 
 AUTOMATIC = sum(e.points for e in answer_key.load("scoring").values() if e.kind != "text")  # what no person marks

@@ -12,7 +12,7 @@ from benchmarks.comparisons import Comparison, Run, Training, build_model, choos
 from solutions.in_numpy import spelling
 from solutions.in_torch.output_layer import Decoder
 
-pytestmark = pytest.mark.suite("solutions")
+pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 
 FIXED, ATTENTION = (Run("bottleneck", model, 48, 120, 0, 0.01, (5, 10)) for model in ("fixed", "attention"))
 

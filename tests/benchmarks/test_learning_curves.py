@@ -11,7 +11,7 @@ import pytest
 from benchmarks.learning_curves import MISTAKE_STEPS, MISTAKES, RATE_STEPS, RATES, RECORD, train_with_mistake
 from solutions.in_numpy import capstone
 
-pytestmark = pytest.mark.suite("solutions")
+pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 
 PAGE = Path(__file__).resolve().parents[2] / "book" / "capstone.md"
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))

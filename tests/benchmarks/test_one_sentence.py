@@ -15,7 +15,7 @@ from solutions.in_numpy.output_layer import output_distribution
 from solutions.in_numpy.scoring import additive_score
 from solutions.in_numpy.softmax import softmax
 
-pytestmark = pytest.mark.suite("solutions")
+pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 PRINTED = re.compile(r"^model = (\{\n.*?\n\})$", flags=re.MULTILINE | re.DOTALL)
 PENCIL = re.compile(r"^## One step with a pencil$(.*?)^```\{code-cell", flags=re.MULTILINE | re.DOTALL)
 

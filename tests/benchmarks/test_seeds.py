@@ -8,6 +8,8 @@ import pytest
 from autograder.exercises import load
 from benchmarks import seeds
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.suite("audit")
 def test_the_seed_decides_nothing_for_answers_to_a_topic():

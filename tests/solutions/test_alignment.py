@@ -21,7 +21,7 @@ from solutions.in_numpy.spelling import (
     words_of,
 )
 
-pytestmark = pytest.mark.suite("solutions")
+pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 
 
 def test_a_hundred_words_of_the_test_part_are_aligned_and_every_phoneme_has_a_letter():

@@ -14,6 +14,7 @@ from solutions.in_torch.context import attend
 from solutions.in_torch.scoring import score_every_step
 
 
+@pytest.mark.slow
 def test_with_right_functions_of_ones_own_the_model_is_the_same_to_its_gradients():
     batch = capstone.as_tensors(language.draw_sentences(5, seed=1))
     logits, gradients = [], []

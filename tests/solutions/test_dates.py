@@ -155,6 +155,7 @@ def test_the_test_holds_each_of_its_dates_in_every_format():
     assert (counts == len(language.FORMATS)).all()
 
 
+@pytest.mark.slow
 def test_training_depends_on_its_seed_alone_and_lowers_the_loss():
     losses = [dates.train(seed=seed, steps=8, batch_size=16)[1] for seed in (0, 0, 1)]
     assert losses[0] == losses[1] != losses[2]

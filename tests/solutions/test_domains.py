@@ -9,6 +9,8 @@ from solutions import answer_key
 from solutions.answer_key.domains import describe_inputs, limits
 from tests.autograder.samples import NAMES, TOPICS, exercise_named, reference_of, topic_exercises
 
+pytestmark = pytest.mark.slow
+
 SEEDS = (1, 3)
 CODE = [name for name in NAMES if answer_key.load(name.split("-")[0])[name].kind == "code"]
 

@@ -139,6 +139,7 @@ def test_of_torchs_gru_the_update_gate_runs_the_other_way_and_the_reset_gate_com
     torch.testing.assert_close(ours(x, state), theirs(x, state))
 
 
+@pytest.mark.slow
 def test_it_is_searched_and_trained_like_the_model_of_the_chapters(model):
     source, lengths = torch.tensor([[4, 9, 3], [6, 8, 0]]), torch.tensor([3, 2])
     greedy, _ = model.greedy(source, lengths, START, STOP, 6)
@@ -192,6 +193,7 @@ def test_with_v_at_zero_the_first_weights_are_even_and_only_v_of_the_score_learn
     assert not score.W_key.weight.grad.any()
 
 
+@pytest.mark.slow
 def test_the_sizes_are_those_of_the_appendix():
     with torch.device("meta"):
         model = build_model(**SIZES)

@@ -19,7 +19,7 @@ from solutions.in_torch.spelling import (
 )
 from solutions.trained import load_trained, quantize
 
-pytestmark = pytest.mark.suite("solutions")
+pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 
 
 @pytest.fixture

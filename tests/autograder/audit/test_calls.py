@@ -3,12 +3,15 @@
 import warnings
 
 import numpy as np
+import pytest
 
 from autograder.audit import calls
 from autograder.exercises.drawing import DrawnCase
 from solutions.in_numpy.scoring import additive_score
 from tests.autograder.audit.toys import STRONG, toy
 from tests.autograder.samples import exercise_named
+
+pytestmark = pytest.mark.suite("audit")
 
 
 def test_a_mutant_that_never_ends_is_rejected(tmp_path, monkeypatch):

@@ -8,6 +8,8 @@ from autograder.audit.equivalents import equivalents
 from autograder.exercises import compare
 from tests.autograder.samples import NAMES, exercise_named, reference_of
 
+pytestmark = pytest.mark.suite("audit")
+
 
 @pytest.mark.parametrize("name", NAMES)
 def test_equivalents_return_what_the_reference_returns(name):

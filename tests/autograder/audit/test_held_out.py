@@ -12,6 +12,8 @@ from autograder.audit.report import measure
 from autograder.errors import CourseError
 from tests.autograder.samples import TOPICS
 
+pytestmark = pytest.mark.suite("audit")
+
 AWAITED: set[str] = set()  # topics whose answers are still to be written by somebody who has not seen the key
 
 

@@ -7,6 +7,8 @@ from autograder.audit.mutants import mutants
 from autograder.exercises import compare
 from tests.autograder.samples import NAMES, exercise_named, reference_of
 
+pytestmark = pytest.mark.suite("audit")
+
 
 def mix(x, y, axis=-1):
     """Mix two arrays: the numbers 1 and 2 in this docstring are no code."""

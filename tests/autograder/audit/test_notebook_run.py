@@ -10,6 +10,8 @@ from autograder.notebooks.assemble import source_notebook
 from autograder.notebooks.cell_ids import check_id, id_of
 from tests.autograder.samples import topic_exercises
 
+pytestmark = pytest.mark.suite("audit")
+
 TOPIC = "softmax"
 
 

@@ -8,6 +8,8 @@ import pytest
 from autograder.audit.outcomes import Outcomes, Version, version_of
 from tests.autograder.audit.toys import STRONG, mix, mix__added, toy
 
+pytestmark = pytest.mark.suite("audit")
+
 
 @pytest.fixture
 def exercise(tmp_path):

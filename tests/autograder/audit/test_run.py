@@ -11,6 +11,8 @@ from autograder.audit.report import Report
 from tests.autograder.audit.toys import STRONG, audited, mix, mix__added, mix__said_elsewhere, toy
 from tests.autograder.samples import TOPICS
 
+pytestmark = pytest.mark.suite("audit")
+
 SEEDS = 3  # the guarantees of a draw do not depend on its seed; `audit --full` draws from ten
 
 

@@ -12,6 +12,8 @@ from autograder.audit.held_out import Rates
 from autograder.audit.report import Report
 from tests.autograder.audit.toys import STRONG, WEAK, audited
 
+pytestmark = pytest.mark.suite("audit")
+
 
 @pytest.mark.parametrize("first", [(), (Rates("scoring", 20, 10, 2, 1, named=9, misled=1, general=6),)])
 def test_what_is_saved_can_be_read_and_the_picture_has_a_panel_for_each_rate(tmp_path, first):

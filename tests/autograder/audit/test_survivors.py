@@ -10,7 +10,7 @@ from autograder.exercises.drawing import DrawnCase
 from tests.autograder.audit.toys import STRONG, WEAK, audited, mix, toy
 
 # on a busy machine the alarm of a slow call may ring in hypothesis's callback of the garbage collector, which cannot raise
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"), pytest.mark.suite("audit")]
 
 
 def test_a_weak_key_has_survivors_with_the_line_of_the_reference(tmp_path):

@@ -1,9 +1,12 @@
 """Wrong numbers are wrong."""
 
 import numpy as np
+import pytest
 
 from autograder.audit.wrong_values import wrong_values
 from autograder.exercises import compare
+
+pytestmark = pytest.mark.suite("audit")
 
 
 def test_every_wrong_set_of_numbers_is_further_off_than_the_tolerance_or_says_where_not():

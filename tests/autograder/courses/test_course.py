@@ -13,6 +13,8 @@ from autograder.errors import CourseError
 from autograder.files import write_text
 from tests.autograder.test_main import assert_refused, autograder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", ["n" * 255, "nul\0", "../../elsewhere"])
 def test_a_name_that_no_record_can_have_is_only_not_recorded(tmp_path, name):

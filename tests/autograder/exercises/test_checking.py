@@ -12,7 +12,7 @@ from autograder.exercises.case_labels import kinds_of_hidden
 from autograder.exercises.compare import NotYet
 from autograder.exercises.packing import compress
 from autograder.notebooks import cells as the_cells
-from tests.autograder.samples import NAMES, exercise_named
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named
 
 
 def double(x):
@@ -218,7 +218,7 @@ def test_two_mistakes_that_give_the_same_value_are_both_named():
         checking.check_cases(squared, "code", [both])
 
 
-NUMBERS = [name for name in NAMES if exercise_named(name).kind == "number"]
+NUMBERS = [name for name in NAMES if ENTRIES[name].kind == "number"]
 each_number = pytest.mark.parametrize("name", NUMBERS)
 
 
@@ -286,7 +286,7 @@ def test_numbers_that_cannot_be_right_are_told_why(name, value, sentence):
         checking.check_numbers(lambda: value, **the_cells.check_data(exercise_named(name))["numbers"])
 
 
-@pytest.mark.parametrize("name", [name for name in NUMBERS if exercise_named(name).follows])
+@pytest.mark.parametrize("name", [name for name in NUMBERS if ENTRIES[name].follows])
 def test_a_step_that_does_not_follow_from_the_students_own_is_told_and_one_that_does_is_not(name):
     exercise = exercise_named(name)
     chain = {entry: np.array(value, dtype=float) for entry, value in exercise.hidden[0].expected.items()}
@@ -307,6 +307,7 @@ def test_the_steps_that_a_notebook_carries_do_not_lead_to_the_answer():
             assert all(f"{entry} =" not in step.source for entry in step.given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_said_of_the_hidden_cases_is_read_off_them_and_does_not_depend_on_the_seed(name):
     exercise = exercise_named(name)

@@ -15,9 +15,9 @@ from autograder.exercises import compose
 from autograder.exercises.compare import NotYet
 from autograder.exercises.compose import Misfit, shape_of
 from autograder.notebooks import cells as the_cells
-from tests.autograder.samples import NAMES, exercise_named, reference_of
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named, reference_of
 
-WITH_EQUATIONS = [name for name in NAMES if exercise_named(name).entry.equations]
+WITH_EQUATIONS = [name for name in NAMES if ENTRIES[name].equations]
 each_exercise = pytest.mark.parametrize("name", WITH_EQUATIONS)
 SIZES = st.integers(2, 9)
 
@@ -157,30 +157,29 @@ def test_of_right_shapes_compose_has_nothing_to_say(name, capsys):
 FREE = {("decoder_fusion-paper_shapes", "C_o")}
 
 
-def multiplied_matrices():
+def multiplied_matrices(exercise):
     """The parameters that are not square, and stand left of something in an equation."""
-    for name in WITH_EQUATIONS:
-        exercise = exercise_named(name)
-        for entry, shape in exercise.hidden[0].expected.items():
-            stands_left = any(f"{entry} @" in equation for equation in exercise.entry.equations)
-            if len(shape) == 2 and shape[0] != shape[1] and stands_left and (name, entry) not in FREE:
-                yield name, entry
+    for entry, shape in exercise.hidden[0].expected.items():
+        stands_left = any(f"{entry} @" in equation for equation in exercise.entry.equations)
+        if len(shape) == 2 and shape[0] != shape[1] and stands_left and (exercise.name, entry) not in FREE:
+            yield entry
 
 
-@pytest.mark.parametrize(("name", "entry"), list(multiplied_matrices()))
-def test_a_transposed_parameter_of_an_exercise_is_told_before_handing_in(name, entry):
+@pytest.mark.parametrize("name", WITH_EQUATIONS)
+def test_a_transposed_parameter_of_an_exercise_is_told_before_handing_in(name):
     exercise = exercise_named(name)
+    for entry in multiplied_matrices(exercise):
 
-    def transposed(*sizes):
-        value = reference_of(exercise)(*sizes)
-        return {**value, entry: value[entry][::-1]}
+        def transposed(*sizes, entry=entry):
+            value = reference_of(exercise)(*sizes)
+            return {**value, entry: value[entry][::-1]}
 
-    with pytest.raises(NotYet, match=entry) as caught:
-        compose.compose(transposed, *shown(exercise))
-    assert "do not fit together" in str(caught.value)
+        with pytest.raises(NotYet, match=entry) as caught:
+            compose.compose(transposed, *shown(exercise))
+        assert "do not fit together" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if exercise_named(name).kind == "shape"])
+@pytest.mark.parametrize("name", [name for name in NAMES if ENTRIES[name].kind == "shape"])
 def test_every_entry_that_is_asked_for_stands_in_an_equation(name):
     exercise = exercise_named(name)
     nodes = (node for equation in exercise.entry.equations for node in ast.walk(ast.parse(equation)))
@@ -193,7 +192,7 @@ def test_the_sizes_of_a_check_are_alike_nowhere_by_chance():
     made = [1, 2, *sizes, *(2 * size for size in sizes), *(a * b for a, b in combinations(sizes, 2))]
     made += [sum(some) for count in (2, 3) for some in combinations(sizes, count)]
     assert len(made) == len(set(made))
-    for exercise in (exercise_named(name) for name in NAMES if exercise_named(name).kind == "shape"):
+    for exercise in (exercise_named(name) for name in NAMES if ENTRIES[name].kind == "shape"):
         tried = the_cells._form_case(exercise)["inputs"]
         assert tuple(tried.values()) == sizes[: len(tried)]
 

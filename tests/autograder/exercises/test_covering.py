@@ -9,9 +9,9 @@ import pytest
 from autograder.exercises import covering, families
 from solutions.answer_key import AnswerKeyError
 from tests.autograder.exercises.toys import toy
-from tests.autograder.samples import NAMES, exercise_named
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named
 
-CODE = [name for name in NAMES if exercise_named(name).kind == "code"]
+CODE = [name for name in NAMES if ENTRIES[name].kind == "code"]
 each_code = pytest.mark.parametrize("name", CODE)
 WITH_ARGUMENTS = """
 [toy-double]

@@ -11,15 +11,16 @@ from autograder.exercises.drawing import DRAWS, MAX_DRAWS, PRIMES, candidate_see
 from autograder.exercises.loading import outcome_of
 from solutions import answer_key
 from tests.autograder.audit.toys import STRONG, mix, toy
-from tests.autograder.samples import NAMES, TOPICS, exercise_named, reference_of, topic_exercises
+from tests.autograder.samples import ENTRIES, NAMES, TOPICS, exercise_named, reference_of, topic_exercises
 
 each_topic = pytest.mark.parametrize("topic", TOPICS)
-CODE = [name for name in NAMES if exercise_named(name).kind == "code"]
-SHAPES = [name for name in NAMES if exercise_named(name).kind == "shape"]
+CODE = [name for name in NAMES if ENTRIES[name].kind == "code"]
+SHAPES = [name for name in NAMES if ENTRIES[name].kind == "shape"]
 each_code = pytest.mark.parametrize("name", CODE)
 SEEDS = (1, 2)
 
 
+@pytest.mark.slow
 @each_topic
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_same_seed_draws_the_same_cases(topic, seed):
@@ -30,6 +31,7 @@ def test_the_same_seed_draws_the_same_cases(topic, seed):
         np.testing.assert_equal([c.expected for c in one.cases], [c.expected for c in other.cases])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CODE + SHAPES)
 def test_another_seed_draws_other_hidden_cases(name):
     one, other = (exercise_named(name, seed) for seed in SEEDS)
@@ -46,6 +48,7 @@ def test_another_seed_draws_other_hidden_cases(name):
     assert len(alike) <= len(one.hidden) / 6 or of_words
 
 
+@pytest.mark.slow
 @each_code
 def test_shown_cases_do_not_depend_on_the_seed(name):
     one, other = (exercise_named(name, seed) for seed in SEEDS)

@@ -357,6 +357,7 @@ def test_the_key_of_every_topic_is_sound(topic):
     assert not [str(problem) for problem in key_linter.lint(asked, text=text)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_what_is_looked_through_for_leaks_is_what_students_get(topic):
     text = key_linter.released_text(assemble.source_notebook(topic, topic_exercises(topic)))

@@ -10,7 +10,7 @@ from autograder.exercises.loading import read_course_cases
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 from tests.autograder.exercises.toys import TOY, WHERE, double, toy
-from tests.autograder.samples import NAMES, exercise_named
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named
 
 TOY_SHAPES = """
 [toy-shapes]
@@ -81,7 +81,7 @@ def other_shapes(m, n):
     return {"W": (n, m), "b": (n,)}
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if exercise_named(name).entry.parts])
+@pytest.mark.parametrize("name", [name for name in NAMES if ENTRIES[name].parts])
 def test_the_parts_add_up_to_the_points(name):
     exercise = exercise_named(name)
     assert sum(exercise.parts.values()) == pytest.approx(exercise.points, abs=1e-9)

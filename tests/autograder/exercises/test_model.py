@@ -36,6 +36,7 @@ def changed(exercise, **changes):
     return dataclasses.replace(exercise, cases=(*exercise.cases[:-1], case))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_digest_changes_with_the_seed(topic):
     assert len({exercises.digest(topic_exercises(topic, seed)) for seed in (1, 2)}) == 2

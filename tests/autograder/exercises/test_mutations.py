@@ -8,9 +8,11 @@ import pytest
 
 from autograder.exercises import softmax
 from autograder.exercises.mutations import Mutations, mutations_of, sizes_of
-from tests.autograder.samples import NAMES, exercise_named, reference_of
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named, reference_of
 
-WORKED = [name for name in NAMES if exercise_named(name).kind in ("code", "number")]
+pytestmark = pytest.mark.slow
+
+WORKED = [name for name in NAMES if ENTRIES[name].kind in ("code", "number")]
 
 
 @pytest.mark.parametrize("name", WORKED)

@@ -7,6 +7,8 @@ from autograder.exercises.loading import TOLERANCE
 from autograder.exercises.steady import SHARE, SteadyGenerator
 from tests.autograder.samples import TOPICS, topic_exercises
 
+pytestmark = pytest.mark.slow
+
 
 def test_draws_of_two_seeds_differ_by_no_more_than_the_share():
     one, other = (SteadyGenerator(seed, "an exercise") for seed in (1, 2))

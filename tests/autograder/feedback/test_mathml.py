@@ -12,6 +12,8 @@ from autograder.feedback import mathml
 from autograder.feedback.mathml import to_mathml
 from tests.autograder.samples import TOPICS, notebook_of
 
+pytestmark = pytest.mark.slow
+
 
 class Elements(HTMLParser):
     """The elements of a page, each with its attributes, as a browser would read them."""

@@ -25,6 +25,8 @@ from autograder.paths import BOOK
 from autograder.verdicts import Graded
 from tests.autograder.samples import TOPICS, topic_exercises
 
+pytestmark = pytest.mark.slow
+
 MOST_KILOBYTES = 160
 SITE = "https://course.example.edu/"
 ONE, TWO, WRITTEN = "scoring-additive_score", "scoring-dot_product_score", "scoring-race"

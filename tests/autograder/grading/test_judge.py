@@ -20,6 +20,7 @@ from autograder.grading import judge
 from autograder.sandbox import Reply, wire
 from tests.autograder.answers import digits_of, numbers_in
 from tests.autograder.samples import (
+    ENTRIES,
     NAMES,
     NO_NUMBERS,
     RIGHT,
@@ -37,6 +38,8 @@ from tests.autograder.samples import (
     topic_exercises,
     versions_of,
 )
+
+pytestmark = pytest.mark.slow
 
 each_topic = pytest.mark.parametrize("topic", TOPICS)
 
@@ -338,7 +341,7 @@ def test_what_raises_without_a_gradient_was_not_written_into():
     assert not any(judge.GRAPH_BROKEN in hint for hint in verdict_on(exercise, replies).hints)
 
 
-CHAINS = [name for name in NAMES if exercise_named(name).follows]
+CHAINS = [name for name in NAMES if ENTRIES[name].follows]
 each_chain = pytest.mark.parametrize("name", CHAINS)
 
 
@@ -554,7 +557,7 @@ def test_no_value_in_a_chain_raises(name, value):
         verdict_on(exercise, same_reply(exercise, Reply(value={**right_chain(exercise), entry: over_the_wire(value)})))
 
 
-CODE = [name for name in NAMES if exercise_named(name).kind == "code"]
+CODE = [name for name in NAMES if ENTRIES[name].kind == "code"]
 
 
 def code_exercises(topic):
@@ -763,7 +766,7 @@ def test_of_two_mistakes_that_explain_as_much_the_one_that_nothing_speaks_agains
     assert hint == exercise.hints["note_c_dimensions__context_of_the_decoder"]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if exercise_named(name).kind == "number"])
+@pytest.mark.parametrize("name", [name for name in NAMES if ENTRIES[name].kind == "number"])
 def test_right_numbers_with_two_decimals_are_told_so(name):
     exercise = exercise_named(name)
 

@@ -15,9 +15,11 @@ from autograder.grading import judge, recognise
 from autograder.grading.recognise import find_equal_sizes, infer_mistake
 from autograder.grading.values import JudgedCase
 from autograder.sandbox import Reply
-from tests.autograder.samples import NAMES, exercise_named, reference_of, replies_of, right_replies
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named, reference_of, replies_of, right_replies
 
-WORKED = [name for name in NAMES if exercise_named(name).kind in ("code", "number")]
+pytestmark = pytest.mark.slow
+
+WORKED = [name for name in NAMES if ENTRIES[name].kind in ("code", "number")]
 
 
 def said_of(exercise, replies):

@@ -11,7 +11,7 @@ from autograder.exercises import PRIMES
 from autograder.grading import judge
 from autograder.grading.shapes import explain
 from solutions.answer_key import LETTERS
-from tests.autograder.samples import NAMES, exercise_named, reference_of, replies_of
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named, reference_of, replies_of
 
 SIZES = [
     {"m": 11, "n": 13, "a": 17, "T_x": 19},
@@ -19,7 +19,7 @@ SIZES = [
     {"m": 43, "n": 61, "a": 41, "T_x": 59},
 ]
 EQUATIONS = ("v @ tanh(W_query @ query + W_key @ key)",)
-SHAPES = [name for name in NAMES if exercise_named(name).kind == "shape"]
+SHAPES = [name for name in NAMES if ENTRIES[name].kind == "shape"]
 
 
 def told(yours, right, entry="W_key"):

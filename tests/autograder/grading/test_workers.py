@@ -3,7 +3,11 @@
 import math
 from concurrent.futures.process import BrokenProcessPool
 
+import pytest
+
 from autograder.grading.workers import Workers
+
+pytestmark = pytest.mark.slow
 
 
 def test_where_the_pool_has_given_up_the_next_task_gets_a_new_one():

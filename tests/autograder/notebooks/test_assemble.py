@@ -25,7 +25,9 @@ from autograder.notebooks import assemble, ready, receipt
 from autograder.notebooks import cells as the_cells
 from autograder.notebooks.assemble import source_notebook
 from autograder.sandbox import Reply
-from tests.autograder.samples import TOPICS, exercise_named, notebook_of, reference_of, topic_exercises
+from tests.autograder.samples import ENTRIES, NAMES, TOPICS, exercise_named, notebook_of, reference_of, topic_exercises
+
+pytestmark = pytest.mark.slow
 
 each_topic = pytest.mark.parametrize("topic", TOPICS)
 
@@ -531,17 +533,9 @@ def test_the_notebook_without_equations_does_not_carry_what_reads_them(tmp_path)
     assert "def check(" in text
 
 
-CHAINS = [exercise for topic in TOPICS for exercise in topic_exercises(topic) if exercise.follows]
-
-
-@pytest.mark.parametrize(
-    ("exercise", "entry"),
-    [(exercise, entry) for exercise in CHAINS for entry in exercise.follows],
-    ids=lambda item: getattr(item, "name", item),
-)
-def test_the_hidden_test_of_a_chain_follows_the_steps_of_the_student(exercise, entry):
-    topic = exercise.name.split("-")[0]
-    notebook = notebook_of(topic)
+@pytest.mark.parametrize(("name", "entry"), [(name, entry) for name in NAMES for entry in ENTRIES[name].follows])
+def test_the_hidden_test_of_a_chain_follows_the_steps_of_the_student(name, entry):
+    exercise, notebook = exercise_named(name), notebook_of(name.split("-")[0])
     (first, *_) = exercise.follows[entry].given
     chain = {name: np.array(value, dtype=float) for name, value in exercise.hidden[0].expected.items()}
     chain[first] = chain[first] + np.linspace(0.1, 0.3, chain[first].size)

@@ -17,6 +17,7 @@ def notebook():
     return notebook_of("scoring")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_it_has_all_exercises_with_title_and_text(topic):
     exercises = topic_exercises(topic)

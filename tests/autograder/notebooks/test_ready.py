@@ -60,6 +60,7 @@ def code_cells(topic):
             yield cell.metadata.nbgrader.grade_id, cell.source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_first_cell_can_be_read_by_a_python_that_is_too_old(topic):
     name, source = next(code_cells(topic))
@@ -70,6 +71,7 @@ def test_the_first_cell_can_be_read_by_a_python_that_is_too_old(topic):
 NEWER = {"aiter", "anext", "EncodingWarning", "ExceptionGroup", "BaseExceptionGroup"}  # builtins since 3.10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_what_travels_in_a_notebook_is_python_of_the_oldest_version(topic):
     stay = {f"{exercise.name}{part}" for exercise in topic_exercises(topic) for part in ("", "-test")}

@@ -12,6 +12,8 @@ from autograder.releases.proof import points_of_mistake
 from tests.autograder.exercises.toys import HAND_WORKED, HAND_WORKED_KEY, HAND_WORKED_MISTAKE, toy_topic
 from tests.autograder.samples import WITH_OWN_NUMBERS, exercise_named
 
+pytestmark = pytest.mark.slow
+
 DRAWS = 8
 
 
