@@ -805,6 +805,23 @@ def test_a_gradient_that_is_alike_by_chance_names_no_mistake():
     assert not any(dropped in hint for hint in verdict_on(exercise, replies_of(softmaxed_sums, exercise)).hints)
 
 
+@pytest.mark.parametrize(
+    ("elsewhere", "telling", "differ", "by_chance"),
+    [
+        ({"wrong"}, {"W"}, set(), True),
+        ({"right"}, set(), set(), True),
+        ({"right"}, {"W"}, set(), False),
+        (set(), set(), {"W"}, True),
+        (set(), set(), {"values"}, False),
+        (set(), set(), set(), False),
+    ],
+)
+def test_gradients_agree_by_chance_where_values_or_other_gradients_do_not(elsewhere, telling, differ, by_chance):
+    match = judge._MistakeMatch(exercise_named("scoring-score_every_step"), changes_input=False)
+    match.elsewhere, match.telling, match.differ = elsewhere, telling, differ
+    assert bool(match.is_by_chance({"W"})) == by_chance
+
+
 def test_a_result_that_no_gradient_passes_is_told_so():
     exercise = exercise_named("capstone-translation_loss")
     right = reference_of(exercise)

@@ -140,6 +140,20 @@ def test_sizes_that_are_alike_in_all_wrong_cases_and_in_no_right_one_are_found()
     assert find_equal_sizes(exercise, wrong, [*right, wrong[0]]) is None
 
 
+def test_a_mistake_that_is_made_only_where_sizes_are_alike_is_said_with_them():
+    exercise = exercise_named("decoder_fusion-fused_input")
+    mistake = next(iter(exercise.hints))
+
+    def alike(case):
+        sizes = sizes_of(exercise, case.inputs)
+        return sizes["embedding_size"] == sizes["key_size"] != 1
+
+    def slip(case):
+        return case.mistaken[mistake].value
+
+    assert "embedding_size and key_size are equal" in said_of(exercise, changed(exercise, slip, alike))
+
+
 def test_a_tensor_that_is_written_into_is_said_beside_a_mistake_that_raises_the_same():
     exercise = exercise_named("encoder-annotate")
 
