@@ -152,15 +152,22 @@ class Tests:
         self._coverage.read()
 
     def select(self, path, line, seconds):
-        """Return the tests that execute a line of file ``path``, up to ``seconds`` in all: first the module's own, quick ones.
+        """Return the tests that execute a line of file ``path``, up to ``seconds`` in all.
 
-        Where no test is known to, because another process executes the line, all tests may judge it.
+        First come the module's own, then those of files that name it, each the quick ones first. Where no test is
+        known to, because another process executes the line, all tests may judge it.
         """
         contexts = self._coverage.contexts_by_lineno(str(self.tree / path)).get(line, ())
         covering = {context.rpartition("|")[0] for context in contexts} & set(self.seconds)
-        own = f"test_{Path(path).stem}.py"
+        stem, files = Path(path).stem, {test.partition("::")[0] for test in self.seconds}
+        named_in = {file for file in files if stem in (self.tree / file).read_text(encoding="utf-8")}
+
+        def place(test):
+            file = test.partition("::")[0]
+            return not file.endswith(f"/test_{stem}.py"), file not in named_in, self.seconds[test]
+
         selected = []
-        for test in sorted(covering or self.seconds, key=lambda test: (own not in test, self.seconds[test])):
+        for test in sorted(covering or self.seconds, key=place):
             seconds -= self.seconds[test]
             if seconds < 0:
                 break
