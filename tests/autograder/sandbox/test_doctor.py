@@ -1,5 +1,6 @@
 """The canary: stopped by the sandbox, and seen to escape where there is none."""
 
+import os
 import subprocess
 import sys
 
@@ -27,6 +28,7 @@ def test_without_a_sandbox_the_canary_escapes():
     assert "leaves a process running after it ends" in escaped
     assert "leaves files for the next submission" in escaped
     assert "reads files of the course, the project, the home directory or this machine" in escaped
+    assert ("runs as root" in escaped) == (os.geteuid() == 0)
 
 
 def test_grading_refuses_where_the_canary_gets_out(monkeypatch):

@@ -77,6 +77,8 @@ def test_the_filter_refuses_what_it_lists_and_nothing_else(machine):
         assert decided(program, number, machine=machine) == wanted, number
     assert decided(program, clone3, machine=machine) == UNKNOWN
     assert decided(program, clone, 0x01200011, machine) == seccomp.ALLOW  # fork
+    flags = socket & ~seccomp.NEW_NAMESPACES  # on x86_64, the number of a call that would be refused these flags
+    assert decided(program, clone, flags, machine) == seccomp.ALLOW
     for flag in (0x10000000, 0x20000000, 0x40000000, 0x00020000, 0x02000000):
         assert decided(program, clone, flag | 17, machine) == REFUSED
     for family, wanted in ((1, seccomp.ALLOW), (2, REFUSED), (10, REFUSED), (16, REFUSED), (40, REFUSED)):

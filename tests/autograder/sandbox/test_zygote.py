@@ -4,6 +4,9 @@ import ctypes
 import mmap
 import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ import pytest
 from autograder import exercises, sandbox
 from autograder.errors import CourseError
 from autograder.notebooks.cells import compare_cell
-from autograder.sandbox import Cell, Limits, Prepared, Script, start
+from autograder.sandbox import Cell, Limits, Prepared, Script, bubblewrap, start
 from autograder.sandbox.protocol import NoReply, run_script
 
 pytestmark = pytest.mark.suite("sandbox")
@@ -172,3 +175,45 @@ print(found)
 
 def test_student_code_has_no_pipe_but_those_to_the_host():
     assert outputs(Prepared(), TRIES)[0][1][0]["text"] == "[]\n"
+
+
+RIGHTS = """
+import ctypes
+libc = ctypes.CDLL(None)
+header, held = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+assert libc.capget(header, held) == 0
+bounds = [number for number in range(64) if libc.prctl(23, number, 0, 0, 0) == 1]
+print(list(held), bounds, libc.prctl(39, 0, 0, 0, 0), libc.prctl(21, 0, 0, 0, 0))
+"""
+
+
+def test_student_code_has_no_capability_and_can_get_none():
+    assert outputs(Prepared(), RIGHTS)[0][1][0]["text"] == "[0, 0, 0, 0, 0, 0] [] 1 2\n"
+
+
+SHARES = """
+import ctypes, mmap, os, sys
+sys.path.insert(0, sys.argv[1])
+import zygote
+
+memory = mmap.mmap(-1, mmap.PAGESIZE)
+memory[:5] = b"clean"
+first = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+assert (first, first + mmap.PAGESIZE) in [(a, b) for a, b, rights, _ in zygote._mappings() if "s" in rights]
+shared = [(first, first + mmap.PAGESIZE)]
+child = os.fork()
+if not child:
+    zygote._privatise_shared_memory(shared)
+    assert memory[:5] == b"clean"
+    memory[:5] = b"dirty"
+    assert memory[:5] == b"dirty" and shared[0] not in zygote._shared_memory()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert memory[:5] == b"clean"
+"""
+
+
+def test_what_a_child_writes_into_memory_that_was_shared_stays_its_own(tmp_path):
+    for file in bubblewrap.WORKER_FILES:
+        shutil.copy2(file, tmp_path)
+    subprocess.run([sys.executable, "-c", SHARES, tmp_path], check=True)
