@@ -663,7 +663,6 @@ def doctor(
     from autograder.courses.course import DEFAULT_ROOT
     from autograder.sandbox import DEFAULT as USUAL
     from autograder.sandbox.doctor import examine, remedy, warnings
-    from autograder.with_nbgrader.exchange import exchange_problems
     from autograder.with_nbgrader.limits import settings
 
     folders = [folder for folder in (DEFAULT_ROOT, Path()) if (folder / "nbgrader_config.py").is_file()]
@@ -678,13 +677,21 @@ def doctor(
     out.print("The sandbox holds" + (f", and hides {root.root}." if root else "."), markup=False)
     for warning in warnings(isolation, limits):
         out.print(f"[yellow]Warning:[/] {warning}")
-    problems = exchange_problems(root) if root else []
+    if root:
+        _check_exchange(root)
+    if root is None or not any(root.root.glob("release/*/*.ipynb")):
+        _print_next("init course" if root is None else "release scoring", root.root if root else DEFAULT_ROOT)
+
+
+def _check_exchange(course):
+    """Print what is unsafe about the exchange of ``course``, and exit if anything is."""
+    from autograder.with_nbgrader.exchange import exchange_problems
+
+    problems = exchange_problems(course)
     for what, folder, command in problems:
         out.print(f"[red]The exchange is not safe[/]  {folder}: {what}. Remedy: {command}")
     if problems:
         raise typer.Exit(FAILED)
-    if root is None or not any(root.root.glob("release/*/*.ipynb")):
-        _print_next("init course" if root is None else "release scoring", root.root if root else DEFAULT_ROOT)
 
 
 @app.command()

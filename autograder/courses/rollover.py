@@ -51,20 +51,22 @@ def take_over(last_year: Path, now: datetime | None = None) -> NewYear:
         if one.extensions or one.seed is not None:
             remedy = f"write `seed` on a line of its own, and extensions as a table [assignment.{topic}.extensions]."
             raise CourseError("extensions or a seed cannot be taken out", f"{path}, [assignment.{topic}]", remedy)
-    dates = [(f"due date of {topic}", one.due) for topic, one in plan.assignments.items() if one.due]
-    dates += [
-        (f"due date of {topic}, section {section}", rule.due)
-        for topic, one in plan.assignments.items()
-        for section, rule in one.sections.items()
-        if rule.due
-    ]
-    old = [f"{what}: {due:%Y-%m-%d}" for what, due in dates if due < now]
-    text = _mark_old_dates(text, {due.isoformat() for _, due in dates if due < now})
+    over = [(what, due) for what, due in _due_dates(plan) if due < now]
+    old = [f"{what}: {due:%Y-%m-%d}" for what, due in over]
+    text = _mark_old_dates(text, {due.isoformat() for _, due in over})
     old += ["title: " + plan.title] if plan.title else []
     old += ["[markers]: " + ", ".join(plan.markers)] if plan.markers else []
     old += ["extensions: add this year's"] if any(one.extensions for one in before.assignments.values()) else []
     file = {roster: f"{_first_line(path.parent / roster)}\n"} if roster and is_plain else {}
     return NewYear(text, file, (*old, *(f"roster: put this year's students into {name}" for name in file)))
+
+
+def _due_dates(plan):
+    """Return the due dates of a course with what each is for: those of assignments, then those of their sections."""
+    dates = [(f"due date of {topic}", one.due) for topic, one in plan.assignments.items()]
+    for topic, one in plan.assignments.items():
+        dates += [(f"due date of {topic}, section {section}", rule.due) for section, rule in one.sections.items()]
+    return [(what, due) for what, due in dates if due]
 
 
 def _read_lines(text):

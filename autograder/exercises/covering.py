@@ -318,10 +318,7 @@ def _axis_length(axis, sizes):
 def _draw_sizes(entry, plan, rng):
     """Return a size for each letter: all different and at least 2, but for what the family of sizes says."""
     letters, wanted = list(_letters(entry.arguments)), plan[SIZES]
-    least = {letter: max(2, entry.least.get(letter, 1)) for letter in letters}
-    for level in plan.values():
-        for letter, count in level.least.items() if isinstance(level, _Fitted) else ():
-            least[letter] = max(least.get(letter, 2), count)
+    least = _least_sizes(entry, plan, letters)
     places = rng.permutation(len(letters))
     sizes = {letter: int(place) + least[letter] for letter, place in zip(letters, places, strict=True)}
     while len({*sizes.values()}) < len(letters):
@@ -337,10 +334,22 @@ def _draw_sizes(entry, plan, rng):
             while sizes[other] in {size for name, size in sizes.items() if name != other}:
                 sizes[other] += 1
     elif not wanted.alike:
-        joined = {axis for argument in entry.arguments.values() for axis in argument.axes if len(letters_of(axis)) > 1}
-        for letter in [
-            name for name in letters if name not in wanted.ones and not any(name in axis for axis in joined)
-        ]:
-            while any(sizes[letter] == _axis_length(axis, sizes) for axis in joined):
-                sizes[letter] += len(letters)  # made of others by chance, it would make a matrix square
+        _keep_joined_axes_apart(entry, sizes, wanted.ones)
     return sizes
+
+
+def _least_sizes(entry, plan, letters):
+    """Return how large each size has to be for the key, and for the families of the plan that need some length."""
+    least = {letter: max(2, entry.least.get(letter, 1)) for letter in letters}
+    for level in plan.values():
+        for letter, count in level.least.items() if isinstance(level, _Fitted) else ():
+            least[letter] = max(least.get(letter, 2), count)
+    return least
+
+
+def _keep_joined_axes_apart(entry, sizes, ones):
+    """Enlarge each size that is that of an axis made of several letters by chance: it would make a matrix square."""
+    joined = {axis for argument in entry.arguments.values() for axis in argument.axes if len(letters_of(axis)) > 1}
+    for letter in [name for name in sizes if name not in ones and not any(name in axis for axis in joined)]:
+        while any(sizes[letter] == _axis_length(axis, sizes) for axis in joined):
+            sizes[letter] += len(sizes)

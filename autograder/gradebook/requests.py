@@ -63,21 +63,29 @@ def answer_request(course: Course, topic: str, student: str, exercise: str, answ
     """
     if not answer.strip():
         raise CourseError("the answer is empty", "--answer", "say what you found: the student will read it.")
-    name = exercise if not exercise or exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
-    everything = load_requests(course, topic, [student])
-    about = sorted({one.exercise for one in everything if not one.answer})
-    chosen = [one for one in everything if one.exercise == name] if exercise else []
-    if not exercise and len(about) == 1:
-        chosen = [one for one in everything if one.exercise == about[0] and not one.answer]
-    if not chosen:
-        which = f"name one with --exercise: {', '.join(filter(None, about))}." if len(about) > 1 else ""
-        remedy = which or f"`python -m autograder requests {topic}` lists them."
-        raise CourseError(f"no request from {student!r} matches this", "--student, --exercise", remedy)
+    chosen = _select_requests(course, topic, student, exercise)
     asked = {(one.exercise, one.words) for one in chosen}
     kept = [one for one in load_replies(course, topic, student) if (one.exercise, one.words) not in asked]
     replies = [*kept, *(Reply(one.exercise, one.words, answer.strip()) for one in chosen)]
     write_text(as_json([asdict(one) for one in replies]), _replies_file(course, topic, student))
     return [one._replace(answer=answer.strip()) for one in chosen]
+
+
+def _select_requests(course, topic, student, exercise):
+    """Return the requests about ``exercise``, answered or not; without one, those that wait, if all are about the same."""
+    requests = load_requests(course, topic, [student])
+    waiting = [request for request in requests if not request.answer]
+    about = sorted({request.exercise for request in waiting})
+    if exercise:
+        name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
+        selected = [request for request in requests if request.exercise == name]
+    else:
+        selected = waiting if len(about) == 1 else []
+    if not selected:
+        which = f"name one with --exercise: {', '.join(filter(None, about))}." if len(about) > 1 else ""
+        remedy = which or f"`python -m autograder requests {topic}` lists them."
+        raise CourseError(f"no request from {student!r} matches this", "--student, --exercise", remedy)
+    return selected
 
 
 def load_replies(course: Course, topic: str, student: str) -> tuple[Reply, ...]:

@@ -230,9 +230,7 @@ def _hint_from_failing_cases(exercise, rows):
         return hint
     if not all(has_form(value, expected) for value, expected in returned):
         return ""
-    # torch refuses a change of an input whose gradient is wanted, and what raised tells of no change
-    telling = rows if any(row.reply.raised for row in wrong) else wrong
-    if changed := next((row.reply.changed for row in telling if row.reply.changed), ()):
+    if changed := _find_changed_inputs(rows, wrong):
         return compare.full_sentence(compare.CHANGED.format(", ".join(map(str, changed))))
     if _replies_differ(rows[0].reply, rows[-1].reply):  # the same call
         return compare.full_sentence(compare.UNSTEADY)
@@ -241,6 +239,16 @@ def _hint_from_failing_cases(exercise, rows):
     if all(row.case.gradients for row in wrong):
         return _hint_gradients(rows, wrong)
     return _hint_common_family(exercise, rows, wrong) or _hint_mask_or_size(exercise.hidden, wrong)
+
+
+def _find_changed_inputs(rows, wrong):
+    """Return the names of the inputs that the first call to change any has changed.
+
+    Where calls raised, right ones count too: torch refuses a change of an input whose gradient is wanted, and a call
+    that raised does not report its changes.
+    """
+    telling = rows if any(row.reply.raised for row in wrong) else wrong
+    return next((row.reply.changed for row in telling if row.reply.changed), ())
 
 
 def _hint_gradients(rows, wrong):
@@ -330,12 +338,16 @@ def _hint_precision(rows):
         return compare.full_sentence(compare.SINGLE_PRECISION)
     if all(np.array_equal(mine, np.trunc(right)) for mine, right in pairs) and any(mine.any() for mine, _ in pairs):
         return CUT_TO_INTEGERS
-    # the rounding of large inputs may grow on the way
+    return FEW_DIGITS if _are_slightly_off(wrong) else ""
+
+
+def _are_slightly_off(wrong):
+    """Return whether all wrong numbers are nearly right, large inputs aside: their rounding may grow on the way."""
     ordinary = [row.numbers(entry) for row in wrong if not is_large(row.case) for entry in row.wrong_entries]
     slight = [
         np.abs(mine - right).max() <= MAX_SLIGHT_ERROR * np.abs(right).max(initial=1.0) for mine, right in ordinary
     ]
-    return FEW_DIGITS if len(slight) > 1 and all(slight) else ""
+    return len(slight) > 1 and all(slight)
 
 
 def _is_finite_pair(mine, right):

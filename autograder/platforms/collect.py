@@ -164,10 +164,7 @@ def collect(
         raise CourseError("there is no such archive", str(archive), "specify the file that you downloaded.")
     if platform and platform not in PLATFORMS:
         raise CourseError(f"there is no platform {platform!r}", "--platform", f"name one of {', '.join(PLATFORMS)}.")
-    if platform == "exchange" and (archive / INBOUND).is_dir():
-        archive /= INBOUND
-    if not platform and archive.name == INBOUND and archive.is_dir():
-        platform = "exchange"
+    archive, platform = _find_inbound(archive, platform)
     with contextlib.ExitStack() as stack:
         try:
             entries = stack.enter_context(
@@ -197,6 +194,14 @@ def collect(
         if run.platform == "Blackboard" and plan.assignment(topic).due:
             notice("Blackboard states times without a time zone: nobody counts as late unless --times gives the times")
         return _collect_everybody(run, entries, reader)
+
+
+def _find_inbound(archive, platform):
+    """Return the folder of nbgrader's exchange that ``archive`` is or has, and that platform; else both as they are."""
+    if platform == "exchange" and (archive / INBOUND).is_dir():
+        return archive / INBOUND, platform
+    is_inbound = not platform and archive.name == INBOUND and archive.is_dir()
+    return archive, "exchange" if is_inbound else platform
 
 
 def _read_submitters(archive, entries, platform, students, any_owner, accounts):

@@ -140,49 +140,61 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
     not_asked = {
         student: plan.not_asked_of(student, released.points) for student in {*everybody, *course.students(topic)}
     }
-    tries = {student: found for student in everybody if (found := _load_verdicts(course, student, topic))}
-    tries = {student: [_drop_verdicts(one, not_asked[student]) for one in found] for student, found in tries.items()}
-    graded = {student: found[-1] for student, found in tries.items()}
-    roster = [one.id for one in course.plan().students if only is None or one.id in only]
-    handed_in = {one for one in course.students(topic) if only is None or one in only}
+    tries = {student: _load_verdicts(course, student, topic, not_asked[student]) for student in everybody}
+    tries = {student: attempts for student, attempts in tries.items() if attempts}
+    roster = [student.id for student in course.plan().students]
+    handed_in = set(course.students(topic))
+    if only is not None:
+        roster, handed_in = [student for student in roster if student in only], handed_in & only
     starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
     names = {exercise.name for exercise in asked}
     answers = {
         student: _load_answers(course, student, topic, names - {*not_asked[student]}) for student in sorted(handed_in)
     }
-    worth = {one.points for one in everybody.values()} or {sum(released.points.values())}
-    scores = [one.score if len(worth) == 1 else 100 * one.score / (one.points or 1.0) for one in everybody.values()]
+    unit, maximum, scores = _scale_scores(released, everybody.values())
     return AssignmentAnalysis(
         topic,
-        max(worth) if len(worth) == 1 else 100.0,
+        maximum,
         tuple(sorted(scores)),
         tuple(analyse_exercises(asked, everybody, tries)),
         sum(bool(one.waiting) for one in everybody.values()),
-        sum(one.timed_out for one in graded.values()),
+        sum(attempts[-1].timed_out for attempts in tries.values()),
         sum(one.penalty > 0 for one in everybody.values()),
         tuple(name for name in roster if name not in handed_in),
         tuple(find_alike_answers(asked, answers, starters)),
         tuple(analyse_marking(course, released, everybody)),
         tuple(analyse_variants(released.notebooks[0], everybody)),
-        "points" if len(worth) == 1 else "% of their points",
+        unit,
     )
 
 
-def _drop_verdicts(graded, names):
-    """Return ``graded`` without those on the exercises ``names``."""
-    return replace(graded, verdicts=tuple(one for one in graded.verdicts if one.exercise not in names))
+def _scale_scores(released, results):
+    """Return the unit of scores, their maximum, and those of ``results``: percentages where not all can have as many points."""
+    worth = {result.points for result in results} or {sum(released.points.values())}
+    if len(worth) == 1:
+        return "points", max(worth), [result.score for result in results]
+    return "% of their points", 100.0, [100 * result.score / (result.points or 1.0) for result in results]
 
 
-def _load_verdicts(course, student, topic):
-    """Return the stored verdicts of all graded attempts of ``student``, in order; the last counts."""
+def _load_verdicts(course, student, topic, not_asked):
+    """Return the stored verdicts of all graded attempts of ``student``, in order; the last counts.
+
+    Those on exercises that the student was ``not_asked`` are left out.
+    """
     try:
         record = course.load_record(student, topic)
         last, graded = json.loads(record["mark"])[0], record.get("graded", {})
         earlier = [key for content in record["tries"] if (key := graded.get(content)) not in (None, last)]
-        verdicts = [course.store.get(key) for key in (*earlier, last)]
-        return [replace(one, outputs={}) for one in verdicts if one] if verdicts[-1] else []
+        attempts = [course.store.get(key) for key in (*earlier, last)]
     except (KeyError, ValueError, TypeError, AttributeError, IndexError):
         return []
+    if not attempts[-1]:
+        return []
+    return [
+        replace(attempt, verdicts=tuple(v for v in attempt.verdicts if v.exercise not in not_asked), outputs={})
+        for attempt in attempts
+        if attempt
+    ]
 
 
 def analyse_exercises(
@@ -344,13 +356,7 @@ def analyse_marking(
             name: entry.manual for name, entry in entries.items() if entry.manual is not None and not entry.waiting
         }
         given = {name: one for name, one in record.given.items() if points.get(name) == one.points}
-        pairs = []
-        for student, second in sorted(record.second.items()):
-            first = given.get(student)
-            is_same_answer = first is None or (first.text == second.text and first.marker != second.marker)
-            if student in points and is_same_answer:
-                by = first.marker if first else ""
-                pairs.append(Difference(student, by, points[student], second.marker, second.points))
+        pairs = _pair_marks(record.second, given, points)
         if given or pairs:
             yield MarkingAnalysis(
                 exercise.name,
@@ -360,6 +366,19 @@ def analyse_marking(
                 cohens_kappa([(one.first, one.second) for one in pairs]),
                 tuple(one for one in pairs if one.first != one.second),
             )
+
+
+def _pair_marks(second_marks, given, points):
+    """Return the marks of two markers for the same answers, as ``Difference``; ``points`` are those in the gradebook."""
+    pairs = []
+    for student, second in sorted(second_marks.items()):
+        first = given.get(student)
+        is_same_answer = first is None or (first.text == second.text and first.marker != second.marker)
+        if student in points and is_same_answer:
+            pairs.append(
+                Difference(student, first.marker if first else "", points[student], second.marker, second.points)
+            )
+    return pairs
 
 
 def cohens_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
