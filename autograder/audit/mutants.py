@@ -18,7 +18,7 @@ from autograder.exercises.ast_utils import (
     source_of,
     temporarily_replace,
 )
-from autograder.exercises.mutation_operators import Surroundings, rewrites
+from autograder.exercises.mutation_operators import FunctionContext, rewrites
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _mutants(function, kind):
     statements = [_text(definition, [statement]).removeprefix(head) for statement in definition.body]
     seen = {head + "".join(statements)}
     modules = {name for name, item in function.__globals__.items() if isinstance(item, ModuleType)}
-    around = Surroundings(kind, arguments_of(definition), modules)
+    around = FunctionContext(kind, arguments_of(definition), modules)
     for slot in slots(definition):
         number = slot.statement
         for rewrite in rewrites(slot, around):

@@ -40,7 +40,7 @@ def families_of_hidden(exercise: Exercise) -> list[str]:
     return list(dict.fromkeys(words for case in exercise.hidden for words in case.families))
 
 
-def promised_only(exercise: Exercise, text: str) -> list[tuple[str, str]]:
+def find_unmet_promises(exercise: Exercise, text: str) -> list[tuple[str, str]]:
     """Return ``(promise, kind)`` for what the ``text`` of ``exercise`` promises and none of its hidden cases is about."""
     kept = {*kinds_of_hidden(exercise), *families_of_hidden(exercise)}
     found = [(re.search(promise, text), kind) for promise, kind in PROMISES.items()]

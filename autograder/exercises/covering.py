@@ -17,8 +17,8 @@ from autograder.exercises.steady import SteadyGenerator
 from solutions.answer_key import AnswerKeyError, Argument, Code, letters_of
 from solutions.answer_key.domains import LONGEST, SCORES, limits
 
-LONG = 20  # entries of an axis: what is longer is longer than all others
-MANY = 6  # letters: of more, those of two arguments are not tried for being alike
+LONG_AXIS_LENGTH = 20  # entries of an axis: what is longer is longer than all others
+MAX_LETTERS_FOR_ALL_PAIRS = 6  # letters: of more, those of two arguments are not tried for being alike
 LEAST_ROWS = 20  # cases of an exercise
 SIZES = "the sizes"  # the factor beside the arguments
 SIZE_ONE = ("size_one",)
@@ -68,7 +68,7 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
         bounded = {}
     for family, those in ((families.AT_ONE_LIMIT, bounded), (families.WHOLE, vectors), (families.IN_STEPS, scores)):
         if those:
-            extra.append({**ordinary, **{name: _Fitted(family, argument) for name, argument in those.items()}})
+            extra.append({**ordinary, **{name: _ArgumentFamily(family, argument) for name, argument in those.items()}})
     calls = [(plan, ()) for plan in (*plans, *extra)]
     if entry.gradients:
         calls += [(plan, entry.gradients) for plan in plans if _may_ask_for_gradients(plan)]
@@ -126,13 +126,13 @@ def _factors(entry, optional):
             what = f"argument {name}: {argument.kind} has no family {min(unknown)!r}"
             remedy = f"write some of {', '.join(family.name for family in known[1:])}."
             raise AnswerKeyError(what, entry.where, remedy)
-        factors[name] = tuple(_Fitted(f, argument) for f in known if f.name not in argument.without)
+        factors[name] = tuple(_ArgumentFamily(f, argument) for f in known if f.name not in argument.without)
     factors[SIZES] = tuple(_sizes(entry.arguments, entry.least))
     return tuple(factors.items())
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class _ArgumentFamily:
     """A family of an argument whose axes are known: how many entries which letter must have."""
 
     family: Family
@@ -161,7 +161,9 @@ def _sizes(arguments, least):
     if len(letters) > 2:
         yield SizeConstraint(alike=tuple(letters), words="all sizes equal", advice=TAKEN_FOR_ONE)
     for pair in itertools.combinations(letters, 2):
-        if len(letters) <= MANY or any({*pair} <= {*argument.letters} for argument in arguments.values()):
+        if len(letters) <= MAX_LETTERS_FOR_ALL_PAIRS or any(
+            {*pair} <= {*argument.letters} for argument in arguments.values()
+        ):
             yield SizeConstraint(alike=pair, words=" equal to ".join(pair), advice=TAKEN_FOR_ONE)
     pairs = (pair for argument in arguments.values() for pair in itertools.permutations(argument.axes, 2))
     for letter, axis in dict.fromkeys(pairs):  # they make a matrix square where they are equal
@@ -184,7 +186,7 @@ def _long_sizes(entry):
 def _plans(factors):
     """Return plans, argument -> family, in which every possible pair meets; first those with one special family each."""
     rng, factors = np.random.default_rng(0), dict(factors)
-    plans = _special_one_by_one(factors)
+    plans = _plans_with_one_special(factors)
     met = set().union(*map(_pairs, plans))
 
     def add(plan):
@@ -205,7 +207,7 @@ def _plans(factors):
     return tuple(plans)
 
 
-def _special_one_by_one(factors):
+def _plans_with_one_special(factors):
     """Return the plan in which all is ordinary, and one for each special family, with pads where it needs some."""
     ordinary = {name: levels[0] for name, levels in factors.items()}
     plans = [ordinary]
@@ -253,20 +255,20 @@ def _pairs(plan):
 
 
 def _needs_pads(level):
-    return isinstance(level, _Fitted) and level.family.needs_pads
+    return isinstance(level, _ArgumentFamily) and level.family.needs_pads
 
 
 def _has_pads(level):
-    return isinstance(level, _Fitted) and level.family.pads
+    return isinstance(level, _ArgumentFamily) and level.family.pads
 
 
 def _is_consistent(plan, whole=False):
     """Return whether the families of ``plan`` can be together in one call."""
-    fitted = [level for level in plan.values() if isinstance(level, _Fitted)]
+    fitted = [level for level in plan.values() if isinstance(level, _ArgumentFamily)]
     sizes = plan.get(SIZES, SizeConstraint())
     if any(letter in sizes.ones for level in fitted for letter in level.least):
         return False
-    if any(level.least.get(letter, 0) > LONG for level in fitted for letter in sizes.alike):
+    if any(level.least.get(letter, 0) > LONG_AXIS_LENGTH for level in fitted for letter in sizes.alike):
         return False  # two axes of hundreds are too much to hand over
     masks = [level for level in fitted if level.family in (*families.MASK, families.ABSENT)]
     pads = any(level.family.pads for level in masks)
@@ -342,7 +344,7 @@ def _least_sizes(entry, plan, letters):
     """Return how large each size has to be for the key, and for the families of the plan that need some length."""
     least = {letter: max(2, entry.least.get(letter, 1)) for letter in letters}
     for level in plan.values():
-        for letter, count in level.least.items() if isinstance(level, _Fitted) else ():
+        for letter, count in level.least.items() if isinstance(level, _ArgumentFamily) else ():
             least[letter] = max(least.get(letter, 2), count)
     return least
 

@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from autograder import exercises
 from autograder.exercises import Exercise, compare
 from autograder.exercises.ast_utils import compile_function
-from autograder.exercises.case_labels import promised_only
+from autograder.exercises.case_labels import find_unmet_promises
 from autograder.exercises.families import WHERE_LARGE
 from autograder.exercises.loading import outcome_of
 from autograder.exercises.numbers import largest
@@ -103,7 +103,7 @@ def _question(exercise, text):
 
 def _misstatements(exercise, question):
     """Yield what ``question`` promises and no case keeps, and where it says of the inputs other things than the key."""
-    for promise, kind in promised_only(exercise, question):
+    for promise, kind in find_unmet_promises(exercise, question):
         remedy = "give an argument such a family, or remove the statement from the text"
         yield "", f"the text says {promise!r}, and no hidden case is about {kind}", remedy
     paragraph = describe_inputs(exercise.entry)
@@ -168,7 +168,7 @@ def _reference_is_steady(exercise, reference):
 def _sizes_differ(exercise, reference):
     """Sizes may be alike only where they are alike in every case."""
     sizes = [_sizes(case.inputs) for case in exercise.hidden]
-    alike = [_alike(case.inputs) for case in exercise.hidden]
+    alike = [_equal_axes(case.inputs) for case in exercise.hidden]
     always = set.intersection(*alike)
     fits = [row and 1 not in row.values() and pairs == always for row, pairs in zip(sizes, alike, strict=True)]
     if any(sizes) and not any(fits):
@@ -176,7 +176,7 @@ def _sizes_differ(exercise, reference):
         yield "", "no hidden case has all sizes different", remedy
 
 
-def _masks_mask(exercise, reference):
+def _masks_have_pads(exercise, reference):
     masks = {name for case in exercise.cases for name, item in case.inputs.items() if _kind(item) == "b"}
     for name in sorted(masks):
         given = [np.asarray(case.inputs[name]) for case in exercise.hidden if name in case.inputs]
@@ -198,7 +198,7 @@ def _scores_are_large(exercise, reference):
     yield "", f"no hidden case has large {' or '.join(direct) or 'scores'}", remedy
 
 
-def _size_one_is_there(exercise, reference):
+def _some_size_is_one(exercise, reference):
     arrays = {name for case in exercise.cases for name, item in case.inputs.items() if np.ndim(item)}
     if arrays and not any(1 in np.shape(case.inputs.get(name)) for case in exercise.hidden for name in arrays):
         yield "", "no hidden case has a size of 1", "add a case with one sentence: squeeze() drops such an axis"
@@ -218,7 +218,7 @@ def _inputs_are_various(exercise, reference):
             yield "", f"the input {name} is {word} in every hidden case", remedy
 
 
-def _results_are_no_toss_up(exercise, reference):
+def _results_survive_rounding(exercise, reference):
     """A choice between two that are alike falls out one way here and another way in an answer that is just as right."""
     rng = np.random.default_rng(0)
     for case in exercise.cases:
@@ -234,17 +234,17 @@ def _results_are_no_toss_up(exercise, reference):
                 return
 
 
-def _shown_numbers_hide_nothing(exercise, reference):
+def _shown_numbers_reveal_slips(exercise, reference):
     """A slip that a square, symmetric or repeated input forgives would pass the check and reassure its author."""
-    alike, sums = _always(exercise.hidden, _alike), _always(exercise.hidden, _sums)
+    alike, sums = _common_to_all(exercise.hidden, _equal_axes), _common_to_all(exercise.hidden, _summed_axes)
     for case in exercise.shown:
         for name, item in case.inputs.items():
             per_sentence = ((next(iter(case.inputs)), 0), (name, 0)) in alike or name == next(iter(case.inputs))
-            for reason in _forgiving(name, np.asarray(item), alike, per_sentence):
+            for reason in _forgiving_properties(name, np.asarray(item), alike, per_sentence):
                 remedy = "choose other numbers or another size: a slip must change the result of a shown case"
                 yield case.name, reason, remedy
         sizes = _sizes(case.inputs)
-        coincidences = [t for t in sorted(_sums(case.inputs) - sums) if 1 < sizes[t[0]] != sizes[t[1]] > 1]
+        coincidences = [t for t in sorted(_summed_axes(case.inputs) - sums) if 1 < sizes[t[0]] != sizes[t[1]] > 1]
         for axes in coincidences[:1]:
             first, second, total = (f"axis {axis} of {name}" for name, axis in axes)
             remedy = "choose another size: if the two were joined, they would fit where the third belongs"
@@ -253,13 +253,13 @@ def _shown_numbers_hide_nothing(exercise, reference):
 
 def _shown_cases_are_enough(exercise, reference):
     plain = [case for case in exercise.shown if not case.gradients]
-    alike = _always(exercise.hidden, _alike)
+    alike = _common_to_all(exercise.hidden, _equal_axes)
     several = [case for case in plain if np.shape(next(iter(case.inputs.values())))[0] > 1]
     if len(plain) < 2:
         yield "", "one case is shown", "show one that can be worked by hand, and one with different sizes"
     if not several:
         yield "", "every shown case has one sentence", "show several: otherwise, a sum over the batch passes"
-    elif not any(_alike(case.inputs) <= alike for case in several):
+    elif not any(_equal_axes(case.inputs) <= alike for case in several):
         reason = "no shown case of several sentences has all sizes different"
         yield "", reason, "show one whose sizes differ from those of the first"
     if (
@@ -291,7 +291,7 @@ def _is_quiet(case):
     )
 
 
-def _forgiving(name, item, alike, per_sentence):
+def _forgiving_properties(name, item, alike, per_sentence):
     """Yield what makes the input ``item`` forgive a slip. Of parameters, two units may have the same weights."""
     if item.dtype.kind != "f" or item.ndim < 2:
         return
@@ -308,7 +308,7 @@ def _forgiving(name, item, alike, per_sentence):
         yield f"{name} has {'two rows that are equal' if per_sentence else 'equal rows'}"
 
 
-def _always(cases, find):
+def _common_to_all(cases, find):
     """Return what ``find`` finds in the inputs of every one of ``cases`` that has all of these inputs."""
     each = [(set(case.inputs), find(case.inputs)) for case in cases]
     return {
@@ -322,13 +322,13 @@ def _sizes(inputs):
     return {(name, axis): size for name, item in inputs.items() for axis, size in enumerate(np.shape(item))}
 
 
-def _alike(inputs):
+def _equal_axes(inputs):
     """Return the pairs of axes that have one size."""
     sizes = _sizes(inputs)
     return {pair for pair in itertools.combinations(sizes, 2) if sizes[pair[0]] == sizes[pair[1]]}
 
 
-def _sums(inputs):
+def _summed_axes(inputs):
     """Return the triples of axes of which two are together as long as the third."""
     sizes = _sizes(inputs)
     pairs = list(itertools.combinations(sizes, 2))
@@ -337,8 +337,8 @@ def _sums(inputs):
 
 RULES = (_tolerance_is_narrow, _test_has_effect, _reference_is_steady)
 OF_CODE = (
-    *(_sizes_differ, _masks_mask, _scores_are_large, _size_one_is_there, _inputs_are_various),
-    *(_results_are_no_toss_up, _shown_numbers_hide_nothing, _shown_cases_are_enough, _natural_slips_are_shown),
+    *(_sizes_differ, _masks_have_pads, _scores_are_large, _some_size_is_one, _inputs_are_various),
+    *(_results_survive_rounding, _shown_numbers_reveal_slips, _shown_cases_are_enough, _natural_slips_are_shown),
 )
 
 

@@ -20,7 +20,7 @@ from autograder.exercises import checking, compare, compose
 from autograder.exercises.chains import compile_steps, steps_of
 from autograder.exercises.covering import PLAIN, DrawnCase
 from autograder.exercises.drawing import draw_cases
-from autograder.exercises.model import Case, Exercise, Lazy, Outcome, Trained, convert, given_shapes
+from autograder.exercises.model import Case, Exercise, LazyMapping, Outcome, Trained, convert, given_shapes
 from autograder.exercises.modules import extract_provided_code, module
 from autograder.exercises.numbers import largest
 from solutions import answer_key
@@ -181,7 +181,7 @@ def _case(exercise, row, reference, wrong):
                 entry.where,
                 "work the example again by hand: the reference or `expected` is wrong.",
             )
-    mistaken = Lazy(wrong, partial(_outcome_of_mistake, exercise, wrong, inputs, row.gradients))
+    mistaken = LazyMapping(wrong, partial(_outcome_of_mistake, exercise, wrong, inputs, row.gradients))
     return Case(
         *(row.name, row.shown, row.part, inputs, expected, atol, row.gradients, mistaken, row.also, row.families)
     )
@@ -233,8 +233,8 @@ def _is_made_of_shapes(value):
 def _faults(exercise):
     """Yield ``(what, remedy)`` for each reason why nobody can be graded with ``exercise``."""
     yield from _weak_cases(exercise)
-    yield from _misfit_equations(exercise)
-    yield from _misfit_steps(exercise)
+    yield from _mismatched_equations(exercise)
+    yield from _mismatched_steps(exercise)
     yield from _unmet_conditions(exercise)
 
 
@@ -254,7 +254,7 @@ def _weak_cases(exercise):
             yield what, "make each part name one entry of the dict that the function returns."
 
 
-def _misfit_equations(exercise):
+def _mismatched_equations(exercise):
     """Yield the equations in which the right shapes do not fit together, or that state one of the answers."""
     entry = exercise.entry
     for case in exercise.hidden if entry.kind == "shape" else ():
@@ -270,7 +270,7 @@ def _misfit_equations(exercise):
                 yield f"the right shapes do not fit in {equation!r}: {error}", "fix `equations` or `given`."
 
 
-def _misfit_steps(exercise):
+def _mismatched_steps(exercise):
     """Yield the steps of a chain that do not follow from the right steps before them."""
     expected = exercise.hidden[0].expected if exercise.follows else {}
     for name, (given, function) in compile_steps(exercise.follows).items():

@@ -28,7 +28,7 @@ class Outcome:
     raised: str = ""
 
 
-class Lazy(Mapping[str, Item]):
+class LazyMapping(Mapping[str, Item]):
     """What there is under each of the ``names``: worked out when it is first looked at, and kept."""
 
     def __init__(self, names: Iterable[str], item_of: Callable[[str], Item]):
@@ -118,7 +118,9 @@ class Exercise(answer_key.FromEntry):
     @cached_property
     def misses(self) -> tuple[Mapping[str, dict[str, str]], ...]:
         """What each mistake gets wrong in each of the ``hidden`` cases: name -> entry -> reason. Nothing where it raises."""
-        return tuple(Lazy(case.mistaken, partial(_mismatches_of_mistake, self.kind, case)) for case in self.hidden)
+        return tuple(
+            LazyMapping(case.mistaken, partial(_mismatches_of_mistake, self.kind, case)) for case in self.hidden
+        )
 
     def accepts(self, case: Case, outcome: Outcome, atol: float | None = None) -> bool:
         """Return whether ``outcome`` is right in ``case``: within its tolerance, or within ``atol``."""
@@ -184,23 +186,23 @@ def digest(exercises: Iterable[Exercise]) -> str:
 def _digest(exercises):
     state = []
     for e in exercises:
-        cases, trained = [_hash_inputs_of_case(case) for case in e.cases], e.trained and asdict(e.trained)
+        cases, trained = [_verdict_inputs(case) for case in e.cases], e.trained and asdict(e.trained)
         follows = {entry: asdict(step) for entry, step in e.follows.items()}
         entry = {name: value for name, value in asdict(e.entry).items() if name != "where"}
         state.append([entry, e.source, e.hints, e.mistakes, cases, trained, follows])
-    return hashlib.sha256(json.dumps(state, sort_keys=True, default=_exactly).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(state, sort_keys=True, default=_canonical_value).encode()).hexdigest()
 
 
-def _hash_inputs_of_case(case):
+def _verdict_inputs(case):
     """Return all that a verdict depends on; of mistakes in code, what they give on shown cases: their source is there too."""
     told = case.shown or not case.part
     mistaken = {name: asdict(outcome) for name, outcome in case.mistaken.items()} if told else {}
     everything = {field.name: getattr(case, field.name) for field in fields(case)}
     # The tolerance is computed, and JSON would keep all its digits.
-    return everything | {"mistaken": mistaken, "atol": _exactly(case.atol)}
+    return everything | {"mistaken": mistaken, "atol": _canonical_value(case.atol)}
 
 
-def _exactly(value):
+def _canonical_value(value):
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":  # the last digits depend on the processor
         noise = ROUNDING * np.abs(value).max(initial=1.0, where=np.isfinite(value))
         return [value.dtype.str, value.shape, [f"{0.0 if abs(item) < noise else item:.8g}" for item in value.flat]]

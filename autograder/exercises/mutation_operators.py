@@ -13,7 +13,7 @@ from autograder.exercises.ast_utils import Slot, build, root_name
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class FunctionContext:
     """What an operator knows of the function around a node: the kind of its exercise, and names."""
 
     kind: str
@@ -154,7 +154,7 @@ NAMES = {
 SIGN = "one of the numbers used for {of} has the wrong sign"
 
 
-def rewrites(slot: Slot, around: Surroundings) -> Iterator[Rewrite]:
+def rewrites(slot: Slot, around: FunctionContext) -> Iterator[Rewrite]:
     """Yield a ``Rewrite`` for each way in which the node in ``slot`` can be wrong."""
     yield from _Operators(slot, around).visit(slot.node)
     if isinstance(slot.node, (ast.Assign, ast.AugAssign, ast.Expr, ast.If)):

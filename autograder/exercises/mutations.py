@@ -18,15 +18,15 @@ from autograder.exercises.instrumentation import InstrumentedFunction
 from autograder.exercises.loading import outcome_of
 from autograder.exercises.model import Exercise, Outcome
 from autograder.exercises.modules import module
-from autograder.exercises.mutation_operators import Surroundings, rewrites
+from autograder.exercises.mutation_operators import FunctionContext, rewrites
 from autograder.exercises.perturbations import CallContext, Perturbation
-from autograder.exercises.softmax import find_softmax, for_arrays, log_softmax_bugs, softmax_bugs, values_seen
+from autograder.exercises.softmax import accept_arrays, find_softmax, log_softmax_bugs, record_node_values, softmax_bugs
 from solutions.answer_key import AnswerKeyError
 from solutions.answer_key.records import letters_of
 
 SOFTMAX_RANK = 3
-TORCH = 2  # times as much work is a node in torch
-GRADIENTS = 3  # and a call whose gradients are taken
+TORCH_WORK_FACTOR = 2  # times as much work is a node in torch
+GRADIENT_WORK_FACTOR = 3  # and a call whose gradients are taken
 
 
 class Mutations:
@@ -71,7 +71,9 @@ class Mutations:
 
         A unit is a node of the reference, in numpy about 3 microseconds of CPU.
         """
-        price = (TORCH if self._exercise.in_torch else 1) * (GRADIENTS if self._cases[place].gradients else 1)
+        price = (TORCH_WORK_FACTOR if self._exercise.in_torch else 1) * (
+            GRADIENT_WORK_FACTOR if self._cases[place].gradients else 1
+        )
         return price * len(self._instrumented.nodes)
 
     def _run(self, number, place):
@@ -167,18 +169,18 @@ class _Enumeration:
     def _mutate_argument(self, node, argument):
         name = node.name
         if argument.kind == "mask":
-            yield from self._at(node, perturbations.MASKS, name, 0)
-            yield from (_zeroed_at_pads(node, other) for other in self.arguments.values() if other is not node)
+            yield from self._perturb_node(node, perturbations.MASKS, name, 0)
+            yield from (_zero_argument_at_pads(node, other) for other in self.arguments.values() if other is not node)
         else:
             numbers = (*perturbations.GENERAL, *perturbations.CLIPPED, *perturbations.FLOORED)
-            yield from self._at(node, numbers, name, 1)
+            yield from self._perturb_node(node, numbers, name, 1)
         for axis, letter in enumerate(argument.axes):
             if isinstance(letter, str):
-                yield from self._along_axis(node, axis, letter, name, 0 if letter in ALONG else 1)
+                yield from self._perturb_axis(node, axis, letter, name, 0 if letter in ALONG else 1)
         for pair in itertools.combinations(range(len(argument.axes)), 2):
             first, second = (argument.axes[axis] for axis in pair)
             if first != second:  # or it is as good as transposed
-                yield from self._at(node, perturbations.reshapes(*pair, (first, second)), name, 1)
+                yield from self._perturb_node(node, perturbations.reshapes(*pair, (first, second)), name, 1)
         yield Mutation(_kept_clause(name), 0, earlier=(name,))
         yield Mutation(_kept_clause(name), 0, earlier=(name, *(other for other in self.declared if other != name)))
         for other, like in self.declared.items():
@@ -205,16 +207,16 @@ class _Enumeration:
     def _mutate_result(self, node):
         subject = STEPS.get(node.name) or node.name
         for letter in self.letters:
-            yield from self._at(node, perturbations.scaled_by(letter), subject, 2)
-        yield from self._along_axis(node, 0, SENTENCES, subject, 2)
+            yield from self._perturb_node(node, perturbations.mutate_scale(letter), subject, 2)
+        yield from self._perturb_axis(node, 0, SENTENCES, subject, 2)
         for axis in (1, 2):
-            yield from self._along_axis(node, axis, "", subject, 3)
-            yield from self._at(node, perturbations.reshapes(axis - 1, axis), subject, 3)
+            yield from self._perturb_axis(node, axis, "", subject, 3)
+            yield from self._perturb_node(node, perturbations.reshapes(axis - 1, axis), subject, 3)
         numbers = (*perturbations.GENERAL[1:], *perturbations.HELD, *perturbations.SORTED, ZEROED)
-        yield from self._at(node, numbers, subject, 2)
+        yield from self._perturb_node(node, numbers, subject, 2)
         for name in self.declared:
             clause = f"a 0 in {name} is taken for padding, and the corresponding entries become 0"
-            yield mutate_all([node], Perturbation(clause, perturbations.zeroed_by(name)), subject, 2)
+            yield mutate_all([node], Perturbation(clause, perturbations.zero_by_argument(name)), subject, 2)
 
     def _mutate_softmax(self):
         """Yield the wrong ways of taking a softmax, where the exercise has a step that is one."""
@@ -226,13 +228,13 @@ class _Enumeration:
         subject = STEPS.get(scores.name, scores.name) if is_named else "the inputs of the softmax"
         for bug in log_softmax_bugs() if step.logarithms else softmax_bugs():
             if step.mask is not None or not bug.masks:
-                yield _softmax_mutation(step, for_arrays(bug.weigh), bug, subject)
+                yield _softmax_mutation(step, accept_arrays(bug.weigh), bug, subject)
         if step.mask is not None and self.nodes[step.mask].kind != "argument":
-            yield from self._at(self.nodes[step.mask], perturbations.MASKS, "the mask", 3)
+            yield from self._perturb_node(self.nodes[step.mask], perturbations.MASKS, "the mask", 3)
 
     def _mutate_values(self):
         case = next((case for case in self.exercise.hidden if not case.gradients), self.exercise.hidden[0])
-        seen = values_seen(self.exercise, self.instrumented, case)
+        seen = record_node_values(self.exercise, self.instrumented, case)
         for node in self.nodes:
             value = seen.get(node.number)
             if node.kind == "value" and (perturbations.is_array(value) or isinstance(value, float)):
@@ -241,19 +243,19 @@ class _Enumeration:
             elif node.kind == "use":
                 yield from self._mutate_use(node)
             elif node.kind == "operation" and node.name == "MatMult" and self.exercise.kind == "number":
-                yield from _rounded_products(node)
+                yield from _round_each_product(node)
 
     def _mutate_value(self, node, subject, axes):
         for letter in self.letters if node.name in clauses.SCALED else ():
-            yield from self._at(node, perturbations.scaled_by(letter), subject, 4)
+            yield from self._perturb_node(node, perturbations.mutate_scale(letter), subject, 4)
         for axis in range(axes if self.exercise.kind == "code" else 0):
-            yield from self._along_axis(node, axis, "" if axis else SENTENCES, subject, 4)
+            yield from self._perturb_axis(node, axis, "" if axis else SENTENCES, subject, 4)
         for pair in itertools.combinations(range(axes), 2):
-            yield from self._at(node, perturbations.reshapes(*pair), subject, 5)
+            yield from self._perturb_node(node, perturbations.reshapes(*pair), subject, 5)
         numbers = (*perturbations.GENERAL, *perturbations.HELD, *perturbations.CLIPPED, ZEROED)
-        yield from self._at(node, numbers, subject, 4)
+        yield from self._perturb_node(node, numbers, subject, 4)
         if self.exercise.kind == "number":
-            yield from self._at(node, perturbations.SORTED, subject, 4)
+            yield from self._perturb_node(node, perturbations.SORTED, subject, 4)
 
     def _mutate_use(self, node):
         is_number = self.exercise.kind == "number"
@@ -264,31 +266,31 @@ class _Enumeration:
         is_itself = node.name == node.inside
         for tanh in self.nodes:
             if (tanh.kind, tanh.name, tanh.inside) == ("call", "tanh", node.name) and tanh.operands:
-                yield _before_tanh(node, tanh, name, "" if is_itself else f" to {where}")
+                yield _skip_tanh(node, tanh, name, "" if is_itself else f" to {where}")
                 break
         uses = sum(other.kind == "use" and other.name == node.name for other in self.nodes)
         if uses > 1:  # or it is the variable itself
             subject = f"{name}, when carried forward," if is_itself else f"{name}, when used to compute {where},"
-            yield from self._at(node, (*perturbations.GENERAL, *perturbations.HELD), subject, 6)
+            yield from self._perturb_node(node, (*perturbations.GENERAL, *perturbations.HELD), subject, 6)
 
     def _apply_rewrites(self):
-        around = Surroundings(self.exercise.kind, ast_utils.arguments_of(self.definition), set(ast_utils.MODULES))
+        around = FunctionContext(self.exercise.kind, ast_utils.arguments_of(self.definition), set(ast_utils.MODULES))
         for slot in ast_utils.slots(self.definition):
             for rewrite in rewrites(slot, around):
                 if rewrite.clause:
                     mutation = clauses.mutation_from_rewrite(slot, rewrite, self.exercise.kind, self.text)
                     yield from [mutation] if mutation else []
 
-    def _at(self, node, each_perturbation, subject, rank):
+    def _perturb_node(self, node, each_perturbation, subject, rank):
         return (mutate_all([node], perturbation, subject, rank) for perturbation in each_perturbation)
 
-    def _along_axis(self, node, axis, letter, subject, rank):
+    def _perturb_axis(self, node, axis, letter, subject, rank):
         where = letter or f"axis {axis}"
         words = ALONG.get(letter, (f"entry along {where}", f"entries along {where}"))
-        return self._at(node, perturbations.along_axis(axis, letter, *words), subject, rank)
+        return self._perturb_node(node, perturbations.along_axis(axis, letter, *words), subject, rank)
 
 
-ZEROED = Perturbation("{it} {is} set to 0 at padding positions", perturbations.without_pads)
+ZEROED = Perturbation("{it} {is} set to 0 at padding positions", perturbations.zero_at_pads)
 
 
 def _kept_clause(name):
@@ -296,11 +298,11 @@ def _kept_clause(name):
     return format_clause(clause, name)
 
 
-def _zeroed_at_pads(mask, node):
+def _zero_argument_at_pads(mask, node):
     """Return the mutation that sets an argument to 0 at pads and then forgets the mask."""
 
     def changes(context):
-        value = perturbations.without_pads(context.inputs.get(node.name), context)
+        value = perturbations.zero_at_pads(context.inputs.get(node.name), context)
         return {} if value is None else {node.number: lambda _: value, mask.number: lambda real: real | ~real}
 
     clause = format_clause("padding still counts in the sum of the softmax, and {it} {is} 0 there", node.name)
@@ -339,7 +341,7 @@ def _softmax_mutation(step, weigh, bug, subject):
     return Mutation(bug.clause.format(it=subject), SOFTMAX_RANK, changes, bug.rare)
 
 
-def _before_tanh(use, tanh, name, where):
+def _skip_tanh(use, tanh, name, where):
     """Return the mutation that carries a value on as it is before its tanh."""
 
     def changes(context):
@@ -348,14 +350,14 @@ def _before_tanh(use, tanh, name, where):
     return Mutation(format_clause(f"{{it}} {{is}} passed on{where} without its tanh", name), 5, changes)
 
 
-def _rounded_products(node):
+def _round_each_product(node):
     clause = "each product is rounded or truncated before the products are added"
     for decimals, cut in itertools.product(perturbations.DECIMALS, (True, False)):
 
         def changes(context, decimals=decimals, cut=cut):
             def change(value):
                 left, right = (context.seen[operand] for operand in node.operands)
-                return perturbations.rounded_products(left, right, decimals, cut)
+                return perturbations.round_products(left, right, decimals, cut)
 
             return {node.number: change}
 

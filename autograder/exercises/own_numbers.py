@@ -30,7 +30,7 @@ OTHER_HINT = (
 )
 BOOK_HINT = "This is right for the numbers in the book. Yours are different: the cell above your answer shows them."
 MAX_TRIES = 1000  # of the draws for one vector
-ENOUGH = 400  # combinations of numbers that leave enough to choose from
+MIN_COMBINATIONS = 400  # combinations of numbers that leave enough to choose from
 
 
 @lru_cache(maxsize=4096)
@@ -74,7 +74,11 @@ def draw_numbers(entry: Entry, number: int) -> Flat:
     """Return the draw ``number`` for ``entry``."""
     rng = SteadyGenerator(number, f"{entry.name}, own numbers").free
     book = [flatten(numbers) for numbers in book_numbers(entry).values()]
-    find = _find_choices if math.prod(len(_find_choices(one)) for one in chain(*book)) >= ENOUGH else _find_more_choices
+    find = (
+        _find_choices
+        if math.prod(len(_find_choices(one)) for one in chain(*book)) >= MIN_COMBINATIONS
+        else _find_more_choices
+    )
     return tuple(one for numbers in book for one in _draw_like(numbers, find, rng))
 
 

@@ -1,6 +1,6 @@
 """Pack a text into one line of letters and digits, so that the data in a notebook is short and out of sight.
 
-Packed text is not secret: ``with_packed_texts`` shows how to read it.
+Packed text is not secret: ``unpack_texts`` shows how to read it.
 """
 
 import base64
@@ -22,13 +22,13 @@ def packed_texts(source: str) -> list[str]:
     return [zlib.decompress(base64.b64decode(found)).decode() for found in PACKED.findall(source)]
 
 
-def with_packed_texts(source: str) -> str:
+def unpack_texts(source: str) -> str:
     """Return ``source`` with the texts that are packed in it below it."""
     return "\n".join([source, *packed_texts(source)])
 
 
 def visible_source(source: str) -> str:
-    """Return ``with_packed_texts(source)`` without the numbers that were drawn, or that mistakes give.
+    """Return ``unpack_texts(source)`` without the numbers that were drawn, or that mistakes give.
 
     Of so many numbers, some are near any answer by chance.
     """

@@ -206,7 +206,7 @@ HELD = (
 FLOORED = tuple(Perturbation("{it} {is} clipped from below at some bound", _clip(floor, None)) for floor in FLOORS)
 
 
-def scaled_by(letter: str) -> Iterator[Perturbation]:
+def mutate_scale(letter: str) -> Iterator[Perturbation]:
     """Yield what it is to be divided by the size ``letter``, or its root, or multiplied."""
     for words, power in (
         (f"divided by the square root of {letter}", -0.5),
@@ -222,22 +222,22 @@ def scaled_by(letter: str) -> Iterator[Perturbation]:
         yield Perturbation(f"{{it}} {{is}} {words}", apply)
 
 
-def zeroed_by(name: str) -> Apply:
+def zero_by_argument(name: str) -> Apply:
     """Return what sets to 0 whatever belongs to a 0 in the whole numbers of the argument ``name``."""
 
     def apply(value, context):
         numbers = context.inputs.get(name)
-        return _kept_where(numbers != 0, value) if is_whole(numbers) else None
+        return _zero_outside(numbers != 0, value) if is_whole(numbers) else None
 
     return apply
 
 
-def without_pads(value: Any, context: CallContext) -> Any:
+def zero_at_pads(value: Any, context: CallContext) -> Any:
     """Return ``value`` with zeros where the mask of its first axes is False, or None where there is no such mask."""
-    return None if context.mask is None else _kept_where(context.mask, value)
+    return None if context.mask is None else _zero_outside(context.mask, value)
 
 
-def _kept_where(mask, value):
+def _zero_outside(mask, value):
     """Return ``value`` with zeros where ``mask``, of its first axes, is False; None if it has other axes."""
     axes = len(mask.shape)
     if not is_real(value) or not is_array(value) or tuple(value.shape[:axes]) != tuple(mask.shape):
@@ -246,7 +246,7 @@ def _kept_where(mask, value):
     return library.where(library.asarray(mask).reshape(*mask.shape, *(1,) * (len(value.shape) - axes)), value, 0.0)
 
 
-def rounded_products(left: Any, right: Any, decimals: int, cut: bool) -> Any:
+def round_products(left: Any, right: Any, decimals: int, cut: bool) -> Any:
     """Return ``left @ right`` of arrays with each product rounded, or cut, before they are added."""
     left, right = np.asarray(left), np.asarray(right)
     products = left[..., None] * right if left.ndim == 1 < right.ndim else left * right
@@ -270,7 +270,7 @@ def _as_lengths(mask):
     return _library(mask).arange(mask.shape[-1]) < mask.sum(-1, keepdims=True)
 
 
-def _up_to_last(mask):
+def _fill_to_last_word(mask):
     """Return ``mask`` with every pad before a last word taken for a word."""
     backwards = range(mask.shape[-1])[::-1]
     axis = len(mask.shape) - 1
@@ -282,7 +282,7 @@ MASKS = (
         "only the number of True entries in each row of {it} is used, as if the words always came first",
         _mask(_as_lengths),
     ),
-    Perturbation("every position before the last word counts as a word, even padding", _mask(_up_to_last)),
+    Perturbation("every position before the last word counts as a word, even padding", _mask(_fill_to_last_word)),
     Perturbation(
         "a sentence counts as empty if its first position is padding", _mask(lambda mask: mask & mask[..., :1])
     ),

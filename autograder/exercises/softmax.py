@@ -118,7 +118,7 @@ def reference_softmax(scores: Any, mask: Any) -> Any:
     return _zero_pads(_fill_lowest(scores, mask).softmax(-1), mask)
 
 
-def for_arrays(weigh: Weigh) -> Weigh:
+def accept_arrays(weigh: Weigh) -> Weigh:
     """Return ``weigh``, which is written in torch, for arrays too."""
     import torch
 
@@ -242,7 +242,7 @@ class SoftmaxStep:
     logarithms: bool = False
 
 
-def values_seen(exercise: Exercise, function: InstrumentedFunction, case: Case) -> dict[int, Any]:
+def record_node_values(exercise: Exercise, function: InstrumentedFunction, case: Case) -> dict[int, Any]:
     """Return the values that the nodes of ``function`` take on one call, or nothing if it raises."""
     turn, seen = convert(exercise), {}
     try:
@@ -256,8 +256,8 @@ def values_seen(exercise: Exercise, function: InstrumentedFunction, case: Case) 
 def find_softmax(exercise: Exercise, function: InstrumentedFunction) -> SoftmaxStep | None:
     """Return the step that is a softmax in each of a few cases that can tell: the first one, with a mask if there is one."""
     fitting: set[SoftmaxStep] = set()
-    for case in _telling_cases(exercise):
-        here = set(_softmax_steps(function.nodes, values_seen(exercise, function, case)))
+    for case in _discriminating_cases(exercise):
+        here = set(_softmax_steps(function.nodes, record_node_values(exercise, function, case)))
         fitting = fitting & here or fitting or here
     if not fitting:
         return None
@@ -273,7 +273,7 @@ def find_softmax(exercise: Exercise, function: InstrumentedFunction) -> SoftmaxS
     return max((step for step in steps if step.scores == first), key=is_last)
 
 
-def _telling_cases(exercise):
+def _discriminating_cases(exercise):
     """Return calls on which a softmax can be told from all else: several positions, pads where there may be some."""
     without_gradients = [case for case in exercise.hidden if not case.gradients]
     masks = [name for name, argument in exercise.entry.arguments.items() if argument.kind == "mask"]
@@ -296,7 +296,7 @@ def _softmax_steps(nodes, seen) -> Iterator[SoftmaxStep]:
     outputs = {number: arrays[number] for number in outputs if arrays[number].dtype.kind == "f"}
     for scores in [node.number for node in inputs if _may_be_scores(arrays[node.number])]:
         for mask in (None, *masks):
-            found = _outputs_like(arrays[scores], None if mask is None else arrays[mask], outputs)
+            found = _find_softmax_outputs(arrays[scores], None if mask is None else arrays[mask], outputs)
             yield from (SoftmaxStep(scores, mask, output, logs) for output, logs in found if output != scores)
 
 
@@ -304,10 +304,10 @@ def _may_be_scores(array):
     return array.dtype.kind == "f" and array.ndim > 1 and np.isfinite(array).all()
 
 
-def _outputs_like(scores, mask, outputs):
+def _find_softmax_outputs(scores, mask, outputs):
     """Yield ``(number, whether it is the logarithm)`` of each output that is the softmax of ``scores``."""
     try:
-        weights = for_arrays(reference_softmax)(scores, mask)
+        weights = accept_arrays(reference_softmax)(scores, mask)
     except (RuntimeError, ValueError):
         return  # the mask does not fit
     for number, output in outputs.items():

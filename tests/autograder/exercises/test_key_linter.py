@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.exercises import Outcome, key_linter
-from autograder.exercises.packing import compress, visible_source, with_packed_texts
+from autograder.exercises.packing import compress, unpack_texts, visible_source
 from autograder.notebooks import assemble
 from solutions.answer_key import AnswerKeyError
 from tests.autograder.exercises.toys import toy
@@ -293,7 +293,7 @@ def test_inputs_are_changed_by_as_little_as_is_said(tmp_path):
         scores_given.append(scores)
         return weigh(scores, mask)
 
-    assert not list(key_linter._results_are_no_toss_up(code(tmp_path), watched))
+    assert not list(key_linter._results_survive_rounding(code(tmp_path), watched))
     of_zeros = [abs(scores) for scores in scores_given if scores.shape == (1, 2)]
     assert 0 < np.max(of_zeros) <= key_linter.NUDGE
 
@@ -373,7 +373,7 @@ def test_what_a_check_knows_is_read_but_for_numbers_that_were_drawn_or_that_mist
     source = 'checks.EXERCISES |= {{\n    "a": "{}",\n}}\nchecks.DRAWN_CASES |= {{\n    "a": "{}",\n}}'.format(*packed)
     text = visible_source(source)
     assert [number for number in ("0.4711", "0.4712", "0.4713") if number in text] == ["0.4711"]
-    assert [number for number in ("0.4711", "0.4712", "0.4713") if number not in with_packed_texts(source)] == []
+    assert [number for number in ("0.4711", "0.4712", "0.4713") if number not in unpack_texts(source)] == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from autograder.exercises.ast_utils import parse_function, slots, temporarily_replace
-from autograder.exercises.mutation_operators import Surroundings, rewrites
+from autograder.exercises.mutation_operators import FunctionContext, rewrites
 
 
 def mutated(body, kind="code", arguments=("x", "y")):
@@ -13,7 +13,7 @@ def mutated(body, kind="code", arguments=("x", "y")):
     definition = parse_function(
         f"def f({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in body.split("\n"))
     )
-    around, found = Surroundings(kind, list(arguments), {"np"}), {}
+    around, found = FunctionContext(kind, list(arguments), {"np"}), {}
     for slot in slots(definition):
         for rewrite in rewrites(slot, around):
             with temporarily_replace(slot, rewrite.new):
@@ -118,5 +118,5 @@ def test_a_wrong_sign_is_plainer_than_a_number_that_is_left_out_or_counts_otherw
     ranks = {}
     definition = parse_function("def f():\n    return [3, 0]\n")
     for slot in slots(definition):
-        ranks |= {rewrite.what: rewrite.rank for rewrite in rewrites(slot, Surroundings("number", [], set()))}
+        ranks |= {rewrite.what: rewrite.rank for rewrite in rewrites(slot, FunctionContext("number", [], set()))}
     assert ranks["3 becomes -3"] < ranks["3 becomes 0"] == ranks["3 becomes 6"] == ranks["0 becomes 1"]

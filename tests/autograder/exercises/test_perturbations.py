@@ -42,7 +42,7 @@ ALL = {
     **named(perturbations.HELD),
     **named(perturbations.SORTED),
     **named(perturbations.FLOORED),
-    **named(perturbations.scaled_by("size")),
+    **named(perturbations.mutate_scale("size")),
 }
 
 
@@ -63,7 +63,12 @@ def test_single_numbers_are_changed_alike(clause):
     "value", [MASK, np.array([1, 2]), memoryview(b"ab"), "text", None, 3], ids=lambda value: str(value)[:10]
 )
 def test_what_is_no_floating_point_number_is_left_alone(value):
-    for each in (*perturbations.GENERAL, *perturbations.CLIPPED, *perturbations.HELD, *perturbations.scaled_by("size")):
+    for each in (
+        *perturbations.GENERAL,
+        *perturbations.CLIPPED,
+        *perturbations.HELD,
+        *perturbations.mutate_scale("size"),
+    ):
         assert each.apply(value, CONTEXT) is None
 
 
@@ -113,11 +118,11 @@ def test_bounds_are_on_both_sides_or_on_one():
 
 
 def test_zeros_stand_where_a_mask_or_whole_numbers_say_so():
-    assert perturbations.without_pads(ROWS, CONTEXT).tolist() == (ROWS * MASK).tolist()
-    assert perturbations.without_pads(ROWS.T, CONTEXT) is None
-    assert perturbations.without_pads(ROWS, CallContext({}, {})) is None
-    assert perturbations.zeroed_by("tokens")(ROWS, CONTEXT).tolist() == [[0, 0, 0], ROWS[1].tolist()]
-    assert perturbations.zeroed_by("words")(ROWS, CONTEXT) is None
+    assert perturbations.zero_at_pads(ROWS, CONTEXT).tolist() == (ROWS * MASK).tolist()
+    assert perturbations.zero_at_pads(ROWS.T, CONTEXT) is None
+    assert perturbations.zero_at_pads(ROWS, CallContext({}, {})) is None
+    assert perturbations.zero_by_argument("tokens")(ROWS, CONTEXT).tolist() == [[0, 0, 0], ROWS[1].tolist()]
+    assert perturbations.zero_by_argument("words")(ROWS, CONTEXT) is None
 
 
 @pytest.mark.parametrize("right", [np.array([0.126, 0.5]), np.array([[0.126, 1.0], [0.5, 2.0]])])
@@ -126,7 +131,7 @@ def test_each_product_is_rounded_before_the_products_are_added(right):
     products = [[1.0 * row, 0.333 * other] for row, other in [right] if right.ndim == 1] or list(
         zip(right[0], 0.333 * right[1], strict=True)
     )
-    rounded, cut = (perturbations.rounded_products(left, right, 2, cut) for cut in (False, True))
+    rounded, cut = (perturbations.round_products(left, right, 2, cut) for cut in (False, True))
     assert np.allclose(rounded, np.squeeze([sum(np.round(pair, 2)) for pair in products]))
     assert np.allclose(cut, np.squeeze([sum(np.trunc(np.array(pair) * 100) / 100) for pair in products]))
 

@@ -9,12 +9,12 @@ import torch
 from autograder.exercises import softmax
 from autograder.exercises.instrumentation import InstrumentedFunction
 from autograder.exercises.softmax import (
+    accept_arrays,
     find_softmax,
-    for_arrays,
     log_softmax_bugs,
+    record_node_values,
     reference_softmax,
     softmax_bugs,
-    values_seen,
 )
 from tests.autograder.samples import exercise_named, module_of
 
@@ -33,16 +33,16 @@ CALLS = (
 
 
 def gives_another(weigh, right, scores, mask):
-    weights, expected = (for_arrays(each)(scores, mask) for each in (weigh, right))
+    weights, expected = (accept_arrays(each)(scores, mask) for each in (weigh, right))
     return weights is not None and not np.allclose(weights, expected, rtol=0, atol=1e-9, equal_nan=True)
 
 
 def test_the_right_weights_are_0_at_pads_and_add_to_1():
-    weights = for_arrays(reference_softmax)(SCORES, MASK)
+    weights = accept_arrays(reference_softmax)(SCORES, MASK)
     powers = np.exp(SCORES) * MASK
     assert np.allclose(weights, powers / powers.sum(axis=1, keepdims=True))
-    assert for_arrays(reference_softmax)(SCORES, EMPTY)[0].tolist() == [0, 0, 0]
-    tensors = for_arrays(reference_softmax)(torch.from_numpy(SCORES), torch.from_numpy(MASK))
+    assert accept_arrays(reference_softmax)(SCORES, EMPTY)[0].tolist() == [0, 0, 0]
+    tensors = accept_arrays(reference_softmax)(torch.from_numpy(SCORES), torch.from_numpy(MASK))
     assert np.allclose(tensors, weights)
 
 
@@ -82,19 +82,19 @@ KNOWN = {
 def test_what_is_rare_does_no_harm_to_ordinary_scores_and_what_needs_a_mask_says_so():
     for bug in softmax_bugs():
         for mask in (MASK,) if bug.masks else (MASK, None):
-            weights = for_arrays(bug.weigh)(SCORES, mask)
-            right = for_arrays(reference_softmax)(SCORES, mask)
+            weights = accept_arrays(bug.weigh)(SCORES, mask)
+            right = accept_arrays(reference_softmax)(SCORES, mask)
             assert not bug.rare or weights is None or np.allclose(weights, right, atol=1e-4), bug.clause
     logarithms = SCORES - np.log(np.exp(SCORES).sum(axis=1, keepdims=True))
     for bug in log_softmax_bugs():
-        assert not bug.rare or np.allclose(for_arrays(bug.weigh)(SCORES, None), logarithms), bug.clause
+        assert not bug.rare or np.allclose(accept_arrays(bug.weigh)(SCORES, None), logarithms), bug.clause
 
 
 def test_a_wrong_axis_is_never_the_last():
     for scores in (SCORES, np.array([SCORES, 2 * SCORES])):
-        right = for_arrays(reference_softmax)(scores, None)
+        right = accept_arrays(reference_softmax)(scores, None)
         for number, bugs in ((right, softmax_bugs()), (np.log(right), log_softmax_bugs())):
-            given = [for_arrays(bug.weigh)(scores, None) for bug in bugs if bug.clause == softmax.OTHER_AXIS]
+            given = [accept_arrays(bug.weigh)(scores, None) for bug in bugs if bug.clause == softmax.OTHER_AXIS]
             assert [each is None for each in given] == [False, scores.ndim == 2]
             assert not any(np.allclose(each, number) for each in given if each is not None)
 
@@ -102,7 +102,7 @@ def test_a_wrong_axis_is_never_the_last():
 def test_what_is_added_below_takes_a_little_off_all_weights_alike():
     for bug in [bug for bug in softmax_bugs() if bug.clause == softmax.ADDED_BELOW]:
         for scores, mask in ((SCORES, MASK), (SCORES[:, None], MASK[:, None])):
-            first, pad, last = for_arrays(bug.weigh)(scores, mask)[0].ravel()
+            first, pad, last = accept_arrays(bug.weigh)(scores, mask)[0].ravel()
             assert (first / last, pad) == (pytest.approx(np.exp(0.5 - 2.0)), 0)
             assert 0.999 < first + last < 1 + 1e-9
 
@@ -110,9 +110,9 @@ def test_what_is_added_below_takes_a_little_off_all_weights_alike():
 def test_what_is_subtracted_from_each_row_by_itself_does_no_harm_to_rows_that_lie_far_apart():
     apart = SCORES + np.array([[1e4], [-1e4]])
     for bug in [bug for bug in softmax_bugs() if bug.clause in (softmax.MEAN_SHIFT, softmax.LEAST_SHIFT)]:
-        assert np.allclose(for_arrays(bug.weigh)(apart, MASK), for_arrays(reference_softmax)(apart, MASK))
-    added = [for_arrays(bug.weigh)(apart, MASK) for bug in softmax_bugs() if bug.clause == softmax.ADDED_BELOW]
-    close = [np.allclose(weights, for_arrays(reference_softmax)(apart, MASK), atol=2e-3) for weights in added]
+        assert np.allclose(accept_arrays(bug.weigh)(apart, MASK), accept_arrays(reference_softmax)(apart, MASK))
+    added = [accept_arrays(bug.weigh)(apart, MASK) for bug in softmax_bugs() if bug.clause == softmax.ADDED_BELOW]
+    close = [np.allclose(weights, accept_arrays(reference_softmax)(apart, MASK), atol=2e-3) for weights in added]
     assert sum(close) == len(close) / 2  # in those that subtract the largest score of each row
 
 
@@ -129,27 +129,27 @@ def test_another_shift_leaves_the_gradients_of_ordinary_scores_alone():
 def test_a_row_without_a_word_gets_zeros_ones_or_equal_weights_in_place_of_nan():
     scores, mask = np.zeros((2, 3, 4)), np.array([False, True])[:, None, None] & np.ones((2, 3, 4), bool)
     bugs = [bug for bug in softmax_bugs() if bug.clause == softmax.NO_SHIFT]
-    assert {for_arrays(bug.weigh)(scores, mask)[0].mean() for bug in bugs} == {0, 1, 1 / 4}
+    assert {accept_arrays(bug.weigh)(scores, mask)[0].mean() for bug in bugs} == {0, 1, 1 / 4}
 
 
 @pytest.mark.parametrize("clause", KNOWN)
 def test_weights_are_what_the_clause_says(clause):
     bugs = [bug for bug in BUGS if bug.clause == clause and not bug.rare]
     expected = np.array(KNOWN[clause]) / sum(KNOWN[clause])
-    assert any(np.allclose(for_arrays(bug.weigh)(SCORES, MASK)[0], expected) for bug in bugs)
+    assert any(np.allclose(accept_arrays(bug.weigh)(SCORES, MASK)[0], expected) for bug in bugs)
 
 
 @pytest.mark.parametrize("number", [-10.0, -100.0, -500.0, -1e3, -1e4, -1e9])
 def test_padding_scores_that_become_a_usual_number_have_a_bug_with_these_weights(number):
     scores = SCORES + number  # the words are as low
     powers = np.exp(np.where(MASK, SCORES, 0.0))
-    weights = [for_arrays(bug.weigh)(scores, MASK) for bug in BUGS if bug.clause == softmax.NOT_LOW]
+    weights = [accept_arrays(bug.weigh)(scores, MASK) for bug in BUGS if bug.clause == softmax.NOT_LOW]
     assert any(np.allclose(each, powers / powers.sum(axis=1, keepdims=True)) for each in weights)
 
 
 def test_a_row_without_a_word_gets_equal_weights():
     (bug,) = [bug for bug in BUGS if bug.clause == softmax.UNIFORM]
-    assert for_arrays(bug.weigh)(SCORES, EMPTY)[0].tolist() == pytest.approx([1 / 3] * 3)
+    assert accept_arrays(bug.weigh)(SCORES, EMPTY)[0].tolist() == pytest.approx([1 / 3] * 3)
     assert bug.masks
 
 
@@ -185,14 +185,14 @@ def test_a_softmax_is_found_with_its_scores_and_its_mask(name):
 def test_what_is_seen_of_a_call_that_raises_is_nothing():
     exercise = exercise_named("softmax-softmax")
     case = exercise.hidden[0]
-    assert values_seen(exercise, instrumented(exercise), case)
-    assert values_seen(exercise, instrumented(exercise), dataclasses.replace(case, inputs={})) == {}
+    assert record_node_values(exercise, instrumented(exercise), case)
+    assert record_node_values(exercise, instrumented(exercise), dataclasses.replace(case, inputs={})) == {}
 
 
 def test_only_calls_with_pads_and_several_entries_along_each_axis_tell_what_a_softmax_is():
     exercise = exercise_named("softmax-masked_softmax")
     assert any(1 in case.inputs["scores"].shape for case in exercise.hidden[-10:])
-    cases = softmax._telling_cases(dataclasses.replace(exercise, cases=exercise.cases[::-1]))
+    cases = softmax._discriminating_cases(dataclasses.replace(exercise, cases=exercise.cases[::-1]))
     assert cases
     assert all(min(item.shape) > 1 for case in cases for item in case.inputs.values())
     assert not any(case.inputs["source_mask"].all() for case in cases)

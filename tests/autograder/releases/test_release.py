@@ -21,7 +21,7 @@ from autograder.courses.course import Course, init
 from autograder.errors import CourseError
 from autograder.exercises import key_linter
 from autograder.exercises.drawing import candidate_seeds
-from autograder.exercises.packing import with_packed_texts
+from autograder.exercises.packing import unpack_texts
 from autograder.grading import grade
 from autograder.releases import proof, release
 from solutions import answer_key
@@ -184,7 +184,7 @@ def test_a_notebook_links_to_its_chapter_on_the_website_that_was_named_and_else_
 
 
 def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
-    text = "\n".join([nbformat.writes(notebooks[1]), *(with_packed_texts(cell.source) for cell in notebooks[1].cells)])
+    text = "\n".join([nbformat.writes(notebooks[1]), *(unpack_texts(cell.source) for cell in notebooks[1].cells)])
     assert not [word for word in ("HIDDEN", "SOLUTION", "seed", "2.3568") if word in text]
     for exercise in exercises.load("scoring", 0):
         for case in exercise.hidden:
