@@ -17,11 +17,11 @@ from autograder.courses.course import SECRET
 SETTLE_SECONDS = 2.0  # that an entry must stay unchanged
 UNFINISHED_SECONDS = 20.0  # the same in the exchange, without the sign that `nbgrader submit` has finished
 MAX_FILES = 1000  # of one hand-in
-FOR_OTHERS = 0o007  # the mode that `nbgrader submit` gives a folder in its last step
+SUBMITTED_FOLDER_MODE = 0o007  # the mode that `nbgrader submit` gives a folder in its last step
 
 
 @dataclass(frozen=True)
-class Seen:
+class InboxEntry:
     """An entry as it was found; ``mark`` changes when it changes, ``changed`` is when the system last changed it."""
 
     name: str
@@ -43,7 +43,7 @@ class Inbox:
     passed_over: set[str] = field(default_factory=set)  # names that were reported as not wanted
     growing: dict[str, tuple[str, float]] = field(default_factory=dict)  # name -> mark, since when
 
-    def poll(self) -> tuple[list[Seen], list[str]]:
+    def poll(self) -> tuple[list[InboxEntry], list[str]]:
         """Return ``(complete entries that are new or changed, names that are newly passed over)``; raise ``OSError``.
 
         A listing is not taken at one moment: an entry may be complete only after it was looked at, and one that was completed
@@ -67,13 +67,13 @@ class Inbox:
                 if entry.is_symlink() or not _is_text(entry.name) or not self.wanted(entry.name):
                     self.passed_over.add(entry.name)
                     others.append(entry.name)
-                elif seen := self._look(entry):
+                elif seen := self._check_entry(entry):
                     arrived.append(seen)
         self.growing = {name: state for name, state in self.growing.items() if name in present}
         self.passed_over &= present
         return arrived, others
 
-    def take(self, seen: Seen) -> None:
+    def take(self, seen: InboxEntry) -> None:
         """Remember that ``seen`` was taken."""
         self.known[seen.name] = seen.mark
         self.growing.pop(seen.name, None)
@@ -82,7 +82,7 @@ class Inbox:
         """Forget the entry called ``name``, which has disappeared: a network drive may bring it back."""
         self.known.pop(name, None)
 
-    def _look(self, entry):
+    def _check_entry(self, entry):
         """Return ``entry`` if it has changed since it was taken, and is complete."""
         try:
             status = entry.stat(follow_symlinks=False)
@@ -91,7 +91,7 @@ class Inbox:
                 if self.known.get(entry.name) == mark:
                     return None
                 if self._is_submitted(entry.path, status):
-                    return Seen(entry.name, mark, status.st_ctime_ns)
+                    return InboxEntry(entry.name, mark, status.st_ctime_ns)
             state, changed = _state_of(entry.path, status)
         except OSError:  # it has just been moved or deleted
             return None
@@ -104,11 +104,11 @@ class Inbox:
             self.growing[entry.name] = state, now
             return None
         needed = UNFINISHED_SECONDS if self.is_exchange else SETTLE_SECONDS
-        return Seen(entry.name, mark, changed) if now - since >= needed else None
+        return InboxEntry(entry.name, mark, changed) if now - since >= needed else None
 
     def _is_submitted(self, path, status):
         """Return whether `nbgrader submit` has done its last step with the folder ``path``."""
-        if not stat.S_ISDIR(status.st_mode) or status.st_mode & FOR_OTHERS != FOR_OTHERS:
+        if not stat.S_ISDIR(status.st_mode) or status.st_mode & SUBMITTED_FOLDER_MODE != SUBMITTED_FOLDER_MODE:
             return False
         try:
             secret = os.lstat(os.path.join(path, SECRET))

@@ -33,7 +33,9 @@ from autograder.watch.status import Status
 from autograder.with_nbgrader.exchange import exchange_problems
 
 FIRST_DELAY_SECONDS, LAST_DELAY_SECONDS = 1.0, 30.0  # between two tries where something does not let it go on
-ROUND = 4  # hand-ins in a round for each worker: fewer leave workers idle between rounds, more let newcomers wait
+HAND_INS_PER_WORKER = (
+    4  # hand-ins in a round for each worker: fewer leave workers idle between rounds, more let newcomers wait
+)
 BACKUP_SECONDS = 24 * 60 * 60.0
 
 
@@ -111,7 +113,7 @@ def _prepare(stack, course, topics, grading, options, status):
             status.say(f"{what} To verify the others, run `release {run.topic}` again.")
     sources, exchange = find_sources(course, topics, options.folder)
     for what, folder, remedy in exchange_problems(course) if exchange else ():
-        status.complain(f"The exchange is not safe: {folder}: {what}. Remedy: {remedy}")
+        status.report_error(f"The exchange is not safe: {folder}: {what}. Remedy: {remedy}")
     address, *certificates = options.machines
     if address:
         shown = cluster.Certificates(*certificates)
@@ -128,7 +130,7 @@ def _prepare(stack, course, topics, grading, options, status):
     if options.port is not None:
         page = stack.enter_context(status_page(status, options.port, load_token(course)))
         status.say(f"Status: {page}")
-    settings = Settings(course, grading, executor, exchange, status, options.any_owner, ROUND * count)
+    settings = Settings(course, grading, executor, exchange, status, options.any_owner, HAND_INS_PER_WORKER * count)
     loop = _Loop(settings, record, topics, sources, options.interval)
     where = ", ".join(str(source.path) for source in sources)
     status.say(f"Watching {where} for {', '.join(topics)}, with {count} workers. Ctrl-C stops it.")
@@ -164,10 +166,10 @@ class _Loop:
             served, trouble = 0, ""
             with stop.interrupting():
                 try:
-                    served = self._turn()
+                    served = self._run_round()
                 except Exception as error:
-                    trouble = self._describe(error)
-            self.status.stumble(trouble)
+                    trouble = self._describe_error(error)
+            self.status.report_trouble(trouble)
             if trouble:
                 stop.event.wait(delay)
                 delay = min(2 * delay, LAST_DELAY_SECONDS)
@@ -176,11 +178,11 @@ class _Loop:
                 if not served:
                     stop.event.wait(self.interval)
 
-    def _turn(self) -> int:
+    def _run_round(self) -> int:
         """Look for what has arrived, and serve one round of each topic; return how much was done."""
         for source, inbox in self.inboxes:
-            self._look(source, inbox)
-        self._count()
+            self._poll_source(source, inbox)
+        self._update_queue_lengths()
         if self.backed_up is None or time.monotonic() - self.backed_up > BACKUP_SECONDS:
             with patient_lock(self.settings.course, self.status.say):
                 back_up(self.settings.course, "watch")
@@ -191,12 +193,12 @@ class _Loop:
                 served += service.serve()
             except Exception as error:  # the other topics are served all the same
                 first = first or error
-        self._count()
+        self._update_queue_lengths()
         if first:
             raise first
         return served
 
-    def _look(self, source: Source, inbox: Inbox) -> None:
+    def _poll_source(self, source: Source, inbox: Inbox) -> None:
         arrived, others = inbox.poll()
         for name in others:
             if not source.topic_of(name) or not name.isprintable():
@@ -207,13 +209,13 @@ class _Loop:
         for seen in arrived:
             inbox.take(seen)
 
-    def _count(self) -> None:
+    def _update_queue_lengths(self) -> None:
         status, record = self.status, self.record
         status.queued, status.waiting = record.count(NEW) + record.count(ADMITTED), record.count(WAITING)
         since = record.find_oldest()
         status.oldest = None if since is None else max(time.time() - since, 0.0)
 
-    def _describe(self, error: Exception) -> str:
+    def _describe_error(self, error: Exception) -> str:
         """Return in one line what keeps `watch` from going on."""
         what: tuple[str, str, str] | None = None
         if isinstance(error, CourseError):

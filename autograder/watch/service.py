@@ -45,9 +45,9 @@ OPENED_PER_STUDENT = 4  # hand-ins opened in a round, for each one graded: those
 AGAIN, EARLIER, REFUSED, SET_ASIDE = "again", "earlier", "refused", "set aside"  # outcomes, beside those of ``record``
 USED_UP, REQUEST, SUPERSEDED, GONE = "used up", "request", "superseded", "gone"
 MAX_WAIT_SECONDS = 60.0  # after which a wait is worked out anew: the course.toml of a waiting student may have changed
-TROUBLE_OF_MACHINE = {*OS_ERROR_REMEDIES, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EMFILE}
-TROUBLE_OF_MACHINE |= {errno.ENFILE, errno.ENOMEM, errno.EBUSY}
-TROUBLE = (CourseError, OSError, sqlite3.Error, sqlalchemy.exc.SQLAlchemyError)
+MACHINE_ERRNOS = {*OS_ERROR_REMEDIES, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EMFILE}
+MACHINE_ERRNOS |= {errno.ENFILE, errno.ENOMEM, errno.EBUSY}
+RETRIED_ERRORS = (CourseError, OSError, sqlite3.Error, sqlalchemy.exc.SQLAlchemyError)
 MAX_TRIES = 3  # of a hand-in that ends rounds with an error, before it counts as failed
 FAILED_NOTICE = "The grader itself failed on this submission. Your instructor has been told."
 UNREAD_NOTICE = (
@@ -95,26 +95,26 @@ class Service:
         """
         rules_now = self.course.plan().assignment(self.topic)
         pending = self.record.list_pending(self.topic)
-        overdue = self._overdue(rules_now)
+        overdue = self._find_withheld_past_due(rules_now)
         if not pending and not overdue:
             return 0
         self._load_released()  # what is wrong with the course, and with no hand-in, is raised here
         to_grade: dict[str, Arrival] = {}  # by student
         done, size = 0, self.settings.size
-        for arrival in islice(self._choose(pending, rules_now), OPENED_PER_STUDENT * size):
+        for arrival in islice(self._select_arrivals(pending, rules_now), OPENED_PER_STUDENT * size):
             if len(to_grade) >= (1 if self.alone else size):
                 break
             try:
                 done += self._open(to_grade, arrival, rules_now)
             except Exception as error:
-                if is_trouble_of_machine(error):
+                if is_machine_failure(error):
                     raise
-                done += self._gave_up(arrival, error)  # if not yet, the next round tries it again
+                done += self._record_error(arrival, error)  # if not yet, the next round tries it again
         again = [one for one in overdue[:size] if one not in to_grade]
         again = [] if self.alone and to_grade else again
         return done + (self._grade(to_grade, again) if to_grade or again else 0)
 
-    def _choose(self, pending, rules_now):
+    def _select_arrivals(self, pending, rules_now):
         """Yield the arrivals that may be opened, in order, at most one of each student.
 
         So a student who hands in a hundred times delays nobody else by more than one submission a round.
@@ -128,12 +128,12 @@ class Service:
                 if waiting[arrival.student] != arrival:
                     self._supersede(arrival)
                     continue
-                if self._still_waits(arrival, rules_now):
+                if self._must_keep_waiting(arrival, rules_now):
                     continue
             chosen.add(arrival.claimed)
             yield arrival
 
-    def _still_waits(self, arrival, rules_now):
+    def _must_keep_waiting(self, arrival, rules_now):
         """Return whether the time of a waiting ``arrival`` has not come; the record is read only when it may have."""
         known_rules, until = self.waits.get(arrival.number, (None, 0.0))
         if known_rules == rules_now and time.monotonic() < until:
@@ -142,7 +142,7 @@ class Service:
         self.waits[arrival.number] = rules_now, time.monotonic() + min(decision.seconds, MAX_WAIT_SECONDS)
         return decision.what == rules.WAIT
 
-    def _overdue(self, rules_now):
+    def _find_withheld_past_due(self, rules_now):
         """Return the students whose due date has passed, and whose pages do not show everything yet."""
         now = datetime.now(UTC)
         return [one for one in self.record.list_withheld(self.topic) if rules_now.shown_to(one, now) == "all"]
@@ -189,32 +189,32 @@ class Service:
             )
             is_refused = any(one.problem for one in collected)
             if is_refused or not decided or decided[-1][1].what != rules.USED_UP:
-                return self._place(to_grade, arrival, collected, decided, rules_now)
+                return self._finish_or_enqueue(to_grade, arrival, collected, decided, rules_now)
         arrival, _, files = decided[-1]
-        return self._end_used_up(arrival, files, rules_now)
+        return self._finish_over_limit(arrival, files, rules_now)
 
-    def _place(self, to_grade, arrival, collected, decided, rules_now):
+    def _finish_or_enqueue(self, to_grade, arrival, collected, decided, rules_now):
         problem = next((one for one in collected if one.problem), None)
         if problem:
             self._publish_own(problem.student)
-            return self._end(arrival, REFUSED, problem.problem, student=problem.student)
+            return self._finish_arrival(arrival, REFUSED, problem.problem, student=problem.student)
         if not decided:
-            if arrival.state == ADMITTED and self._is_standing(arrival):  # deleted since, but it is here
+            if arrival.state == ADMITTED and self._is_current_attempt(arrival):  # deleted since, but it is here
                 to_grade[arrival.student] = arrival
                 return 0
             if collected:
                 return 0
             if os.path.lexists(self.source.path / arrival.entry):
-                return self._end(arrival, REFUSED, "it contains no notebook")
+                return self._finish_arrival(arrival, REFUSED, "it contains no notebook")
             self.forget(arrival.entry)
             arrival = self.record.update(arrival, mark=f"{arrival.mark}, gone as {arrival.number}")
-            return self._end(arrival, GONE, "it has disappeared from the folder")
+            return self._finish_arrival(arrival, GONE, "it has disappeared from the folder")
         arrival, decision, _ = decided[-1]
         if decision.what == rules.GRADE:
-            if self._is_standing(arrival):
+            if self._is_current_attempt(arrival):
                 to_grade[arrival.student] = arrival
                 return 0
-            return self._end(arrival, EARLIER, "it was handed in before, and a later attempt counts")
+            return self._finish_arrival(arrival, EARLIER, "it was handed in before, and a later attempt counts")
         if arrival.state == NEW:
             arrival = self.record.update(arrival, state=WAITING)
             when = datetime.fromtimestamp(Clock.now().wall + decision.seconds, UTC)
@@ -223,15 +223,15 @@ class Service:
                 f"this one will be graded at {when:%H:%M} UTC or soon after, unless you hand in again before then."
             )
             self._notify(arrival, sentence)
-            self._tell(arrival, f"waits until {when:%H:%M:%S} UTC")
+            self._report(arrival, f"waits until {when:%H:%M:%S} UTC")
         return 0
 
-    def _is_standing(self, arrival):
+    def _is_current_attempt(self, arrival):
         """Return whether the files of ``arrival`` are those that count now."""
         last = attempts.load_attempts(self.course, arrival.student, self.topic)[-1:]
         return bool(last) and _hash_files(last[0]) == arrival.digest
 
-    def _end_used_up(self, arrival, files, rules_now):
+    def _finish_over_limit(self, arrival, files, rules_now):
         """End ``arrival``, which came after the last permitted attempt; if it only asks for another look, record that."""
         work, requests = self._read_requests(files)  # before the course is locked: a notebook may take long to read
         with self.lock():
@@ -240,12 +240,14 @@ class Service:
                 record_later_requests(self.course, self.topic, arrival.student, requests)
                 about = ", ".join(dict.fromkeys(one.exercise.partition("-")[2] for one in requests if one.exercise))
                 request = f"Your request for another look{f' at {about}' if about else ''}"
-                told = f"{request} has been recorded; the answer will appear on the page of the attempt that counts."
-                outcome, sentence = REQUEST, f"{told} {sentence}"
+                confirmation = (
+                    f"{request} has been recorded; the answer will appear on the page of the attempt that counts."
+                )
+                outcome, sentence = REQUEST, f"{confirmation} {sentence}"
             elif requests:
                 sentence = f"{sentence} {UNREAD_NOTICE}"
             self._notify(arrival, sentence)
-            return self._end(arrival, outcome, sentence)
+            return self._finish_arrival(arrival, outcome, sentence)
 
     def _read_requests(self, files):
         """Return ``(hash of the work, requests)`` of a notebook and its ``files``: a worker reads it, as students wrote it."""
@@ -275,7 +277,7 @@ class Service:
         """End a waiting ``arrival`` after which the student has handed in again."""
         with self.lock():
             self._notify(arrival, SUPERSEDED_NOTICE, lasts=False)
-            self._end(arrival, SUPERSEDED, "a later hand-in is waiting in its place")
+            self._finish_arrival(arrival, SUPERSEDED, "a later hand-in is waiting in its place")
 
     # --- grading -------------------------------------------------------------------------------------------------------
 
@@ -291,7 +293,7 @@ class Service:
         released, left = self._load_released(), set(students)
 
         def progress(done: int, total: int, row: SubmissionResult) -> None:  # called with the course locked
-            with contextlib.suppress(*TROUBLE):  # then it is tried below, where an error is reported
+            with contextlib.suppress(*RETRIED_ERRORS):  # then it is tried below, where an error is reported
                 self._finish_student(to_grade, row)
                 left.discard(row.student)
 
@@ -308,13 +310,13 @@ class Service:
                 lock=self.lock,
             )
         except Exception as error:
-            if is_trouble_of_machine(error) or not self._is_same_release():
+            if is_machine_failure(error) or not self._is_same_release():
                 raise
             if not self.alone and len(students) > 1:
                 self.alone = True  # to find out whether one of them is to blame
                 raise
             blamed = [arrival for student, arrival in to_grade.items() if student in left]
-            gave_up = [self._gave_up(arrival, error) for arrival in blamed]
+            gave_up = [self._record_error(arrival, error) for arrival in blamed]
             if not blamed or not all(gave_up):
                 raise
             return len(blamed)
@@ -327,11 +329,11 @@ class Service:
 
     def _finish_student(self, to_grade, row):
         if row.student in to_grade:
-            self._finish(to_grade[row.student], row)
+            self._finish_graded(to_grade[row.student], row)
         else:
             self._release_again(row.student)
 
-    def _gave_up(self, arrival, error):
+    def _record_error(self, arrival, error):
         """Return whether ``arrival`` has ended rounds with an error too often: then it counts as failed."""
         self.tries[arrival.number] = self.tries.get(arrival.number, 0) + 1
         if self.tries[arrival.number] < MAX_TRIES:
@@ -341,7 +343,7 @@ class Service:
             if arrival.student:
                 self._notify(arrival, FAILED_NOTICE, lasts=False)
             what = error.args[0] if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
-            self._end(arrival, FAILED, str(what))
+            self._finish_arrival(arrival, FAILED, str(what))
         return True
 
     def _is_same_release(self):
@@ -353,15 +355,15 @@ class Service:
             self._released = state, self.course.released(self.topic)
         return self._released[1]
 
-    def _finish(self, arrival: Arrival, row: SubmissionResult) -> None:
+    def _finish_graded(self, arrival: Arrival, row: SubmissionResult) -> None:
         """Release the feedback of a graded ``arrival``, and end it."""
         if row.failed:
             self._notify(arrival, FAILED_NOTICE, lasts=False)
-            self._end(arrival, FAILED, row.failed)
+            self._finish_arrival(arrival, FAILED, row.failed)
             return
         self._publish_own(arrival.student, arrival.secret)
         if row.set_aside:
-            self._end(arrival, SET_ASIDE, row.set_aside.partition("\n")[0])
+            self._finish_arrival(arrival, SET_ASIDE, row.set_aside.partition("\n")[0])
             return
         before = [one for one in self.record.list_graded(self.topic, arrival.student) if one.number != arrival.number]
         digests = list(dict.fromkeys(one.digest for one in before))
@@ -369,8 +371,8 @@ class Service:
         number = digests.index(arrival.digest) + 1 if is_again else len(digests) + 1
         shown = self.course.load_record(arrival.student, self.topic).get("shown", "all")
         seconds = max(Clock.now().wall - arrival.came, 0.0)
-        said = f"attempt {number}{' once more' if is_again else ''}: {describe_status(row)} ({seconds:.1f} s)"
-        self._end(arrival, AGAIN if is_again else GRADED, said, shown)
+        message = f"attempt {number}{' once more' if is_again else ''}: {describe_status(row)} ({seconds:.1f} s)"
+        self._finish_arrival(arrival, AGAIN if is_again else GRADED, message, shown)
 
     def _release_again(self, student):
         self._publish_own(student)
@@ -401,12 +403,12 @@ class Service:
                 page = notices.set_aside_page(self.topic, sentence, text).encode()
             self.settings.exchange.publish(self.topic, arrival.secret, page)
 
-    def _end(self, arrival, outcome, said, shown="", student=""):
+    def _finish_arrival(self, arrival, outcome, message, shown="", student=""):
         arrival = self.record.finish(replace(arrival, student=arrival.student or student), outcome, shown)
         self.tries.pop(arrival.number, None)
         self.waits.pop(arrival.number, None)
         self.settings.status.count(outcome, max(Clock.now().wall - arrival.came, 0.0))
-        self._tell(arrival, said if outcome in (GRADED, AGAIN) else f"{outcome}: {said}", outcome == FAILED)
+        self._report(arrival, message if outcome in (GRADED, AGAIN) else f"{outcome}: {message}", outcome == FAILED)
         return 1
 
     def _name_of(self, student: str) -> str:
@@ -415,21 +417,21 @@ class Service:
             return escape_unprintable(self.course.plan().names_by_id().get(student, student))
         return escape_unprintable(student)
 
-    def _tell(self, arrival, said, is_error=False):
+    def _report(self, arrival, message, is_error=False):
         who = self._name_of(arrival.student) if arrival.student else escape_unprintable(arrival.entry)
-        line = f"{self.topic} {who}: {escape_unprintable(said)}"
-        (self.settings.status.complain if is_error else self.say)(line)
+        line = f"{self.topic} {who}: {escape_unprintable(message)}"
+        (self.settings.status.report_error if is_error else self.say)(line)
 
 
-def is_trouble_of_machine(error: BaseException) -> bool:
+def is_machine_failure(error: BaseException) -> bool:
     """Return whether ``error`` comes from the disk, the database or a lock, so that waiting may help."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, OSError) and seen.errno in TROUBLE_OF_MACHINE:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in MACHINE_ERRNOS:
             return True
-        if isinstance(seen, sqlite3.Error | sqlalchemy.exc.SQLAlchemyError):
+        if isinstance(cause, sqlite3.Error | sqlalchemy.exc.SQLAlchemyError):
             return True
-        seen = seen.__cause__ or seen.__context__
+        cause = cause.__cause__ or cause.__context__
     return False
 
 

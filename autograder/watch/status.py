@@ -52,15 +52,15 @@ class Status:
         with contextlib.suppress(OSError):  # the terminal is gone, or the disk that it is written to is full
             self.write(line)
 
-    def complain(self, line: str) -> None:
+    def report_error(self, line: str) -> None:
         """Write a line that the page keeps among the errors."""
         self.errors.append(f"{_now()} {line}")
         self.say(line)
 
-    def stumble(self, trouble: str) -> None:
+    def report_trouble(self, trouble: str) -> None:
         """Report what keeps `watch` from serving, once; "" when it is over."""
         if trouble and trouble != self.trouble:
-            self.complain(f"{trouble} It will be tried again.")
+            self.report_error(f"{trouble} It will be tried again.")
         elif self.trouble and not trouble:
             self.say("It works again.")
         self.trouble = trouble

@@ -23,11 +23,11 @@ def test_the_page_shows_queue_rate_medians_and_errors_and_escapes_what_students_
     for seconds in (1.0, 2.0, 9.0):
         status.count("graded", seconds)
     status.say("scoring <script>alert(1)</script>: attempt 1: graded")
-    status.stumble("gradebook.db: database is locked.")
+    status.report_trouble("gradebook.db: database is locked.")
     with status_page(status, 0, TOKEN) as address:
         assert address.startswith("http://127.0.0.1:")
         code, headers, page = ask(address, PATH)
-        status.stumble("")
+        status.report_trouble("")
         _, _, mended = ask(address, PATH)
         for refused in ("/", f"/?token=x{TOKEN}"):
             assert ask(address, refused)[0] == 403
@@ -88,5 +88,5 @@ def test_a_terminal_that_is_gone_stops_nothing():
         raise BrokenPipeError
 
     status = Status(gone)
-    status.complain("x")
+    status.report_error("x")
     assert len(status.errors) == 1

@@ -229,7 +229,7 @@ def test_what_is_completed_while_the_folder_is_listed_keeps_its_place(hub):
     hub.submit("ada", name="ada+scoring+2026-01-01 00:00:00 UTC+1")
     hub.submit("ben", name="ben+scoring+2026-01-01 00:00:00 UTC+2")
     first, second = sorted(hub.inbound.iterdir())
-    look, done = polling.Inbox._look, []
+    look, done = polling.Inbox._check_entry, []
 
     def slowly(inbox, entry):
         """Look at Ada's folder before it is complete, and at Ben's, which is completed after it, when it is."""
@@ -244,7 +244,7 @@ def test_what_is_completed_while_the_folder_is_listed_keeps_its_place(hub):
         return look(inbox, entry)
 
     with hub.monkeypatch.context() as patched:
-        patched.setattr(polling.Inbox, "_look", slowly)
+        patched.setattr(polling.Inbox, "_check_entry", slowly)
         patched.setattr(polling.os, "scandir", sorted_scandir)
         inbox = polling.Inbox(hub.inbound, True, lambda name: True, {})
         arrived, _ = inbox.poll()
