@@ -30,7 +30,7 @@ def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Cri
     with change_marking_record(course, topic, exercise) as record:
         moves = _list_moves(record, criteria, course, topic, exercise)
         if not moves:
-            _adopt(record, criteria)
+            _set_criteria(record, criteria)
     return moves
 
 
@@ -53,7 +53,7 @@ def settle_moves(
             if given is not None and after.points is not None:
                 given.points, given.comment = after.points, after.comment or ""
         if is_wanted:
-            _adopt(record, criteria)
+            _set_criteria(record, criteria)
         record.criteria = list(criteria)
     return moves
 
@@ -77,10 +77,10 @@ def carry_over(held: CurrentMark, before: Sequence[Criterion], now: Sequence[Cri
     origins = [_find_origin(one, before) for one in now]
     still_met = [one for one, origin in zip(now, origins, strict=True) if origin in met]
     own = [line for line in lines if line not in {one.comment for one in before}]
-    said = [*(one.comment for one in now if one not in still_met), *own]
-    if sorted(said) == sorted(lines):  # in another order, they say the same
-        said = lines
-    return CurrentMark(_sum_points(still_met), held.waiting or None in origins, "\n".join(said) or None)
+    comments = [*(one.comment for one in now if one not in still_met), *own]
+    if sorted(comments) == sorted(lines):  # in another order, they say the same
+        comments = lines
+    return CurrentMark(_sum_points(still_met), held.waiting or None in origins, "\n".join(comments) or None)
 
 
 def _find_origin(criterion, before):
@@ -101,7 +101,7 @@ def _list_moves(record, criteria, course, topic, exercise):
     return sorted((move for move in moves if move[1] != move[0].held), key=lambda move: move[0].student)
 
 
-def _adopt(record: MarkingRecord, criteria: Sequence[Criterion]) -> None:
+def _set_criteria(record: MarkingRecord, criteria: Sequence[Criterion]) -> None:
     """Let ``criteria`` be those of ``record``, and of its second marks."""
     for given in record.second.values():
         after = carry_over(CurrentMark(given.points, False, given.comment or None), record.criteria, criteria)

@@ -15,9 +15,9 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.gradebook.provenance import GivenMark, MarkingRecord, change_marking_record, marking_folder
 from autograder.marking.answers import Answer, CurrentMark, NewMark
-from autograder.marking.shares import order_by_chance, share_answers, share_second_marking
+from autograder.marking.shares import share_answers, share_second_marking, shuffle_students
 
-REST_AT_ONCE = 20  # answers outside a marker's own share that are offered together
+MAX_UNASSIGNED_OFFERED = 20  # answers outside a marker's own share that are offered together
 
 
 class AnswersTaken(Exception):
@@ -42,8 +42,8 @@ class Desk:
             remedy = f"name one of {', '.join(self.plan.markers)}." if self.plan.markers else "add it there."
             raise CourseError(f"course.toml has no marker {marker!r} in [markers]", "--marker", remedy)
         self._presence = contextlib.ExitStack()
-        with self._change():  # so that nobody looks who is there meanwhile
-            if not self._presence.enter_context(_try_lock(self._seat(marker))):
+        with self._change_record():  # so that nobody looks who is there meanwhile
+            if not self._presence.enter_context(_try_lock(self._presence_file(marker))):
                 self._presence.close()
                 remedy = "use the page that is open, or end the command that serves it."
                 raise CourseError(f"{marker} is marking {exercise} already", "--marker", remedy)
@@ -57,10 +57,10 @@ class Desk:
 
         That is the marker's own share. Once nothing in it waits, some of what is left in nobody's hands comes after it.
         """
-        with self._change() as record:
+        with self._change_record() as record:
             self._share(record, answers)
             self._given = {student: given.marker for student, given in record.given.items()}
-            taken, absent = self._taken(record)
+            taken, absent = self._find_taken(record)
             own, rest = [], []
             for answer in (one for one in answers if one.student not in taken):
                 student = answer.student
@@ -69,26 +69,26 @@ class Desk:
                 elif answer.held.waiting and record.second_shares.get(student) != self.marker:
                     rest += [answer] if record.shares.get(student) in absent else []
             mine_second = [one for one in answers if record.second_shares.get(one.student) == self.marker]
-            second = [_for_second(record, one) for one in mine_second]
+            second = [_blind_copy(record, one) for one in mine_second]
             if not any(answer.held.waiting for answer in [*own, *second]):
-                first = order_by_chance([answer.student for answer in rest], self.exercise)[:REST_AT_ONCE]
+                first = shuffle_students([answer.student for answer in rest], self.exercise)[:MAX_UNASSIGNED_OFFERED]
                 own += [answer for answer in rest if answer.student in first]
             record.open[self.marker] = sorted(answer.student for answer in own)
         return [*own, *second]
 
     @contextlib.contextmanager
-    def recording(self, marks: Sequence[NewMark]) -> Iterator[list[Answer]]:
+    def record_marks(self, marks: Sequence[NewMark]) -> Iterator[list[Answer]]:
         """Give those of ``marks`` whose second marks have changed; record who gave ``marks``, unless there is an error.
 
         Raises ``AnswersTaken`` if one is on somebody else's page.
         """
-        with self._change() as record:
-            taken, _ = self._taken(record)
+        with self._change_record() as record:
+            taken, _ = self._find_taken(record)
             for answer, _ in marks:
                 if answer.student in taken and not answer.is_second:
                     raise AnswersTaken(taken[answer.student])
             second = [answer for answer, _ in marks if answer.is_second]
-            yield [now for one in second if (now := _for_second(record, one)).held != one.held]
+            yield [now for one in second if (now := _blind_copy(record, one)).held != one.held]
             for answer, held in marks:
                 place = record.second if answer.is_second else record.given
                 place.pop(answer.student, None)
@@ -97,7 +97,7 @@ class Desk:
                     given = GivenMark(self.marker, held.points, held.comment or "", _hash_text(answer), when)
                     place[answer.student] = given
 
-    def others(self, answers: Sequence[Answer]) -> list[str]:
+    def other_markers(self, answers: Sequence[Answer]) -> list[str]:
         """Return who else has marked ``answers``; for second markings nobody, because they are blind."""
         given = {self._given.get(one.student, "") for one in answers if not one.is_second and not one.held.waiting}
         return sorted(given - {self.marker, ""})
@@ -110,7 +110,7 @@ class Desk:
         known = record.second_shares
         known |= share_second_marking(record.shares, mine, list(markers), self.exercise, percent, known)
 
-    def _taken(self, record):
+    def _find_taken(self, record):
         """Return ``({student: who has the answer open}, the markers who are not here)``; drop the pages of the latter."""
         names = sorted({*self.plan.markers, *record.open} - {self.marker})
         absent = {name for name in names if self._is_free(name)}
@@ -119,13 +119,13 @@ class Desk:
         return taken, {*absent, None}
 
     def _is_free(self, marker):
-        with _try_lock(self._seat(marker)) as is_free:
+        with _try_lock(self._presence_file(marker)) as is_free:
             return is_free
 
-    def _change(self):
+    def _change_record(self):
         return change_marking_record(self.course, self.topic, self.exercise)
 
-    def _seat(self, marker):
+    def _presence_file(self, marker):
         name = hashlib.sha256(marker.encode()).hexdigest()[:16]
         return marking_folder(self.course, self.topic) / f"{self.exercise}-{name}.lock"
 
@@ -142,7 +142,7 @@ def _try_lock(path):
             yield True
 
 
-def _for_second(record, answer):
+def _blind_copy(record, answer):
     """Return ``answer`` as the second marker sees it: with no marks but their own, if they were given for this text."""
     given = record.second.get(answer.student)
     held = CurrentMark()

@@ -147,7 +147,7 @@ class _Post(LoopbackHandler):
 
     kind: type[msgspec.Struct]
 
-    def serve(self, wanted: Any) -> dict[str, Any]:
+    def serve(self, request: Any) -> dict[str, Any]:
         raise NotImplementedError
 
     def post(self):
@@ -157,33 +157,33 @@ class _Post(LoopbackHandler):
         if self.request.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
             raise web.HTTPError(415, reason="Marks come as JSON")
         try:
-            wanted = msgspec.json.decode(self.request.body, type=self.kind)
+            request = msgspec.json.decode(self.request.body, type=self.kind)
         except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeError) as error:
-            return self._say(400, {"problem": f"These are not valid marks: {error}"})
+            return self._respond(400, {"problem": f"These are not valid marks: {error}"})
         try:
-            return self._say(200, self.serve(wanted))
+            return self._respond(200, self.serve(request))
         except Conflict as conflict:
-            return self._say(409, conflict.told)
+            return self._respond(409, conflict.response)
         except CourseError as error:
-            return self._say(503, {"problem": str(error)})
+            return self._respond(503, {"problem": str(error)})
 
-    def _say(self, status, told):
+    def _respond(self, status, body):
         self.set_status(status)
-        self.finish(told)
+        self.finish(body)
 
 
 class _Marks(_Post):
     kind = MarkRequest
 
-    def serve(self, wanted):
-        return self.session.mark(wanted)
+    def serve(self, request):
+        return self.session.mark(request)
 
 
 class _Criteria(_Post):
     kind = CriteriaRequest
 
-    def serve(self, wanted):
-        return self.session.settle_moves(wanted)
+    def serve(self, request):
+        return self.session.settle_moves(request)
 
 
 class _NotFound(LoopbackHandler):

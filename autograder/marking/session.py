@@ -75,11 +75,11 @@ class CriteriaRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Conflict(Exception):
-    """What the page wanted was not saved; ``told`` says why, as JSON."""
+    """What the page wanted was not saved; ``response`` says why, as JSON."""
 
     def __init__(self, problem: str, **more: Any) -> None:
         super().__init__(problem)
-        self.told = {"problem": problem, **more}
+        self.response = {"problem": problem, **more}
 
 
 class Session:
@@ -151,11 +151,13 @@ class Session:
             shown.append((group, spellings))
         criteria = [(one, one.comment) for one in self._criteria]
         blind = {answer.student for answer in offered if answer.is_second}
-        said = _said_before([one for one in answers if one.student not in blind], {comment for _, comment in criteria})
+        said = _frequent_comments(
+            [one for one in answers if one.student not in blind], {comment for _, comment in criteria}
+        )
         data = {
             "points": self.scheme.points,
             "criteria": [{"points": one.points, "comment": comment} for one, comment in criteria],
-            "groups": [self._told(group) for group, _ in shown],
+            "groups": [self._group_state(group) for group, _ in shown],
             "progress": counts,
             "moves": hash_moves(moves),
         }
@@ -199,7 +201,7 @@ class Session:
         try:
             saved = self._save([(answer, held) for answer in answers])
         except AnswersChanged as changed:
-            raise self._contradiction(changed.now, answers) from None
+            raise self._describe_conflict(changed.now, answers) from None
         except AnswersTaken as taken:
             raise Conflict(f"{taken.by} has this answer now: reload the page.") from None
         self.marked = (self.marked | {one.student for one in saved}) - {one.student for one in saved if held.waiting}
@@ -247,7 +249,7 @@ class Session:
         """Save ``marks``: in the gradebook, second ones beside it, and with a desk who gave them; return the answers then."""
         if self.desk is None:
             return save_marks(self.course, self.topic, self.exercise, marks)
-        with self.desk.recording(marks) as changed:
+        with self.desk.record_marks(marks) as changed:
             second = [(answer, held) for answer, held in marks if answer.is_second]
             others = [one for one, _ in second if not is_as_graded(self.course, self.topic, self.exercise, one)]
             if changed or others:
@@ -264,7 +266,7 @@ class Session:
         self._waiting |= {self._id(answer): answer.held.waiting for answer in saved}
         return count_marked([(False, waiting) for waiting in self._waiting.values()])
 
-    def _contradiction(self, now, answers):
+    def _describe_conflict(self, now, answers):
         """Return what is not as it was seen. Where only marks differ, the marker may put theirs in their place."""
         before = {answer.student: answer for answer in answers}
         if any(answer.text != before[student].text for student, answer in now.items()):
@@ -277,11 +279,16 @@ class Session:
             sentences.append(f"Somebody has {did} meanwhile{f', and says: {held.comment}' if held.comment else '.'}")
         return Conflict(" ".join(dict.fromkeys(sentences)), now=[self._show(answer) for answer in now.values()])
 
-    def _told(self, group: "Group") -> dict[str, Any]:
+    def _group_state(self, group: "Group") -> dict[str, Any]:
         held = group.answers[0].held
-        seen = [self._show(answer) for answer in group.answers]
-        told = {"answers": seen, "points": held.points, "waiting": held.waiting, "comment": held.comment or ""}
-        return told | {"by": self.desk.others(group.answers) if self.desk else []}
+        client_states = [self._show(answer) for answer in group.answers]
+        state = {
+            "answers": client_states,
+            "points": held.points,
+            "waiting": held.waiting,
+            "comment": held.comment or "",
+        }
+        return state | {"by": self.desk.other_markers(group.answers) if self.desk else []}
 
     def _show(self, answer: Answer) -> dict[str, str]:
         self._shown.setdefault(self._id(answer), {})[answer.seen] = answer
@@ -311,7 +318,7 @@ class Session:
         return list(spelt.values())
 
 
-def _said_before(answers, of_criteria):
+def _frequent_comments(answers, of_criteria):
     """Return what markers have said of ``answers`` in words of their own, the most frequent first."""
     said: Counter[str] = Counter()
     for answer in answers:

@@ -21,7 +21,7 @@ def share_answers(
     """
     candidates = {student: _candidates(section, markers) for student, section in section_by_student.items()}
     kept = {student: name for student, name in (known or {}).items() if name in candidates.get(student, ())}
-    return _deal(candidates, question, kept)
+    return _assign_markers(candidates, question, kept)
 
 
 def share_second_marking(
@@ -44,10 +44,10 @@ def share_second_marking(
         for student, name in (known or {}).items()
         if student in students and name in markers and name != shares.get(student)
     }
-    return _deal(candidates, f"second {question}", kept)
+    return _assign_markers(candidates, f"second {question}", kept)
 
 
-def order_by_chance(students: Collection[str], question: str) -> list[str]:
+def shuffle_students(students: Collection[str], question: str) -> list[str]:
     """Return ``students`` in an order that depends on nothing but their names and the question."""
     return sorted(students, key=lambda student: _hash(question, student))
 
@@ -57,10 +57,10 @@ def _candidates(section, markers):
     return own or [name for name, marker in markers.items() if not marker.sections]
 
 
-def _deal(candidates, question, known):
+def _assign_markers(candidates, question, known):
     """Give each student who is not ``known`` to the candidate who has the fewest so far; chance decides between equals."""
     load, dealt = Counter(known.values()), dict(known)
-    for student in order_by_chance(candidates.keys() - known.keys(), question):
+    for student in shuffle_students(candidates.keys() - known.keys(), question):
         if names := candidates[student]:
             dealt[student] = min(names, key=lambda name: (load[name], _hash(question, student, name)))
             load[dealt[student]] += 1

@@ -133,7 +133,7 @@ def test_marks_by_name_and_second_marks_move_as_well(course, change):
     with contextlib.closing(Session(course, "scoring", "what_to_recompute", marker="ada")) as ada:
         ada.page()
         (mine,) = [one for one in ada._load_all() if one.student == "ada_king"]
-        with ada.desk.recording([(mine, mine.held)]):
+        with ada.desk.record_marks([(mine, mine.held)]):
             pass
     with change_marking_record(course, "scoring", ESSAY) as record:
         record.second["ada_king"] = record.given["ada_king"]

@@ -67,7 +67,7 @@ SECTION_A, SECTION_B = set(NAMES[::2]), set(NAMES[1::2])
 
 
 def test_a_marker_is_offered_the_own_share_first_and_then_the_rest(sit, monkeypatch):
-    monkeypatch.setattr(desks, "REST_AT_ONCE", 2)
+    monkeypatch.setattr(desks, "MAX_UNASSIGNED_OFFERED", 2)
     ada = sit("ada")
     assert set(offered(ada)) == SECTION_A
     for student in SECTION_A:

@@ -125,11 +125,11 @@ def test_what_somebody_else_has_given_meanwhile_is_not_overwritten_unless_that_i
     by_hand(course, "ben_ito", 0.5, "Nearly.")
     with pytest.raises(Conflict) as conflict:
         session.mark(MarkRequest(seen, 2))
-    assert "0.5 of 2" in conflict.value.told["problem"]
-    assert "Nearly." in conflict.value.told["problem"]
+    assert "0.5 of 2" in conflict.value.response["problem"]
+    assert "Nearly." in conflict.value.response["problem"]
     assert in_gradebook(course)["ada_king"] == (None, True, None)  # all or none
     assert in_gradebook(course)["ben_ito"] == (0.5, False, "Nearly.")
-    theirs = {one["id"]: ClientState(**one) for one in conflict.value.told["now"]}
+    theirs = {one["id"]: ClientState(**one) for one in conflict.value.response["now"]}
     assert len(theirs) == 1
     session.mark(MarkRequest(tuple(theirs.get(one.id, one) for one in seen), 2))
     assert in_gradebook(course)["ada_king"] == in_gradebook(course)["ben_ito"] == (2.0, False, None)
@@ -167,7 +167,7 @@ def test_marks_survive_a_regrade_until_the_answer_is_another(session, course):
     assert now["cem_kaya"] == (2.0, True, None)  # to be looked at again
     with pytest.raises(Conflict, match="something else") as conflict:
         session.mark(MarkRequest(seen, 2))
-    assert "now" not in conflict.value.told  # the page has to be loaded anew
+    assert "now" not in conflict.value.response  # the page has to be loaded anew
     first = page_data(session.page())["groups"][:2]
     assert (2.0, True) in [(group["points"], group["waiting"]) for group in first]
 

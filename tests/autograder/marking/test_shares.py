@@ -3,7 +3,7 @@
 from collections import Counter
 
 from autograder.courses.plan import Marker
-from autograder.marking.shares import order_by_chance, share_answers, share_second_marking
+from autograder.marking.shares import share_answers, share_second_marking, shuffle_students
 
 CLASS = {f"student{number:03}": "ABCD"[number % 4] for number in range(100)}
 TEAM = {"ada": Marker(sections=("A",)), "ben": Marker(), "cem": Marker(), "dora": Marker()}
@@ -72,4 +72,4 @@ def test_a_second_marking_that_was_begun_stays():
 
 
 def test_the_order_by_chance_depends_on_names_only():
-    assert order_by_chance(CLASS, QUESTION) == order_by_chance(sorted(CLASS, reverse=True), QUESTION) != sorted(CLASS)
+    assert shuffle_students(CLASS, QUESTION) == shuffle_students(sorted(CLASS, reverse=True), QUESTION) != sorted(CLASS)
