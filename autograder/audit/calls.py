@@ -19,8 +19,8 @@ from autograder.grading.judge import Verdict
 from autograder.grading.stopwatch import time_limit
 from autograder.sandbox import Reply, wire
 
-SECONDS = 2.0  # that one call of a mutant may run
-UNHURRIED = 60.0  # seconds that a call may take where the speed of the machine must not decide
+CALL_SECONDS = 2.0  # that one call of a mutant may run
+UNHURRIED_SECONDS = 60.0  # seconds that a call may take where the speed of the machine must not decide
 
 
 def verdict_on(function: Callable[..., object], exercise: Exercise, seconds: float | None = None) -> Verdict:
@@ -63,8 +63,8 @@ class TookTooLong(Exception):
 
 @contextlib.contextmanager
 def call_limit(seconds: float | None = None) -> Iterator[None]:
-    """Interrupt what runs longer than ``seconds``, or ``SECONDS``. Outside of the main thread there is no limit."""
-    with silence_warnings(), time_limit(seconds or SECONDS, TookTooLong):
+    """Interrupt what runs longer than ``seconds``, or ``CALL_SECONDS``. Outside of the main thread there is no limit."""
+    with silence_warnings(), time_limit(seconds or CALL_SECONDS, TookTooLong):
         yield
 
 

@@ -1,6 +1,6 @@
 """The contributor's loop: whether one topic is as it must be, in seconds.
 
-In: a topic. Out: a frozen ``Checked``, in one readable page what is wrong and what to do. Runs functions of this project
+In: a topic. Out: a frozen ``TopicCheck``, in one readable page what is wrong and what to do. Runs functions of this project
 only, so it needs no sandbox; keeps what it has worked out: see ``outcomes``. ``release`` proves more (nbgrader's own way),
 ``audit`` tries more mutants.
 """
@@ -20,8 +20,11 @@ from autograder.notebooks import assemble
 from autograder.paths import BOOK
 from solutions import answer_key
 
-EFFORT = 30, 60  # mutants of an exercise, and inputs on which one must agree with the reference to be called equal
-STYLES = 2  # right answers of each exercise that the tests ask for
+CHECK_EFFORT = (
+    30,
+    60,
+)  # mutants of an exercise, and inputs on which one must agree with the reference to be called equal
+MIN_STYLES = 2  # right answers of each exercise that the tests ask for
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Checked:
+class TopicCheck:
     """What was found about one topic. ``tried`` says what was tried, in words."""
 
     topic: str
@@ -68,8 +71,8 @@ class Checked:
 NOTES = {"text": ": a person marks it", "trained": ": not trained here, `release` does that"}
 
 
-def check_topic(topic: str, seed: int = 0, folder: Path = answer_key.FOLDER, book: Path = BOOK) -> Checked:
-    """Return the ``Checked`` of ``topic``, with the key in ``folder`` and the chapter in ``book``.
+def check_topic(topic: str, seed: int = 0, folder: Path = answer_key.FOLDER, book: Path = BOOK) -> TopicCheck:
+    """Return the ``TopicCheck`` of ``topic``, with the key in ``folder`` and the chapter in ``book``.
 
     Raises
     ------
@@ -95,7 +98,7 @@ def check_topic(topic: str, seed: int = 0, folder: Path = answer_key.FOLDER, boo
         faults += _faults(exercise, one)
     if notebook:
         faults += _find_notebook_faults(notebook, questions)
-    return Checked(topic, entries, tuple(faults), _describe_effort(audited, notebook), time.monotonic() - began)
+    return TopicCheck(topic, entries, tuple(faults), _describe_effort(audited, notebook), time.monotonic() - began)
 
 
 def _describe_error(error):
@@ -118,7 +121,7 @@ def _audit_exercise(exercise, text, right, seed):
     problems = [str(problem) for problem in key_linter.lint([exercise], text=text)]
     mistakes = vars(exercises.module(f"solutions.mistakes.{exercise.entry.topic}"))
     outcomes = Outcomes(exercise, FOLDER)
-    audited = audit_exercise((outcomes,), reference_of(exercise), mistakes, right, False, seed, problems, EFFORT)
+    audited = audit_exercise((outcomes,), reference_of(exercise), mistakes, right, False, seed, problems, CHECK_EFFORT)
     outcomes.save()
     return audited
 
@@ -129,8 +132,8 @@ def _faults(exercise, audited):
     if not audited.mistakes:
         remedy = f"write {exercise.function}__what_was_done in solutions/mistakes/{topic}.py"
         yield Fault(exercise.name, "no mistake is listed", remedy)
-    if audited.right < STYLES:
-        what = f"only {audited.right} right answers in other styles; at least {STYLES} are needed"
+    if audited.right < MIN_STYLES:
+        what = f"only {audited.right} right answers in other styles; at least {MIN_STYLES} are needed"
         yield Fault(exercise.name, what, f"write {exercise.function}__style in tests/submissions/{topic}.py")
 
 

@@ -40,11 +40,11 @@ def _equivalents(function, exercise):
     if exercise.kind == "number":
         decimals = int(np.ceil(-np.log10(exercise.entry.atol)))  # half a unit is well within
         yield f"rounded to {decimals} decimals", _style_result(function, lambda item: np.round(_array(item), decimals))
-    yield "through a helper function", _through_helper(function)
+    yield "through a helper function", _wrap_in_helper(function)
     if exercise.kind == "code":
         for what, turn in INPUT_STYLES.items():
             yield what, _style_inputs(function, turn)
-        yield from _rewritten(function)
+        yield from _rewrite(function)
 
 
 def _style_result(function, turn):
@@ -62,7 +62,7 @@ def _style_inputs(function, turn):
     return styled
 
 
-def _through_helper(function):
+def _wrap_in_helper(function):
     def styled(*arguments):
         def helper(*again):
             return function(*again)
@@ -80,7 +80,7 @@ def _tensor(item):
     return torch.as_tensor(item)
 
 
-def _in_gapped_memory(item):
+def _copy_with_gaps(item):
     """Return the same numbers in memory that has gaps."""
     if hasattr(item, "detach"):
         return torch.stack([item, item], dim=-1)[..., 0]
@@ -107,23 +107,23 @@ NUMBER_STYLES = {
     "a tuple of rows": _rows,
     "an array": _array,
     "a tensor": lambda item: _tensor(_array(item)),
-    "not contiguous in memory": lambda item: _in_gapped_memory(_array(item)),
+    "not contiguous in memory": lambda item: _copy_with_gaps(_array(item)),
     "in column order": lambda item: np.asfortranarray(_array(item)) if np.ndim(item) else item,
 }
 GRADIENT_STYLES = {
-    "not contiguous in memory": _in_gapped_memory,
+    "not contiguous in memory": _copy_with_gaps,
     "a copy": lambda item: item.clone(),
 }
-INPUT_STYLES = {"inputs that are not contiguous in memory": _in_gapped_memory}
+INPUT_STYLES = {"inputs that are not contiguous in memory": _copy_with_gaps}
 
 
-def _rewritten(function):
+def _rewrite(function):
     """Yield the reference with its sums taken in another order."""
     text = source_of(function)
     for what, transformer in (
-        ("sums in the reverse order", _Reverse()),
-        ("terms and factors exchanged", _Exchange()),
-        ("multiplication by the inverse instead of division", _Invert()),
+        ("sums in the reverse order", _ReverseSums()),
+        ("terms and factors exchanged", _SwapOperands()),
+        ("multiplication by the inverse instead of division", _MultiplyByInverse()),
     ):
         tree = ast.parse(text)
         changed = ast.unparse(ast.fix_missing_locations(transformer.visit(tree)))
@@ -132,7 +132,7 @@ def _rewritten(function):
             yield what, compile_function(changed, {**function.__globals__, **helpers})
 
 
-class _Reverse(ast.NodeTransformer):
+class _ReverseSums(ast.NodeTransformer):
     found = False
 
     def visit_BinOp(self, node):
@@ -150,7 +150,7 @@ class _Reverse(ast.NodeTransformer):
         return ast.Call(ast.Name("_sum", ast.Load()), [node.func.value, *node.args], node.keywords)
 
 
-class _Exchange(ast.NodeTransformer):
+class _SwapOperands(ast.NodeTransformer):
     found = False
 
     def visit_BinOp(self, node):
@@ -161,7 +161,7 @@ class _Exchange(ast.NodeTransformer):
         return ast.BinOp(node.right, node.op, node.left)
 
 
-class _Invert(ast.NodeTransformer):
+class _MultiplyByInverse(ast.NodeTransformer):
     found = False
 
     def visit_BinOp(self, node):

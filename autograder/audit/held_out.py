@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from autograder import exercises
-from autograder.audit.calls import UNHURRIED, verdict_on
+from autograder.audit.calls import UNHURRIED_SECONDS, verdict_on
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 
@@ -100,7 +100,7 @@ def read_answers(topic: str, folder: Path = HELD_OUT) -> dict[str, Callable[...,
 
 def grade_answer(exercise: Exercise, name: str, function: Callable[..., object], judged: dict[str, Any]) -> Answer:
     """Return one of the ``held_out_answers``, graded, with what a person ``judged`` of its hint."""
-    verdict = verdict_on(function, exercise, UNHURRIED)
+    verdict = verdict_on(function, exercise, UNHURRIED_SECONDS)
     hint = " ".join(verdict.hints) or "; ".join(part.reason for part in verdict.parts if part.reason)
     right = name.partition("__")[2].startswith("right")
     said = judged.get("hint", {}).get(name, {})

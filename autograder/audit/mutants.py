@@ -67,7 +67,7 @@ def _mutants(function, kind):
                 yield mutant(slot.line, rewrite.what, text)
     if kind == "code":
         for argument in around.arguments:
-            yield mutant(1, f"{argument} is overwritten", _overwriting(source, argument), in_place=True)
+            yield mutant(1, f"{argument} is overwritten", _overwrite_argument(source, argument), in_place=True)
 
 
 def _text(definition, body):
@@ -75,7 +75,7 @@ def _text(definition, body):
     return ast.unparse(ast.FunctionDef(**{**dict(ast.iter_fields(definition)), "body": body}, lineno=1))
 
 
-def _overwriting(source, argument):
+def _overwrite_argument(source, argument):
     """Return the function of ``source``, changed so that it overwrites ``argument`` before it returns what it should."""
 
     class Overwrite(ast.NodeTransformer):

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from autograder import exercises
-from autograder.audit.calls import UNHURRIED, TookTooLong, reply_to
+from autograder.audit.calls import UNHURRIED_SECONDS, TookTooLong, reply_to
 from autograder.exercises import Exercise
 from autograder.files import digest, write_bytes
 from autograder.grading import judge
@@ -43,7 +43,7 @@ class Version:
 
 
 @dataclass
-class Row:
+class OutcomeRow:
     """What is known of one version: whether it is wrong, by the number of the hidden case, its points and its verdict."""
 
     wrong: dict[int, bool] = field(default_factory=dict)
@@ -56,13 +56,13 @@ class Outcomes:
 
     def __init__(self, exercise: Exercise, folder: Path | None = None, seconds: float | None = None):
         self.exercise, self.seconds = exercise, seconds
-        self._rows: dict[str, Row] = {}
-        self._unsaved: dict[str, Row] = {}
+        self._rows: dict[str, OutcomeRow] = {}
+        self._unsaved: dict[str, OutcomeRow] = {}
         self._timed_out: set[str] = set()  # keys of rows that a busy machine may have decided
         self._path = folder / f"{exercise.name}-{_content_hash(exercise, seconds)}.msgpack" if folder else None
         if self._path and self._path.is_file():
             with contextlib.suppress(OSError, msgspec.MsgspecError):  # what cannot be read is worked out again
-                self._rows = msgspec.msgpack.decode(self._path.read_bytes(), type=dict[str, Row])
+                self._rows = msgspec.msgpack.decode(self._path.read_bytes(), type=dict[str, OutcomeRow])
         self._known = self._size()
 
     def is_wrong(self, version: Version, number: int) -> bool:
@@ -119,14 +119,14 @@ class Outcomes:
     def _reply(self, version: Version, number: int) -> Reply:
         reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], self.seconds)
         if reply.raised == TookTooLong.__name__:  # the machine may be busy; what this program has made ends
-            seconds = self.seconds if version.text else UNHURRIED
+            seconds = self.seconds if version.text else UNHURRIED_SECONDS
             reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], seconds)
         if reply.raised == TookTooLong.__name__:
             self._timed_out.add(version.key)
         return reply
 
-    def _row(self, version: Version) -> Row:
-        return (self._rows if version.text else self._unsaved).setdefault(version.key, Row())
+    def _row(self, version: Version) -> OutcomeRow:
+        return (self._rows if version.text else self._unsaved).setdefault(version.key, OutcomeRow())
 
     def _size(self) -> int:
         return sum(len(row.wrong) + (row.earned is not None) + (row.verdict is not None) for row in self._rows.values())

@@ -17,7 +17,7 @@ from autograder.audit.held_out import (
     held_out_answers,
     read_judgement,
 )
-from autograder.audit.run import Audited, audit_topic
+from autograder.audit.run import ExerciseAudit, audit_topic
 from solutions import answer_key
 
 
@@ -25,7 +25,7 @@ from solutions import answer_key
 class Report:
     """The whole audit. ``first`` holds the held-out figures as they were first measured."""
 
-    exercises: tuple[Audited, ...] = ()
+    exercises: tuple[ExerciseAudit, ...] = ()
     answers: tuple[Answer, ...] = ()
     now: tuple[Rates, ...] = ()
     first: tuple[Rates, ...] = ()
@@ -38,11 +38,11 @@ class Report:
         return all(one.passed for one in self.exercises)
 
 
-def audit(topics: Iterable[str] | None, full: bool, seed: int, progress: Callable[[Audited], object]) -> Report:
+def audit(topics: Iterable[str] | None, full: bool, seed: int, progress: Callable[[ExerciseAudit], object]) -> Report:
     """Audit the exercises of ``topics``, by default all, and grade the held-out answers; return a ``Report``.
 
     ``full`` takes all mutants instead of a seeded sample, more draws of the hidden cases, 1000 inputs instead of 200.
-    ``seed`` is that of the first draw, and of the sample. ``progress`` is called with each ``Audited``.
+    ``seed`` is that of the first draw, and of the sample. ``progress`` is called with each ``ExerciseAudit``.
     """
     topics = tuple(topics or answer_key.topics())
     audited = []

@@ -1,6 +1,6 @@
 """Measure the grader on answers whose worth is known: the course's own, mutants and equivalents of the references.
 
-In: topics, how much to try. Out: frozen ``Audited`` objects. Runs functions of this project only, so it needs no sandbox.
+In: topics, how much to try. Out: frozen ``ExerciseAudit`` objects. Runs functions of this project only, so it needs no sandbox.
 Reads ``tests/submissions``; ``audit_topic`` keeps what it has worked out: see ``outcomes``.
 """
 
@@ -18,14 +18,14 @@ from autograder.exercises import Exercise, key_linter
 from autograder.notebooks import assemble
 from autograder.paths import ROOT
 
-SAMPLE = 120  # mutants of an exercise
+MAX_SAMPLED_MUTANTS = 120  # mutants of an exercise
 STEADY_MUTANTS = 20  # of an exercise, whose points are compared between draws
 TRIED = {False: 200, True: 1000}  # inputs that a mutant must agree on to be called equal; by whether all is audited
 SEEDS = {False: 1, True: 10}  # draws of the hidden cases
 
 
 @dataclass(frozen=True)
-class Audited:
+class ExerciseAudit:
     """What the audit found about one exercise. All tuples of names list what is *not* as it should be."""
 
     exercise: str
@@ -82,8 +82,8 @@ class Audited:
             yield f"{what}: {found.reason}".rstrip(": "), "add a hidden case that the changed line fails"
 
 
-def audit_topic(topic: str, full: bool = False, seed: int = 0, seeds: int | None = None) -> Iterator[Audited]:
-    """Yield an ``Audited`` for each exercise of ``topic`` whose function is called to judge it; see ``audit_exercise``.
+def audit_topic(topic: str, full: bool = False, seed: int = 0, seeds: int | None = None) -> Iterator[ExerciseAudit]:
+    """Yield an ``ExerciseAudit`` for each exercise of ``topic`` whose function is called to judge it; see ``audit_exercise``.
 
     The hidden cases are drawn from ``seeds`` seeds, by default ``SEEDS[full]``, of which ``seed`` is the first.
     """
@@ -124,8 +124,8 @@ def audit_exercise(
     seed: int = 0,
     problems: Iterable[str] = (),
     effort: tuple[int, int] | None = None,
-) -> Audited:
-    """Return the ``Audited`` of one exercise.
+) -> ExerciseAudit:
+    """Return the ``ExerciseAudit`` of one exercise.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def audit_exercise(
     mistakes, right : dict
         Name -> function; those that begin with the name of the exercise's function are taken.
     full : bool
-        Whether to try all mutants, or a sample of ``SAMPLE``.
+        Whether to try all mutants, or a sample of ``MAX_SAMPLED_MUTANTS``.
     effort : (int, int), optional
         Another number of mutants to try, and of inputs on which one must agree with the reference to be called equal.
     """
@@ -145,7 +145,7 @@ def audit_exercise(
         for each in (mistakes, right)
     )
     made = mutants(reference, exercise.kind)
-    count, tried = effort or (len(made) if full else SAMPLE, TRIED[full])
+    count, tried = effort or (len(made) if full else MAX_SAMPLED_MUTANTS, TRIED[full])
     taken = made if count >= len(made) else random.Random(seed).sample(made, count)
     aside, survivors = classify_survivors(taken, draws, reference, tried)
     shifted = wrong_numbers(exercise) if exercise.kind == "number" else ()
@@ -154,7 +154,7 @@ def audit_exercise(
     def names_where(versions, is_amiss):
         return tuple(version.name for version in versions if any(is_amiss(outcomes, version) for outcomes in draws))
 
-    return Audited(
+    return ExerciseAudit(
         exercise.name,
         exercise.kind,
         exercise.points,

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from autograder.audit.held_out import totals, wilson
 from autograder.audit.report import Report, audit, measure
-from autograder.audit.run import SAMPLE, SEEDS
+from autograder.audit.run import MAX_SAMPLED_MUTANTS, SEEDS
 from autograder.files import as_json, write_text
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def summary(report: Report) -> str:
     how = (
         "all of them"
         if report.full
-        else f"a sample: at most {SAMPLE} per exercise, seed {report.seed}; --full takes all"
+        else f"a sample: at most {MAX_SAMPLED_MUTANTS} per exercise, seed {report.seed}; --full takes all"
     )
     fail = sum(not one.passed for one in report.exercises)
     return (
@@ -203,7 +203,7 @@ def show(
         report = measure(topics, seed)
     else:
         with out.status("Auditing …") as status:
-            report = audit(topics, full, seed, progress=lambda one: status.update(f"Audited {one.exercise} …"))
+            report = audit(topics, full, seed, progress=lambda one: status.update(f"ExerciseAudit {one.exercise} …"))
         if verbose:
             out.print(exercises_table(report))
     if report.now and (verbose or held_out_only):

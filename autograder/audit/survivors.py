@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autograder.audit.calls import UNHURRIED, call_drawn, call_limit
+from autograder.audit.calls import UNHURRIED_SECONDS, call_drawn, call_limit
 from autograder.audit.mutants import Mutant
 from autograder.audit.outcomes import Outcomes
 from autograder.audit.wrong_values import wrong_values
@@ -20,7 +20,7 @@ from autograder.exercises.numbers import is_finite, largest
 from autograder.grading import judge
 from autograder.sandbox import Reply
 
-ASKED = 1e-4  # one unit of the last decimal that is asked for in numbers worked by hand
+LAST_DECIMAL = 1e-4  # one unit of the last decimal that is asked for in numbers worked by hand
 TOO_CLOSE = "differs by at most one unit in the last decimal place asked for"
 EQUAL = "equals the reference on {} inputs of every kind"
 IN_PLACE = (
@@ -77,7 +77,7 @@ class _Answers:
         """Return whether ``function`` agrees with the reference on all of them. The first difference decides."""
         for given, expected, atol in self._all():
             try:
-                with call_limit(UNHURRIED):
+                with call_limit(UNHURRIED_SECONDS):
                     value = call_drawn(function, self.exercise, given)
                 if any(compare.mismatches(value, expected, self.exercise.kind, atol).values()):
                     return False
@@ -98,7 +98,7 @@ class _Answers:
                     continue
             # Numbers worked by hand: that another value is within the key's tolerance is no excuse.
             by_hand = self.exercise.kind == "number"
-            atol = ASKED if by_hand else 1e-5 * max(1.0, largest(expected))
+            atol = LAST_DECIMAL if by_hand else 1e-5 * max(1.0, largest(expected))
             self.known.append((given, expected, atol))
             yield self.known[-1]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from autograder import exercises
 from autograder.audit.calls import reply_to
-from autograder.audit.held_out import UNHURRIED
+from autograder.audit.held_out import UNHURRIED_SECONDS
 from autograder.audit.run import reference_of
 from autograder.grading import judge
 from autograder.grading.judge import Verdict
@@ -41,7 +41,7 @@ class Judged:
 
 
 def judge_answer(exercise, name, function, hint=""):
-    replies = {n: reply_to(function, exercise, case, UNHURRIED) for n, case in enumerate(exercise.hidden)}
+    replies = {n: reply_to(function, exercise, case, UNHURRIED_SECONDS) for n, case in enumerate(exercise.hidden)}
     (verdict,) = judge.judge([exercise], {(exercise.name, n): reply for n, reply in replies.items()})
     said = "\n".join([*(part.reason for part in verdict.parts), *verdict.hints])
     leaked = {digits for digits in expected_digits(exercise) if digits in said}

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from autograder.audit.held_out import UNHURRIED, WITHDRAWN, held_out_answers, read_answers
+from autograder.audit.held_out import UNHURRIED_SECONDS, WITHDRAWN, held_out_answers, read_answers
 from autograder.audit.outcomes import Outcomes, Version
 from autograder.paths import ROOT
 from tests.autograder.samples import TOPICS, topic_exercises
@@ -23,7 +23,7 @@ def names_of(name, topic):
 @pytest.mark.parametrize(("name", "topic"), [(name, topic) for name, topics in ROUNDS.items() for topic in topics])
 def test_answers_written_without_sight_of_the_key_are_judged_as_they_deserve(name, topic):
     accepted = RATES[name]["accepted"]
-    outcomes = {exercise.name: Outcomes(exercise, seconds=UNHURRIED) for exercise in topic_exercises(topic, 3)}
+    outcomes = {exercise.name: Outcomes(exercise, seconds=UNHURRIED_SECONDS) for exercise in topic_exercises(topic, 3)}
     for exercise, answer, function in held_out_answers(topic, seed=3, folder=BLIND / name):
         right = answer.partition("__")[2].startswith("right")
         version = Version(answer, function)

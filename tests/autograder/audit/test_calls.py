@@ -15,7 +15,7 @@ pytestmark = pytest.mark.suite("audit")
 
 
 def test_a_mutant_that_never_ends_is_rejected(tmp_path, monkeypatch):
-    monkeypatch.setattr(calls, "SECONDS", 0.2)
+    monkeypatch.setattr(calls, "CALL_SECONDS", 0.2)
 
     def endless(x, y):
         while True:

@@ -38,7 +38,7 @@ def spoil(path, old, new):
 
 
 def checked(project):
-    with mock.patch.object(check, "EFFORT", (4, 20)):  # no fault here is about mutants
+    with mock.patch.object(check, "CHECK_EFFORT", (4, 20)):  # no fault here is about mutants
         return check_topic("softmax", folder=project / "key", book=project / "book")
 
 
@@ -49,7 +49,7 @@ def faults_told(project):
 @pytest.fixture
 def unaudited(monkeypatch):
     """Leave out what is tried of each exercise, where the chapter or the notebook is in question."""
-    nothing = types.SimpleNamespace(faults=(), mistakes=1, right=check.STYLES, equivalents=0, tried=0, mutants=0)
+    nothing = types.SimpleNamespace(faults=(), mistakes=1, right=check.MIN_STYLES, equivalents=0, tried=0, mutants=0)
     monkeypatch.setattr(check, "_audit_exercise", lambda *_: nothing)
 
 

@@ -31,8 +31,8 @@ def test_a_sample_says_its_size_and_is_the_same_for_the_same_seed(tmp_path):
     (exercise,) = toy(tmp_path, STRONG)
     one, again = (run.audit_exercise([Outcomes(exercise)], mix, seed=3) for _ in range(2))
     assert one == again
-    assert one.tried == min(run.SAMPLE, one.mutants)
-    assert f"at most {run.SAMPLE} per exercise, seed 3" in show.summary(Report((one,), seed=3))
+    assert one.tried == min(run.MAX_SAMPLED_MUTANTS, one.mutants)
+    assert f"at most {run.MAX_SAMPLED_MUTANTS} per exercise, seed 3" in show.summary(Report((one,), seed=3))
     assert "all of them" in show.summary(Report((one,), full=True))
 
 

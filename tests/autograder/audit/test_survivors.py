@@ -36,7 +36,7 @@ def test_a_strong_key_has_none_and_what_is_equal_is_set_aside_with_its_reason(tm
 def test_a_busy_machine_makes_no_survivor_of_what_is_equal(tmp_path, monkeypatch):
     """Every call runs into the limit for mutants; those that compare with the reference wait for the result."""
     monkeypatch.setattr(survivors, "call_drawn", _slow_down(survivors.call_drawn))
-    monkeypatch.setattr(calls, "SECONDS", 0.001)
+    monkeypatch.setattr(calls, "CALL_SECONDS", 0.001)
     (exercise,) = toy(tmp_path, STRONG)
     answers = survivors._Answers(mix, exercise, 3)
     assert answers.agree_with(mix)
