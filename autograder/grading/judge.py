@@ -450,7 +450,7 @@ class _MistakeMatch:
     def add_values(self, row, outcome, mistaken):
         """Compare with the values of a mistake, of which ``mistaken`` says what is wrong, by entry."""
         value, gradients = row.reply.value, row.case.gradients
-        if row.reply.raised or isinstance(value, wire.Other):
+        if row.reply.raised or isinstance(value, wire.UnsendableValue):
             self.differ |= {entry for entry, reason in mistaken.items() if reason}
             return
         likeness = compare.mismatches(value, outcome.value, self.exercise.kind, row.case.atol)

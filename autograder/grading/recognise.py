@@ -48,7 +48,7 @@ def infer_mistake(exercise: Exercise, rows: Sequence[JudgedCase]) -> str:
 def _infer_mistake(exercise, rows):
     wrong = [row for row in rows if row.wrong_entries]
     again = len(rows) > 1 and compare.differs(rows[0].reply.value, rows[-1].reply.value)  # the same call
-    if not wrong or again or any(row.reply.raised or isinstance(row.reply.value, wire.Other) for row in rows):
+    if not wrong or again or any(row.reply.raised or isinstance(row.reply.value, wire.UnsendableValue) for row in rows):
         return ""
     if not all(has_form(row.reply.value, row.case.expected) for row in wrong):
         return _hint_listed(exercise, rows, wrong)

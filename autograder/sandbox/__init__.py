@@ -25,7 +25,7 @@ __all__ = [
     "close",
     "require_known",
     "run",
-    "run_ours",
+    "run_trusted",
     "warm_up",
 ]
 
@@ -67,7 +67,9 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
     return run
 
 
-def run_ours(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, hidden: Iterable[str] = ()) -> Run:
+def run_trusted(
+    script: Script, limits: Limits | None = None, isolation: str = DEFAULT, hidden: Iterable[str] = ()
+) -> Run:
     """As ``run``, for what no student wrote: a sandbox that is lost repeatedly raises CourseError, too."""
     try:
         return run(script, limits, isolation, hidden)
@@ -78,4 +80,4 @@ def run_ours(script: Script, limits: Limits | None = None, isolation: str = DEFA
 def warm_up(limits: Limits, isolation: str = DEFAULT, hidden: Iterable[str] = (), prepared: Prepared = NOTHING) -> None:
     """Start what this thread will need, so that its first submission does not wait for it."""
     if isolation == DEFAULT:
-        run_ours(Script((), {}, prepared=prepared), limits, isolation, hidden)
+        run_trusted(Script((), {}, prepared=prepared), limits, isolation, hidden)

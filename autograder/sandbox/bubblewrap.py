@@ -114,7 +114,7 @@ class View:
         """Return arguments of bubblewrap; what has been made for them is in ``made``."""
         args, covers = [], []
         for path in sorted(self.shown | self.hidden, key=lambda path: (len(path.parts), path)):
-            visible = self._around(path) in self.shown
+            visible = self._enclosing_folder(path) in self.shown
             if path in self.shown and not visible:
                 args += [*self._parents(path), "--ro-bind", str(path), str(path)]
             elif path in self.hidden and visible and path.is_dir():
@@ -124,18 +124,18 @@ class View:
             elif path in self.hidden and visible:
                 args += ["--ro-bind", os.devnull, str(path)]
         for path, target in self.links.items():
-            if self._around(path) not in self.shown:
+            if self._enclosing_folder(path) not in self.shown:
                 args += [*self._parents(path), "--symlink", target, str(path)]
         return args + covers
 
-    def _around(self, path):
+    def _enclosing_folder(self, path):
         """Return the innermost folder around ``path`` that is shown or hidden, or None."""
         return next((parent for parent in path.parents if parent in self.shown or parent in self.hidden), None)
 
     def _parents(self, path):
         """Yield arguments that make the folders above ``path``, so that they may be entered but show nothing."""
         for parent in list(reversed(path.parents))[1:]:
-            if parent not in self.made | self.shown and self._around(parent) not in self.shown:
+            if parent not in self.made | self.shown and self._enclosing_folder(parent) not in self.shown:
                 self.made.add(parent)
                 yield from ("--perms", "0755", "--dir", str(parent))
 

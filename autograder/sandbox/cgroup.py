@@ -59,7 +59,7 @@ def is_available(limits: Limits) -> bool:
 def _candidate_folders(limits):
     """Return ``[(folder in which a group may be made, {file: value})]``, for version 2 or 1 of control groups."""
     memory = (limits.memory_mb + HEADROOM_MB) * 2**20
-    groups = _own_groups()
+    groups = _read_own_groups()
     unified = ROOT / groups.get("", "")
     with contextlib.suppress(OSError):
         if {"memory", "pids"} <= set((unified / "cgroup.subtree_control").read_text().split()):
@@ -69,7 +69,7 @@ def _candidate_folders(limits):
     return [(ROOT / name / groups[name], settings[name]) for name in settings if name in groups]
 
 
-def _own_groups():
+def _read_own_groups():
     """Return ``{controller: the group that this process is in}``; "" stands for version 2."""
     groups = {}
     with contextlib.suppress(OSError):

@@ -105,7 +105,7 @@ class _WorkerRun:
             if message.get("exercise") != exercise:
                 return False
             if type(number) is int and 0 <= number < len(calls) and (exercise, number) not in self.run.replies:
-                with contextlib.suppress(wire.Unreadable):
+                with contextlib.suppress(wire.InvalidMessage):
                     reply, now = _check_reply(message, calls[number], self.sources), time.monotonic()
                     # whatever happened to the worker's own clock
                     if now - since > self.limits.call_seconds + GRACE_SECONDS:
@@ -133,7 +133,7 @@ class _WorkerRun:
                 except BlockingIOError:
                     continue
                 except OSError:
-                    raise self._lost_worker("its calls") from None
+                    raise self._lost_worker_error("its calls") from None
 
     def _receive(self, is_wanted, seconds, where, items=math.inf):
         """Return the first message that ``is_wanted`` accepts; what cannot be read is dropped."""
@@ -145,7 +145,7 @@ class _WorkerRun:
                 self.searched = 0
                 try:
                     message = wire.parse(line, items)
-                except wire.Unreadable:
+                except wire.InvalidMessage:
                     continue
                 if is_wanted(message):
                     return message
@@ -162,13 +162,13 @@ class _WorkerRun:
             except BlockingIOError:
                 continue
             if not chunk:
-                raise self._lost_worker(where)
+                raise self._lost_worker_error(where)
             self.received += len(chunk)
             self.buffer += chunk
             if len(self.buffer) > self.reply_bytes or self.received > self.all_bytes:
                 raise _RunEnded(f"Stopped at {where}: it wrote more than {self.limits.reply_mb} MB.")
 
-    def _lost_worker(self, where):
+    def _lost_worker_error(self, where):
         """Return the exception for a worker that is gone; one that never started is our fault, not the student's."""
         reason = "the process was killed or exited early, so nothing after that could be graded"
         return _RunEnded(f"Python ended at {where}: {reason}.") if self.received else NoReply()
@@ -193,9 +193,9 @@ def _check_reply(message, call, sources):
         line = line if type(line) is int and 0 < line < 10_000 else 0
         return Reply(raised=name, line=line, text=_source_line(sources, message.get("cell"), line))
     if type(changed) is not list:
-        raise wire.Unreadable("no list of names")
+        raise wire.InvalidMessage("no list of names")
     if "value" not in message:
-        raise wire.Unreadable("no value")
+        raise wire.InvalidMessage("no value")
     named = tuple(name for name in call.inputs if name in changed[: len(call.inputs)])
     return Reply(value=wire.decode(message["value"]), changed=named, printed=message.get("printed") is True)
 

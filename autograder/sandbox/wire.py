@@ -31,7 +31,7 @@ def cell_file_name(source: str) -> str:
     return f"{zlib.crc32(source.encode('utf-8', 'replace'))}.py"
 
 
-class Unreadable(ValueError):
+class InvalidMessage(ValueError):
     """What came out of the sandbox is not what a worker writes."""
 
 
@@ -93,7 +93,7 @@ def decode(data: object) -> object:
     """Return the plain value that ``encode`` wrote: numbers, text, lists, dicts, arrays. Checks everything.
 
     Type names and dict keys, which a submission chooses and a reader sees, are cut short. Long lists come back as
-    arrays, so that they are never processed item by item. Raises Unreadable if ``data`` is anything that ``encode``
+    arrays, so that they are never processed item by item. Raises InvalidMessage if ``data`` is anything that ``encode``
     does not write.
     """
     room = [MAX_ITEMS_IN_ALL]
@@ -104,9 +104,9 @@ def decode(data: object) -> object:
 def _decode(data, depth, room):
     room[0] -= 1
     if depth > MAX_DEPTH + 1:
-        raise Unreadable("nested too deeply")
+        raise InvalidMessage("nested too deeply")
     if room[0] < 0:
-        raise Unreadable("too many items")
+        raise InvalidMessage("too many items")
     if data is None or type(data) is bool:
         return data
     if type(data) is int and -(2**63) <= data < 2**63:
@@ -114,17 +114,17 @@ def _decode(data, depth, room):
     if type(data) is float and math.isfinite(data):
         return data
     if type(data) is not dict or len(data) != 1:
-        raise Unreadable("no value, or a number that JSON or 64 bits cannot represent")
+        raise InvalidMessage("no value, or a number that JSON or 64 bits cannot represent")
     tag, item = next(iter(data.items()))
     kind, most, decoder = DECODERS.get(tag, (None, 0, None))
     if type(item) is not kind or len(item) > most:
-        raise Unreadable("unknown kind of value")
+        raise InvalidMessage("unknown kind of value")
     return decoder(item, depth, room)
 
 
 def _decode_float(item, depth, room):
     if item not in ("nan", "inf", "-inf"):
-        raise Unreadable("unknown kind of value")
+        raise InvalidMessage("unknown kind of value")
     return float(item)
 
 
@@ -140,33 +140,33 @@ def _decode_dict(item, depth, room):
 
 
 def _as_arrays(value, inside=False):
-    """Return ``value`` with arrays instead of lists; ``Other`` where it is neither an array nor a dict of a few."""
+    """Return ``value`` with arrays instead of lists; ``UnsendableValue`` where it is neither an array nor a dict of a few."""
     if type(value) is dict:
         if inside or len(value) > MAX_LISTED_KEYS:
-            return Other("very large dict")
+            return UnsendableValue("very large dict")
         return {key: _as_arrays(item, inside=True) for key, item in value.items()}
     if not isinstance(value, (list, tuple)):
         return value
     try:
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
-        return Other("very long list")
+        return UnsendableValue("very long list")
 
 
 def parse(line: bytes, items: float = math.inf) -> dict[str, Any]:
-    """Return the object in a line of JSON of about ``items`` things at most; raise Unreadable if it is no such line."""
+    """Return the object in a line of JSON of about ``items`` things at most; raise InvalidMessage if it is no such line."""
     if items < math.inf and sum(map(line.count, (b"{", b"[", b","))) > 3 * items:  # parsing it would take seconds
-        raise Unreadable("too many items")
+        raise InvalidMessage("too many items")
     try:
         message = json.loads(line.decode())  # of bytes, json would first have to find out how they are encoded
     except (ValueError, RecursionError):
-        raise Unreadable("no JSON") from None
+        raise InvalidMessage("no JSON") from None
     if type(message) is not dict:
-        raise Unreadable("no JSON object")
+        raise InvalidMessage("no JSON object")
     return message
 
 
-class Other:
+class UnsendableValue:
     """A value that cannot be sent over the wire; ``kind`` names its type."""
 
     def __init__(self, kind: str):
@@ -175,23 +175,23 @@ class Other:
 
 def _decode_array(item, depth, room):
     if set(item) != {"dtype", "shape", "data"} or item["dtype"] not in DTYPES:
-        raise Unreadable("no array")
+        raise InvalidMessage("no array")
     shape, data = item["shape"], item["data"]
     if type(shape) is not list or len(shape) > MAX_DEPTH or type(data) is not str:
-        raise Unreadable("no array")
+        raise InvalidMessage("no array")
     if any(type(size) is not int or not 0 <= size < 2**31 for size in shape):
-        raise Unreadable("no shape")
+        raise InvalidMessage("no shape")
     dtype = np.dtype(item["dtype"])
     try:
         raw = base64.b64decode(data, validate=True)
     except ValueError:
-        raise Unreadable("no base64") from None
+        raise InvalidMessage("no base64") from None
     if len(raw) != math.prod(shape) * dtype.itemsize:
-        raise Unreadable("array data and shape disagree")
+        raise InvalidMessage("array data and shape disagree")
     try:
         array = np.frombuffer(raw, dtype=dtype).reshape(shape)
     except ValueError:
-        raise Unreadable("no shape") from None
+        raise InvalidMessage("no shape") from None
     if dtype.kind == "b":
         array = array.view(np.uint8) != 0
     return array if shape else array[()]
@@ -200,7 +200,7 @@ def _decode_array(item, depth, room):
 DECODERS = {  # tag: (type that its item has in JSON, the longest that may be, what makes the value of it)
     "float": (str, 4, _decode_float),
     "text": (str, MAX_TEXT_CHARACTERS, lambda item, depth, room: item.encode("utf-8", "replace").decode()),
-    "other": (str, math.inf, lambda item, depth, room: Other(item if KIND.fullmatch(item) else UNKNOWN_KIND)),
+    "other": (str, math.inf, lambda item, depth, room: UnsendableValue(item if KIND.fullmatch(item) else UNKNOWN_KIND)),
     "list": (list, MAX_ITEMS, _decode_list),
     "tuple": (list, MAX_ITEMS, lambda item, depth, room: tuple(_decode_list(item, depth, room))),
     "dict": (dict, MAX_ITEMS, _decode_dict),

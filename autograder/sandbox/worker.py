@@ -159,17 +159,17 @@ class _CellOutputs(list):
 
     def __init__(self, room):
         super().__init__()
-        self.room, self.cut = room, False
+        self.room, self.is_cut = room, False
 
     def add(self, output, size):
-        if self.cut or size > self.room:
-            self._end()
+        if self.is_cut or size > self.room:
+            self._mark_as_cut()
         else:
             self.room -= size
             self.append(output)
 
     def stream(self, name, text):
-        if self.cut or not text:
+        if self.is_cut or not text:
             return
         kept, rest = text[: self.room], text[self.room :]
         self.room -= len(kept)
@@ -178,12 +178,12 @@ class _CellOutputs(list):
         else:
             self.append({"output_type": "stream", "name": name, "text": kept})
         if rest:
-            self._end()
+            self._mark_as_cut()
 
-    def _end(self):
-        if not self.cut:
+    def _mark_as_cut(self):
+        if not self.is_cut:
             self.append({"output_type": "stream", "name": "stderr", "text": "\n[output cut here: too long]\n"})
-        self.cut = True
+        self.is_cut = True
 
 
 class _OutputStream:

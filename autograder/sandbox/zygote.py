@@ -36,8 +36,8 @@ LAST_CAPABILITY = 63
 EXIT_GRACE_SECONDS = 2.0  # seconds that a process may take from closing its pipes to its end
 MAP_FIXED = 0x10
 MADV_COLLAPSE = 25  # from Linux 6.1 on; elsewhere it is refused, and nothing changes
-LARGE_PAGE = 2**21  # bytes
-COLLAPSE_AFTER = 3  # children: a zygote that serves fewer is gone before it would pay
+HUGE_PAGE_BYTES = 2**21  # bytes
+COLLAPSE_AFTER_CHILDREN = 3  # children: a zygote that serves fewer is gone before it would pay
 VIRTUAL_FS = ("proc", "devpts")  # of the kernel: they hold no files
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -71,7 +71,7 @@ def main() -> None:
             answer = _serve(control, {**json.loads(order), "shared": shared}, pipes, shell)
             control.send(json.dumps({**answer, "left": _snapshot(folders) != clean}).encode())
             served += 1
-            if served == COLLAPSE_AFTER:
+            if served == COLLAPSE_AFTER_CHILDREN:
                 _collapse_huge_pages()
 
 
@@ -123,10 +123,12 @@ def _collapse_huge_pages(seconds=1.0):
     end = time.monotonic() + seconds
     for first, last, rights, name in _mappings():
         if rights == "rw-p" and name in ([], ["[heap]"]):
-            for page in range(-(-first // LARGE_PAGE) * LARGE_PAGE, last - LARGE_PAGE + 1, LARGE_PAGE):
+            for page in range(
+                -(-first // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES, last - HUGE_PAGE_BYTES + 1, HUGE_PAGE_BYTES
+            ):
                 if time.monotonic() > end:
                     return
-                libc.madvise(page, LARGE_PAGE, MADV_COLLAPSE)
+                libc.madvise(page, HUGE_PAGE_BYTES, MADV_COLLAPSE)
 
 
 def _privatise_shared_memory(shared):

@@ -152,8 +152,8 @@ WEIRD = {
     "nothing": None,
     "text": "42",
     "true": True,
-    "other": wire.Other("function"),
-    "a list of others": [wire.Other("function"), wire.Other("Tensor")],
+    "other": wire.UnsendableValue("function"),
+    "a list of others": [wire.UnsendableValue("function"), wire.UnsendableValue("Tensor")],
     "a huge number": 2**63 - 1,
     "huge numbers": [2**63 - 1] * 3,
     "nan": float("nan"),
@@ -192,9 +192,9 @@ def test_an_array_of_the_right_shape_full_of_one_number_earns_nothing(topic, num
 @pytest.mark.parametrize("name", ["scoring-additive_shapes", "scoring-scores_by_hand"])
 def test_a_value_inside_another_that_cannot_cross_is_called_by_its_own_name(name):
     exercise = exercise_named(name)
-    for value in (entries(wire.Other("function"), exercise), [wire.Other("function")] * 2):
+    for value in (entries(wire.UnsendableValue("function"), exercise), [wire.UnsendableValue("function")] * 2):
         words = words_of(verdict_on(exercise, same_reply(exercise, Reply(value=value))))
-        assert not any("Other" in text for text in words)
+        assert not any("UnsendableValue" in text for text in words)
 
 
 @each_topic

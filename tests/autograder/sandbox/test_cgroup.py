@@ -13,7 +13,7 @@ def groups(monkeypatch, tmp_path):
     """The folders of control groups, and this process in the group ``own`` of each controller named."""
     monkeypatch.setattr(cgroup, "ROOT", tmp_path)
     own = {}
-    monkeypatch.setattr(cgroup, "_own_groups", lambda: own)
+    monkeypatch.setattr(cgroup, "_read_own_groups", lambda: own)
     return tmp_path, own
 
 

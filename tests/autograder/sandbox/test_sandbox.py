@@ -410,4 +410,4 @@ def test_without_bubblewrap_the_sandbox_is_refused_with_the_remedy(monkeypatch):
 
 
 def test_what_has_no_place_on_the_wire_is_named_by_its_type():
-    assert isinstance(value(run("def answer(): return object()", calls=[{}])), wire.Other)
+    assert isinstance(value(run("def answer(): return object()", calls=[{}])), wire.UnsendableValue)

@@ -56,7 +56,7 @@ def test_plain_values_come_back_as_they_were(value):
 
 @given(JSON | TAGGED)
 def test_decoding_any_json_gives_a_value_or_unreadable(data):
-    with contextlib.suppress(wire.Unreadable):
+    with contextlib.suppress(wire.InvalidMessage):
         wire.decode(data)
 
 
@@ -64,7 +64,7 @@ def test_decoding_any_json_gives_a_value_or_unreadable(data):
 def test_decoding_any_claimed_array_gives_an_array_of_that_shape_or_unreadable(claimed):
     try:
         array = wire.decode({"array": claimed})
-    except wire.Unreadable:
+    except wire.InvalidMessage:
         return
     assert list(array.shape) == claimed["shape"]
     assert array.dtype == claimed["dtype"]
@@ -72,7 +72,7 @@ def test_decoding_any_claimed_array_gives_an_array_of_that_shape_or_unreadable(c
 
 @given(st.binary() | st.text().map(str.encode) | JSON.map(json.dumps).map(str.encode))
 def test_parsing_any_line_gives_an_object_or_unreadable(line):
-    with contextlib.suppress(wire.Unreadable):
+    with contextlib.suppress(wire.InvalidMessage):
         assert type(wire.parse(line)) is dict
 
 
@@ -91,7 +91,7 @@ HARMFUL = {
 
 @pytest.mark.parametrize("line", HARMFUL.values(), ids=HARMFUL)
 def test_a_line_that_would_harm_the_reader_is_unreadable(line):
-    with pytest.raises(wire.Unreadable):
+    with pytest.raises(wire.InvalidMessage):
         wire.parse(line)
 
 
@@ -131,13 +131,13 @@ def test_a_line_that_would_harm_the_reader_is_unreadable(line):
     ids=lambda data: str(data)[:40],
 )
 def test_data_that_no_worker_writes_is_unreadable(data):
-    with pytest.raises(wire.Unreadable):
+    with pytest.raises(wire.InvalidMessage):
         wire.decode(data)
 
 
 @pytest.mark.parametrize("shape", [[0] + [2**31 - 1] * 3, [2**31 - 1] * 3 + [0]], ids=str)
 def test_an_empty_array_whose_other_axes_overflow_is_unreadable(shape):
-    with pytest.raises(wire.Unreadable):
+    with pytest.raises(wire.InvalidMessage):
         wire.decode(an_array(shape=shape, data=""))
 
 
@@ -167,14 +167,14 @@ def test_a_long_nested_list_comes_back_as_an_array_and_what_is_none_of_numbers_n
     assert value.shape == (60, 100)
     assert value[7, 0] == 7.0
     for odd in ("x" * 9_000, [1], {"a": 1}):
-        assert isinstance(over_the_wire([0] * 9_000 + [odd]), wire.Other)
+        assert isinstance(over_the_wire([0] * 9_000 + [odd]), wire.UnsendableValue)
     assert over_the_wire({"a": [0] * 9_000, "b": [1]})["b"].tolist() == [1.0]
     assert type(over_the_wire([[1.0] * 9] * 9)) is list
 
 
 def test_a_very_large_dict_is_not_looked_at():
     few, many = {"a": 1.0}, {f"k{n}": 1.0 for n in range(3_000)}
-    assert isinstance(over_the_wire(many), wire.Other)
+    assert isinstance(over_the_wire(many), wire.UnsendableValue)
     value = over_the_wire({"few": few, "many": many, "number": 1.0})
     assert (value["few"].kind, value["many"].kind, value["number"]) == ("very large dict", "very large dict", 1.0)
     assert over_the_wire({"few": few}) == {"few": few}
@@ -196,7 +196,7 @@ def test_whatever_passes_is_judged_without_walking_through_it(monkeypatch):
 @pytest.mark.parametrize("piece", [b"[],", b"{},", b"0,"])
 def test_a_line_with_more_things_than_a_reply_may_hold_is_not_even_parsed(piece, monkeypatch):
     monkeypatch.setattr(wire.json, "loads", lambda line: pytest.fail("it was parsed"))
-    with pytest.raises(wire.Unreadable, match="too many items"):
+    with pytest.raises(wire.InvalidMessage, match="too many items"):
         wire.parse(b'{"a": [' + piece * 5_000_000, wire.MAX_ITEMS_IN_ALL)
 
 
@@ -225,7 +225,7 @@ def test_arrays_of_the_other_byte_order_keep_their_values():
 
 @pytest.mark.parametrize("tensor", [torch.ones(2, dtype=torch.bfloat16), torch.eye(2).to_sparse()], ids=str)
 def test_tensors_that_numpy_cannot_hold_come_back_as_other_or_as_numbers(tensor):
-    assert isinstance(over_the_wire(tensor), (wire.Other, np.ndarray))
+    assert isinstance(over_the_wire(tensor), (wire.UnsendableValue, np.ndarray))
 
 
 class Sneaky(np.ndarray):
@@ -253,7 +253,7 @@ class SneakyInt(int):
 )
 def test_what_has_no_place_on_the_wire_comes_back_as_other_under_the_name_that_the_worker_writes(value):
     other = over_the_wire(value)
-    assert isinstance(other, wire.Other)
+    assert isinstance(other, wire.UnsendableValue)
     assert other.kind == wire.encode(value)["other"]
 
 
@@ -274,5 +274,5 @@ def test_nesting_is_cut_and_refused_exactly_at_its_limit():
     for _ in range(wire.MAX_DEPTH + 1):
         data = {"list": [data]}
     wire.decode(data)
-    with pytest.raises(wire.Unreadable, match="deep"):
+    with pytest.raises(wire.InvalidMessage, match="deep"):
         wire.decode({"list": [data]})
