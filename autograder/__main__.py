@@ -54,7 +54,7 @@ def init_course(
 ) -> None:
     """Create a course directory that nbgrader can work in. Existing files are kept."""
     from autograder.courses.course import init
-    from autograder.courses.rollover import NewYear, take_over
+    from autograder.courses.rollover import CourseRollover, take_over
     from autograder.files import write_text
 
     plan = root / "course.toml"
@@ -65,7 +65,7 @@ def init_course(
     if from_example:
         _init_example(root)
         return
-    new = take_over(last_year) if last_year else NewYear("", {}, ())
+    new = take_over(last_year) if last_year else CourseRollover("", {}, ())
     course = init(root, new.text) if last_year else init(root)
     for name, header in new.roster.items():
         if not (course.root / name).exists():

@@ -123,12 +123,12 @@ def start_workers(runs: Sequence[GradingRun], count: int) -> Iterator[Executor]:
     """
     from autograder.feedback import pages
     from autograder.grading import submission
-    from autograder.grading.grade import prepared_for
+    from autograder.grading.grade import sources_to_prepare
     from autograder.grading.workers import Workers
     from autograder.sandbox import doctor
 
     limits, isolation, hidden = runs[0].options.limits, runs[0].options.isolation, runs[0].course.hidden
-    prepared = reduce(sandbox.Prepared.merge, [prepared_for(run.released.notebooks[0]) for run in runs])
+    prepared = reduce(sandbox.Prepared.merge, [sources_to_prepare(run.released.notebooks[0]) for run in runs])
     seconds = {submission.grade_task: limits.submission_seconds + SLACK_SECONDS}
     seconds |= {pages.feedback_page: PAGE_SECONDS, submission.read_requests: PAGE_SECONDS}
     with Workers(count, seconds) as workers:
@@ -306,7 +306,7 @@ class _Batch:
             reason = job.row.set_aside or outcome.set_aside
             earlier = job.earlier
             if not self.options.dry:
-                earlier = recording.remember_set_aside(self.run, job, outcome.set_aside)
+                earlier = recording.record_set_aside(self.run, job, outcome.set_aside)
             self._set_aside(job.row, reason, earlier, job.attempts)
         else:
             self._keep_verdicts(job, outcome)

@@ -106,7 +106,7 @@ def write_page(run: GradingRun, job: Job, page: bytes) -> None:
     write_record(run, job, job.marks)
 
 
-def remember_set_aside(run: GradingRun, job: Job, reason: str) -> dict[str, Any]:
+def record_set_aside(run: GradingRun, job: Job, reason: str) -> dict[str, Any]:
     """Record that ``job`` cannot be graded, so that it is not tried again; return the whole record."""
     unreadable = [*job.earlier.get("unreadable", ()), job.key]
     remembered = {"unreadable": unreadable} if job.attempts else {"aside": [job.key, reason]}

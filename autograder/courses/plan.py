@@ -139,7 +139,7 @@ class Assignment:
     feedback_before_due: Shown = "all"
     own_numbers: bool = False
 
-    def chosen(self, questions: tuple["Exercise", ...]) -> tuple["Exercise", ...]:
+    def select_questions(self, questions: tuple["Exercise", ...]) -> tuple["Exercise", ...]:
         """Return those of ``questions`` that the assignment asks, with its points."""
         from autograder.exercises import with_points
 
@@ -151,11 +151,11 @@ class Assignment:
 
     def not_asked_of(self, student: str, names: Iterable[str]) -> tuple[str, ...]:
         """Return those of the exercises ``names`` that do not count for the section of ``student``."""
-        return _others(names, self.section_exercises.get(student))
+        return _names_not_among(names, self.section_exercises.get(student))
 
     def sections_without(self, name: str) -> tuple[str, ...]:
         """Return the sections for which the exercise ``name`` does not count, sorted."""
-        return tuple(one for one, rule in sorted(self.sections.items()) if _others([name], rule.exercises))
+        return tuple(one for one, rule in sorted(self.sections.items()) if _names_not_among([name], rule.exercises))
 
     def due_for(self, student: str) -> datetime | None:
         """Return when the work of ``student`` is due, by section and with an extension that is later; None if never."""
@@ -175,7 +175,7 @@ class Assignment:
         return self.feedback_before_due if due and now < due else "all"
 
 
-def _others(names, functions):
+def _names_not_among(names, functions):
     """Return those of the exercises ``names`` that are not among ``functions``; none if these are not given."""
     return tuple(name for name in names if functions and name.partition("-")[2] not in functions)
 

@@ -21,7 +21,7 @@ EMPTY_ROSTER = "id,name,email,section"
 
 
 @dataclass(frozen=True)
-class NewYear:
+class CourseRollover:
     """The text of course.toml for a new year, the empty roster by its file name, and what has to be changed."""
 
     text: str
@@ -29,8 +29,8 @@ class NewYear:
     to_change: tuple[str, ...]
 
 
-def take_over(last_year: Path, now: datetime | None = None) -> NewYear:
-    """Return the ``NewYear`` after the course ``last_year``: a course directory, or its course.toml.
+def take_over(last_year: Path, now: datetime | None = None) -> CourseRollover:
+    """Return the ``CourseRollover`` after the course ``last_year``: a course directory, or its course.toml.
 
     Due dates that are over stay, with a comment that they must be changed. Extensions, which name students, and seeds, by
     which the hidden cases were drawn, become comments.
@@ -45,7 +45,7 @@ def take_over(last_year: Path, now: datetime | None = None) -> NewYear:
         raise CourseError("there is no course.toml to copy", str(path), remedy) from None
     before, roster = parse_plan(text)
     is_plain = Path(roster).name == roster  # any other may be last year's own file
-    text = _without_last_year(text, keep_roster=is_plain)
+    text = _comment_out_last_year(text, keep_roster=is_plain)
     plan, _ = parse_plan(text)
     for topic, one in plan.assignments.items():
         if one.extensions or one.seed is not None:
@@ -58,7 +58,7 @@ def take_over(last_year: Path, now: datetime | None = None) -> NewYear:
     old += ["[markers]: " + ", ".join(plan.markers)] if plan.markers else []
     old += ["extensions: add this year's"] if any(one.extensions for one in before.assignments.values()) else []
     file = {roster: f"{_first_line(path.parent / roster)}\n"} if roster and is_plain else {}
-    return NewYear(text, file, (*old, *(f"roster: put this year's students into {name}" for name in file)))
+    return CourseRollover(text, file, (*old, *(f"roster: put this year's students into {name}" for name in file)))
 
 
 def _due_dates(plan):
@@ -79,7 +79,7 @@ def _read_lines(text):
         yield line, table, field[1] if field else ""
 
 
-def _without_last_year(text, keep_roster):
+def _comment_out_last_year(text, keep_roster):
     lines = []
     for line, table, field in _read_lines(text):
         parts = table.split(".")

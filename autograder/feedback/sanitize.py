@@ -88,7 +88,7 @@ def printable(text: str) -> str:
     """Return ``text`` with no control character but line ends, tabs, backspaces, and colours that a page can show."""
     allowed = MAX_COLOUR_CHANGES
 
-    def kept(match):
+    def keep_colour(match):
         nonlocal allowed
         codes, kind = match.group(1), match.group(2)
         if kind != "m" or allowed == 0 or not COLOUR.fullmatch(codes):
@@ -96,7 +96,7 @@ def printable(text: str) -> str:
         allowed -= 1
         return f"\x1b[{codes}m"
 
-    return CONTROL.sub("", ESCAPE.sub(kept, text))
+    return CONTROL.sub("", ESCAPE.sub(keep_colour, text))
 
 
 def _shorten(output):

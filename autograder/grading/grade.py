@@ -30,7 +30,7 @@ def grade(
 
     All that a submission runs shares one budget of time, ``limits.submission_seconds``. ``hidden`` are paths of this
     machine that it must not see, the course above all. ``prepared`` is what a warm sandbox has got ready: see
-    ``prepared_for``. Raises CourseError if the sandbox cannot be started. Whatever the student did is a verdict, not an
+    ``sources_to_prepare``. Raises CourseError if the sandbox cannot be started. Whatever the student did is a verdict, not an
     error.
     """
     limits, files, began = limits or sandbox.Limits(), files or {}, time.monotonic()
@@ -58,7 +58,7 @@ def grade(
     return Graded(verdicts, run.outputs, failure, timed_out, killed, spent, used)
 
 
-def prepared_for(template: NotebookNode) -> sandbox.Prepared:
+def sources_to_prepare(template: NotebookNode) -> sandbox.Prepared:
     """Return what all submissions made from ``template``, a release, have in common: see ``sandbox.Prepared``."""
     sources = tuple(cell.source for cell in code_cells(template) if cell.metadata.nbgrader.locked)
     text = "\n".join(cell.source for cell in template.cells)

@@ -116,7 +116,7 @@ def grade_task(task: Task) -> GradingResult:
         points = {name: points for name, points in task.points.items() if name not in later_exercises}
         own = own_draws(asked, task.student)
         judged = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, task.attempt_seeds, own)
-        prepared = grade.prepared_for(templates[0])
+        prepared = grade.sources_to_prepare(templates[0])
         with watch.stage("host"):
             graded = grade.grade(notebook, judged, task.limits, task.isolation, task.files, task.hidden, prepared)
         watch.spent.update(graded.spent)

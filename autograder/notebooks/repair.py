@@ -58,11 +58,11 @@ def _closest_template(notebook, templates):
     """Return the one of ``templates``, the newest first, whose locked cells ``notebook`` has most of."""
     sources = {id_of(cell): cell.source for cell in notebook.cells}
 
-    def kept(template):
+    def count_kept(template):
         locked = [cell for cell in template.cells if cell.metadata.nbgrader.locked]
         return sum(sources.get(id_of(cell)) == cell.source for cell in locked)
 
-    return max(templates, key=kept)  # of equals, the first
+    return max(templates, key=count_kept)  # of equals, the first
 
 
 def rebuild(data: dict[str, Any], template: NotebookNode) -> NotebookNode:

@@ -119,7 +119,7 @@ def read_record(place: Path) -> list[Attempt]:
         return []
 
 
-def standing_attempt(course: Course, notebook: Path, names: Iterable[str]) -> Attempt | None:
+def read_current_attempt(course: Course, notebook: Path, names: Iterable[str]) -> Attempt | None:
     """Return the files called ``names`` beside ``notebook`` as an ``Attempt``; None if there is no notebook."""
     with write_guard(course, notebook):
         if not notebook.exists():
@@ -131,7 +131,7 @@ def standing_attempt(course: Course, notebook: Path, names: Iterable[str]) -> At
     return Attempt(hashes, time=format_time(when))
 
 
-def read_standing_files(course: Course, notebook: Path, attempt: Attempt) -> dict[str, bytes]:
+def read_current_files(course: Course, notebook: Path, attempt: Attempt) -> dict[str, bytes]:
     """Return the files of ``attempt`` that exist beside ``notebook``, by name."""
     contents = {}
     for name in attempt.files:

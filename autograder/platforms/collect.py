@@ -502,7 +502,7 @@ def _place_attempt(run, student, files, attempt, by_arrival):
     The record is written last, so that a stopped command can be repeated with the same result.
     """
     course, topic, notebook = run.course, run.topic, run.course.submission(student, run.topic)
-    known = _add_standing_files(course, notebook, attempts.load_attempts(course, student, topic), files)
+    known = _add_uncollected_files(course, notebook, attempts.load_attempts(course, student, topic), files)
     collected = _summarise(run, student, attempt, files[notebook.name])
     if not known:
         _make_current(run, student, files, attempt, known)
@@ -515,7 +515,7 @@ def _place_attempt(run, student, files, attempt, by_arrival):
     elif same and not attempt.time and attempt.order == last.order:
         attempt = replace(attempt, time=last.time)  # which ``set_times`` has stated
     if not same:
-        standing = attempts.read_standing_files(course, notebook, last)
+        standing = attempts.read_current_files(course, notebook, last)
         is_wrong = bool(_other_assignments(standing.get(notebook.name, b""), topic))  # as was collected in the past
         is_earlier = attempt.is_before(last) and not contradicts
         if (_is_known(attempt, known) or is_earlier) and not is_wrong:
@@ -532,9 +532,9 @@ def _place_attempt(run, student, files, attempt, by_arrival):
     return replace(collected, replaced=replaced, note=_join_notes(collected.note, note))
 
 
-def _add_standing_files(course, notebook, known, files):
+def _add_uncollected_files(course, notebook, known, files):
     """Return the attempts ``known``, and last the files beside ``notebook`` if they were not collected."""
-    before = attempts.standing_attempt(course, notebook, {*files, *(known[-1].files if known else ())})
+    before = attempts.read_current_attempt(course, notebook, {*files, *(known[-1].files if known else ())})
     if before is None or (known and known[-1].files == before.files):
         return known
     return [*(old for old in known if old.files != before.files), before]
@@ -631,8 +631,8 @@ def _undo_student(course, topic, assignment, student, known):
     """Let the last of the attempts ``known`` count again; delete the student's files if there are none."""
     notebook, now = course.submission(student, topic), attempts.load_attempts(course, student, topic)
     names = {notebook.name, *(name for one in (*known[-1:], *now[-1:]) for name in one.files)}
-    present = attempts.standing_attempt(course, notebook, names)
-    files = attempts.read_standing_files(course, notebook, present) if present else {}
+    present = attempts.read_current_attempt(course, notebook, names)
+    files = attempts.read_current_files(course, notebook, present) if present else {}
     attempts.keep_files(course, student, topic, files)
     before = attempts.load_files(course, student, topic, known[-1]) if known else {}
     attempts.write_files(course, notebook, before)

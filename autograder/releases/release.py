@@ -61,14 +61,14 @@ def release(
     everything, *later = (exercises.load(topic, one, wanted.extra) for one in (seed, *attempt_seeds))
     for drawn in (everything, *later):
         prove_fairness(drawn, exercises.load(topic, 0, wanted.extra))
-    questions = wanted.chosen(everything)
+    questions = wanted.select_questions(everything)
     left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
     own = [one for one in questions if one.entry.own] if wanted.own_numbers else []
     draws = {one.name: choose_draws(one, progress=progress) for one in own}
     notice, sections_without = plan.notice(topic), wanted.sections_without
     source = assemble.source_notebook(topic, questions, book, website, notice, left_out, sections_without, draws)
     with exclusive_lock(course):
-        attempts = {one: wanted.chosen(drawn) for one, drawn in zip(attempt_seeds, later, strict=True)}
+        attempts = {one: wanted.select_questions(drawn) for one, drawn in zip(attempt_seeds, later, strict=True)}
         return _prove_and_write(course, topic, seed, everything, questions, source, attempts)
 
 

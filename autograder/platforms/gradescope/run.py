@@ -106,7 +106,7 @@ def grade_one(root: Path) -> dict[str, Any]:
     templates = tuple(nbformat.reads(text, as_version=4) for text in packed.templates)
     hidden = tuple(str(root / name) for name in (f"source/{ASSIGNMENT_FILE}", "submission", "results", METADATA, "."))
     try:
-        isolation = _choose_isolation(limits, hidden, grade.prepared_for(templates[0]))
+        isolation = _choose_isolation(limits, hidden, grade.sources_to_prepare(templates[0]))
     except CourseError as error:
         print(error)
         return results.failed_results(NO_SANDBOX)

@@ -74,7 +74,9 @@ def test_a_whole_plan_is_read(tmp_path):
     assert one.extension("ada") == timedelta(days=2)
     assert one.extension("ben") is None
     assert [(student.id, student.canvas) for student in plan.students] == [("ada", "17"), ("José", "18")]
-    chosen = {exercise.function: exercise.points for exercise in one.chosen(exercises.load("scoring", 0, one.extra))}
+    chosen = {
+        exercise.function: exercise.points for exercise in one.select_questions(exercises.load("scoring", 0, one.extra))
+    }
     assert list(chosen) == [name for name in functions() if name in one.exercises]
     assert chosen["additive_score"] == 6
     assert plan.assignment("softmax").exercises == ()

@@ -218,11 +218,11 @@ def test_what_all_submissions_have_in_common_is_read_off_the_release():
     template = notebook_of("import torch", "answer")
     for cell, locked in zip(template.cells, (True, False), strict=True):
         cell.metadata["nbgrader"] = {"locked": locked}
-    plain = grade.prepared_for(template)
+    plain = grade.sources_to_prepare(template)
     assert plain.sources == ("import torch",)
     assert (plain.optimiser, plain.pictures) == (False, False)
     template.cells[1].source = "torch.optim.Adam"
-    assert grade.prepared_for(template).optimiser
+    assert grade.sources_to_prepare(template).optimiser
     for word in ("matplotlib", "a heat map"):
         template.cells[1].source = word
-        assert grade.prepared_for(template).pictures
+        assert grade.sources_to_prepare(template).pictures
