@@ -83,10 +83,10 @@ def _judge(exercise, all_replies):
     if exercise.trained:
         return _judge_weights(exercise, all_replies.get((exercise.name, 0), Reply(raised="no file")))
     replies = [all_replies.get((exercise.name, n), Reply(raised="no reply")) for n in range(len(exercise.hidden))]
-    found, carried = _find_reasons(exercise, replies)
+    all_reasons, carried = _find_reasons(exercise, replies)
     if exercise.kind == "shape":
-        found = _explain_shapes(exercise, replies, found)
-    rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, found, strict=True))]
+        all_reasons = _explain_shapes(exercise, replies, all_reasons)
+    rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, all_reasons, strict=True))]
     results = [(row.case.part, row.case.also, row.reasons) for row in rows]
     no_points = dict.fromkeys(exercise.parts, 0.0)
     parts = []
@@ -102,19 +102,21 @@ def _judge(exercise, all_replies):
 
 def points_of(exercise: Exercise, replies: Sequence[Reply]) -> float:
     """Return the points that the ``replies`` to the hidden cases earn, as ``judge`` does, but without looking for words."""
-    found, _ = _find_reasons(exercise, replies)
-    results = [(case.part, case.also, reasons) for case, reasons in zip(exercise.hidden, found, strict=True)]
+    all_reasons, _ = _find_reasons(exercise, replies)
+    results = [(case.part, case.also, reasons) for case, reasons in zip(exercise.hidden, all_reasons, strict=True)]
     return compare.total_points(results, exercise.parts)
 
 
 def _find_reasons(exercise, replies):
     """Return ``reasons_of`` each reply, and the entries of a chain that are right given the student's own steps."""
-    found = [reasons_of(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
+    all_reasons = [reasons_of(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
     if not exercise.follows:
-        return found, {}
+        return all_reasons, {}
     case, follows = exercise.hidden[0], compile_steps(exercise.follows)
-    found[0], carried = compare.follow_through(found[0], replies[0].value, case.expected, case.atol, follows)
-    return found, carried
+    all_reasons[0], carried = compare.follow_through(
+        all_reasons[0], replies[0].value, case.expected, case.atol, follows
+    )
+    return all_reasons, carried
 
 
 def _hints(exercise, rows, is_right):
@@ -189,22 +191,24 @@ def _is_exactly_right(value, expected, atol):
     )
 
 
-def _explain_shapes(exercise, replies, found):
-    """Return ``found`` with what a wrong shape is in the letters of the exercise, where it is a shape in every call."""
-    found = [dict(reasons) for reasons in found]
+def _explain_shapes(exercise, replies, all_reasons):
+    """Return ``all_reasons`` with wrong shapes explained in the letters of the exercise, where every call gave one."""
+    all_reasons = [dict(reasons) for reasons in all_reasons]
     several = range(SHAPE_DRAWS)  # what comes after has a size of 1, which many explanations fit
     values = [replies[n].value for n in several]
     sizes = [exercise.hidden[n].inputs for n in several]
-    for entry in found[0]:
+    for entry in all_reasons[0]:
         mine: list = [entry_of(value, entry) for value in values]
-        if not all(found[n][entry] for n in several) or any(compare.explain_shape_mismatch(one, None) for one in mine):
+        if not all(all_reasons[n][entry] for n in several) or any(
+            compare.explain_shape_mismatch(one, None) for one in mine
+        ):
             continue
         right = [entry_of(case.expected, entry) for case in exercise.hidden[:SHAPE_DRAWS]]
         name = entry or exercise.function
         explanation = shapes.explain(name, mine, right, sizes, exercise.letters, exercise.entry.equations)
-        for reasons in found:
+        for reasons in all_reasons:
             reasons[entry] = reasons[entry] and (explanation or reasons[entry])
-    return found
+    return all_reasons
 
 
 def _first_reason(part, rows):

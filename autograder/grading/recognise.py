@@ -47,17 +47,25 @@ def infer_mistake(exercise: Exercise, rows: Sequence[JudgedCase]) -> str:
 
 def _infer_mistake(exercise, rows):
     wrong = [row for row in rows if row.wrong_entries]
-    again = len(rows) > 1 and compare.differs(rows[0].reply.value, rows[-1].reply.value)  # the same call
-    if not wrong or again or any(row.reply.raised or isinstance(row.reply.value, wire.UnsendableValue) for row in rows):
+    is_inconsistent = len(rows) > 1 and compare.differs(rows[0].reply.value, rows[-1].reply.value)  # the same call
+    if (
+        not wrong
+        or is_inconsistent
+        or any(row.reply.raised or isinstance(row.reply.value, wire.UnsendableValue) for row in rows)
+    ):
         return ""
     if not all(has_form(row.reply.value, row.case.expected) for row in wrong):
         return _hint_listed(exercise, rows, wrong)
     if all(row.case.gradients for row in wrong):
         return ""  # of right values: there, many ways of losing a gradient are alike
-    everywhere, there = _matching_clauses(exercise, rows, wrong)
+    everywhere, where_wrong = _matching_clauses(exercise, rows, wrong)
     if 0 < len(everywhere) <= MAX_CLAUSES:
         return (EXPLAINED_EVERYWHERE if len(everywhere) == 1 else EXPLAINED_IN_TWO_WAYS).format(*everywhere)
-    return _hint_listed(exercise, rows, wrong) or _hint_partial(exercise, rows, wrong, there) or _hint_reordered(wrong)
+    return (
+        _hint_listed(exercise, rows, wrong)
+        or _hint_partial(exercise, rows, wrong, where_wrong)
+        or _hint_reordered(wrong)
+    )
 
 
 def _hint_listed(exercise, rows, wrong):
@@ -95,28 +103,28 @@ def _hint_partial(exercise, rows, wrong, clauses):
 def _matching_clauses(exercise, rows, wrong):
     """Return the clauses of the plainest mutations whose numbers are the student's: everywhere, and where these are wrong."""
     everywhere: dict[str, None] = {}
-    there: dict[str, None] = {}
+    where_wrong: dict[str, None] = {}
     if _is_significant(exercise, wrong):
         with contextlib.suppress(TooMuchWork):  # the plainest come first, so a partial result is valid
-            _collect_clauses(exercise, rows, wrong, everywhere, there)
-    return everywhere, there
+            _collect_clauses(exercise, rows, wrong, everywhere, where_wrong)
+    return everywhere, where_wrong
 
 
-def _collect_clauses(exercise, rows, wrong, everywhere, there):
-    """Put the clauses of mutations that explain the answer into ``everywhere`` or ``there``: see ``_matching_clauses``."""
-    mutations, left = mutations_of(exercise), MAX_WORK
+def _collect_clauses(exercise, rows, wrong, everywhere, where_wrong):
+    """Put the clauses of mutations that explain the answer into ``everywhere`` or ``where_wrong``: see ``_matching_clauses``."""
+    mutations, work_left = mutations_of(exercise), MAX_WORK
 
     def outcome_of(number, place):
         """Return what the mutation gives; what was computed for another answer counts as work all the same."""
-        nonlocal left
-        left -= mutations.work(place)
-        if left < 0:
+        nonlocal work_left
+        work_left -= mutations.work(place)
+        if work_left < 0:
             raise TooMuchWork
         return mutations.outcome(number, place)
 
     pilot = next(row for row in wrong if not row.case.gradients)
     large = is_large(pilot.case)
-    others, at = [row for row in wrong if row is not pilot], _first_wrong_number(pilot)
+    rest, first_wrong = [row for row in wrong if row is not pilot], _first_wrong_number(pilot)
     # many slips give nan or infinity, above all those that let exponentials overflow
     is_overflow = not any(np.isfinite(row.wrong_numbers).any() for row in wrong)
     rank = None
@@ -126,15 +134,15 @@ def _collect_clauses(exercise, rows, wrong, everywhere, there):
         if mutation.clause in everywhere or not _is_plausible(mutation, large, is_overflow):
             continue
         outcome = outcome_of(number, pilot.place)
-        if outcome is None or outcome.raised or not _may_agree(outcome.value, at):
+        if outcome is None or outcome.raised or not _may_agree(outcome.value, first_wrong):
             continue
-        if not all(_explains(exercise, outcome_of(number, row.place), row) for row in (pilot, *others)):
+        if not all(_explains(exercise, outcome_of(number, row.place), row) for row in (pilot, *rest)):
             continue
         if all(_is_right(exercise, outcome_of(number, row.place), row) for row in rows if not row.wrong_entries):
             everywhere[mutation.clause] = None
             rank = mutation.rank
         elif mutation.rank < SOFTMAX_RANK:  # many wrong ways of taking a softmax are alike where it overflows
-            there[mutation.clause] = None
+            where_wrong[mutation.clause] = None
 
 
 def _is_plausible(mutation, large, is_overflow):
@@ -150,10 +158,10 @@ def _first_wrong_number(row):
     return None
 
 
-def _may_agree(value, at):
-    if at is None:
+def _may_agree(value, first_wrong):
+    if first_wrong is None:
         return True
-    entry, index, number, atol = at
+    entry, index, number, atol = first_wrong
     value = entry_of(value, entry)
     if not isinstance(value, np.ndarray) or value.ndim != len(index):
         return not isinstance(value, np.ndarray)
@@ -198,17 +206,17 @@ def _is_significant(exercise, wrong, everywhere=True):
 
     Many slips give zeros, ones, nan or infinity: these count only if there are many and all else agrees ``everywhere``.
     """
-    telling, count, cases = set(), 0, 0
+    distinct, count, cases = set(), 0, 0
     for row in wrong:
         numbers = row.wrong_numbers
         finite = numbers[np.isfinite(numbers)]
-        telling |= {float(f"{x:.4g}") for x in finite if abs(x) > row.case.atol and abs(abs(x) - 1) > row.case.atol}
+        distinct |= {float(f"{x:.4g}") for x in finite if abs(x) > row.case.atol and abs(abs(x) - 1) > row.case.atol}
         count += numbers.size
         cases += numbers.size > 0
     if exercise.kind == "number":
-        return any(x != np.round(x) or abs(x) > MAX_CHOICE_NUMBER for x in telling)
-    telling = {x for x in telling if x != np.round(x)} if exercise.kind == "code" else telling
-    return len(telling) >= MIN_DISTINCT_NUMBERS or (everywhere and count >= MIN_NUMBERS and cases >= MIN_CASES)
+        return any(x != np.round(x) or abs(x) > MAX_CHOICE_NUMBER for x in distinct)
+    distinct = {x for x in distinct if x != np.round(x)} if exercise.kind == "code" else distinct
+    return len(distinct) >= MIN_DISTINCT_NUMBERS or (everywhere and count >= MIN_NUMBERS and cases >= MIN_CASES)
 
 
 def _describe_cases(exercise, rows, wrong):
@@ -230,11 +238,11 @@ def find_equal_sizes(exercise: Exercise, wrong: Sequence[Case], right: Sequence[
     A size of 1 on both says nothing of a right case: there, axes can be taken for each other without harm.
     """
     sizes = [sizes_of(exercise, case.inputs) for case in wrong]
-    others = [sizes_of(exercise, case.inputs) for case in right]
+    right_sizes = [sizes_of(exercise, case.inputs) for case in right]
     letters = [letter for letter in (sizes[0] if sizes else ()) if all(letter in row for row in sizes)]
-    for one, other in combinations(letters, 2):
-        if all(row[one] == row[other] for row in sizes) and not any(
-            row.get(one) == row.get(other) != 1 for row in others
+    for first, second in combinations(letters, 2):
+        if all(row[first] == row[second] for row in sizes) and not any(
+            row.get(first) == row.get(second) != 1 for row in right_sizes
         ):
-            return one, other
+            return first, second
     return None
