@@ -36,12 +36,12 @@ def kinds_of_hidden(exercise: Exercise) -> list[str]:
 
 
 def families_of_hidden(exercise: Exercise) -> list[str]:
-    """Return what is special in some hidden case of ``exercise``, in words, the families that were drawn."""
+    """Return descriptions of the families that were drawn for the hidden cases of ``exercise``."""
     return list(dict.fromkeys(words for case in exercise.hidden for words in case.families))
 
 
 def find_unmet_promises(exercise: Exercise, text: str) -> list[tuple[str, str]]:
-    """Return ``(promise, kind)`` for what the ``text`` of ``exercise`` promises and none of its hidden cases is about."""
+    """Return ``(promise, kind)`` for each promise of ``text`` that no hidden case of ``exercise`` tests."""
     kept = {*kinds_of_hidden(exercise), *families_of_hidden(exercise)}
     found = [(re.search(promise, text), kind) for promise, kind in PROMISES.items()]
     return [(match[0], kind) for match, kind in found if match and kind not in kept]

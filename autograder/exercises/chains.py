@@ -43,7 +43,7 @@ def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
 
 
 def _entry_of(value, name):
-    """Return what stands for ``name`` in the dict ``value``; where it is not written as one, the entry of it."""
+    """Return the expression of the entry ``name`` in ``value``: from a dict display, or else a subscript of it."""
     if isinstance(value, ast.Dict):
         for key, item in zip(value.keys, value.values, strict=True):
             if isinstance(key, ast.Constant) and key.value == name:

@@ -116,7 +116,7 @@ def format_clause(clause: str, subject: str, several: bool = False) -> str:
 
 
 def describe_variable(name: str, text: str) -> str:
-    """Return what the variable ``name`` is called in a sentence, "" if ``text`` does not mention it."""
+    """Return how a sentence refers to the variable ``name``, "" if ``text`` does not mention it."""
     return STEPS.get(name, "") or (name if name in text else "")
 
 

@@ -110,7 +110,7 @@ def _drawn_case(entry, plan, gradients, rng):
     )
 
 
-# --- what there is to combine ----------------------------------------------------------------------------------------
+# --- factors to combine -----------------------------------------------------------------------------------------------
 
 
 def _factors(entry, optional):
@@ -276,12 +276,12 @@ def _is_consistent(plan, whole=False):
 
 
 def _is_large(plan):
-    """Return whether a number of ``plan`` is so large that its gradient is asked for only if the text speaks of such."""
+    """Return whether ``plan`` has numbers so large that gradients are tested only if the text mentions them."""
     return any(level.advice == families.WHERE_LARGE for level in _families_of(plan).values())
 
 
 def _count_special(plan):
-    """Return how many families of ``plan`` are not ordinary. Two sizes that are alike do nothing to a gradient."""
+    """Return how many families of ``plan`` are special. Equal sizes, which do nothing to a gradient, count twice."""
     levels = [level for level in _families_of(plan).values() if level.words]
     for_pads = any(getattr(level, "needs_pads", False) for level in levels)  # and so a mask that has some
     return sum(1 + bool(getattr(level, "alike", ()) or getattr(level, "made", None)) for level in levels) - for_pads
@@ -318,7 +318,7 @@ def _axis_length(axis, sizes):
 
 
 def _draw_sizes(entry, plan, rng):
-    """Return a size for each letter: all different and at least 2, but for what the family of sizes says."""
+    """Return a size for each letter: all different and at least 2, unless the ``SizeConstraint`` says otherwise."""
     letters, wanted = list(_letters(entry.arguments)), plan[SIZES]
     least = _least_sizes(entry, plan, letters)
     places = rng.permutation(len(letters))

@@ -33,7 +33,7 @@ ONE_WORD = "one_word"  # the name of a family: a mask, or a text, in which no mo
 
 @dataclass(frozen=True)
 class DrawContext:
-    """What an argument is drawn for: its shape, what was drawn before it, and the mask of the same first axes."""
+    """The context of a draw: the shape, the arguments drawn before, and the mask of the same first axes."""
 
     shape: tuple[int, ...]
     drawn: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -192,7 +192,7 @@ def _rows_apart(rng, context):
 
 
 def _tie_far_above(rng, context):
-    """Return scores of which two are the highest of their row, alike, and thousands above the rest."""
+    """Return scores in which two tie for the highest of each row, thousands above the rest."""
     scores = _normal(rng, context)
     scores[..., [0, -1]] = FAR
     return scores
@@ -235,7 +235,7 @@ def _one_zero(rng, context):
 
 
 def _last_words_of(context):
-    """Return where the last word of each sentence stands, as a mask of all axes but the last; the last position without one."""
+    """Return a mask, over all axes but the last, of the last word of each sentence; without pads, the last position."""
     positions = np.arange(context.shape[-2])
     is_word = np.broadcast_to(~context.pads[..., 0], context.shape[:-1])
     return positions == np.where(is_word, positions, -1).max(axis=-1, keepdims=True)
@@ -495,7 +495,7 @@ def _any_length(rng, context):
 
 
 def _outputs_of_model(*ways):
-    """Return what draws what a model wrote for the target that was drawn before it, in each row one of ``ways``."""
+    """Return a function that draws model outputs for a target drawn before, using one of ``ways`` in each row."""
 
     def draw(rng, context):
         target = context.drawn["target"]

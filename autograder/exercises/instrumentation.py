@@ -113,7 +113,7 @@ def _group_in(node):
 
 
 def _outer_kind(slot, groups):
-    """Return "value" for what is assigned to a variable, "result" for what is returned, "" for all else."""
+    """Return "value" for an assigned expression, "result" for a returned one, "" for any other."""
     if slot.parent in groups:
         return groups[slot.parent] if slot.inside and slot.field != "keys" else ""
     if isinstance(slot.parent, ast.Assign) and isinstance(slot.parent.targets[0], ast.Name):

@@ -102,7 +102,7 @@ def _question(exercise, text):
 
 
 def _misstatements(exercise, question):
-    """Yield what ``question`` promises and no case keeps, and where it says of the inputs other things than the key."""
+    """Yield promises of ``question`` that no hidden case tests, and statements on inputs that contradict the key."""
     for promise, kind in find_unmet_promises(exercise, question):
         remedy = "give an argument such a family, or remove the statement from the text"
         yield "", f"the text says {promise!r}, and no hidden case is about {kind}", remedy
@@ -166,7 +166,7 @@ def _reference_is_steady(exercise, reference):
 
 
 def _sizes_differ(exercise, reference):
-    """Sizes may be alike only where they are alike in every case."""
+    """Sizes may be equal only if they are equal in every case."""
     sizes = [_sizes(case.inputs) for case in exercise.hidden]
     alike = [_equal_axes(case.inputs) for case in exercise.hidden]
     always = set.intersection(*alike)
@@ -219,7 +219,7 @@ def _inputs_are_various(exercise, reference):
 
 
 def _results_survive_rounding(exercise, reference):
-    """A choice between two that are alike falls out one way here and another way in an answer that is just as right."""
+    """A tie may be broken differently in another correct answer, so no result may depend on rounding."""
     rng = np.random.default_rng(0)
     for case in exercise.cases:
         least = 1.0 if largest(case.inputs) < HUGE else 0.0  # a 0 beside huge numbers at pads must stay 0
@@ -235,7 +235,7 @@ def _results_survive_rounding(exercise, reference):
 
 
 def _shown_numbers_reveal_slips(exercise, reference):
-    """A slip that a square, symmetric or repeated input forgives would pass the check and reassure its author."""
+    """A square, symmetric or repeated input hides slips, so that a wrong answer passes the check."""
     alike, sums = _common_to_all(exercise.hidden, _equal_axes), _common_to_all(exercise.hidden, _summed_axes)
     for case in exercise.shown:
         for name, item in case.inputs.items():
@@ -271,7 +271,7 @@ def _shown_cases_are_enough(exercise, reference):
 
 
 def _natural_slips_are_shown(exercise, reference):
-    """What goes wrong on quiet inputs must show in the check; what only an extreme finds out may wait for the test."""
+    """A mistake that fails on ordinary inputs must fail a shown case; one that needs extreme inputs need not."""
     quiet = [case for case in exercise.hidden if _is_quiet(case) and set(case.inputs) == set(exercise.shown[0].inputs)]
     for name in exercise.hints:
         fails = [case for case in quiet if not exercise.accepts(case, case.mistaken[name])]

@@ -29,7 +29,7 @@ class Outcome:
 
 
 class LazyMapping(Mapping[str, Item]):
-    """What there is under each of the ``names``: worked out when it is first looked at, and kept."""
+    """A mapping with the keys ``names`` whose items are computed on first access and cached."""
 
     def __init__(self, names: Iterable[str], item_of: Callable[[str], Item]):
         self._names, self._item_of, self._known = tuple(names), item_of, {}
@@ -75,7 +75,7 @@ class Trained:
     file: str
     arrays: dict[str, tuple[int, ...]]  # name -> shape
     provided: str
-    inputs: dict[str, np.ndarray]  # what the weights are run on
+    inputs: dict[str, np.ndarray]  # evaluation data for the weights
     seed: int
     run: str
     draw: Callable[[int], dict[str, np.ndarray]]
@@ -85,7 +85,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Step:
-    """How one entry of a chain follows from ``given`` entries before it: the text of a function of them, ``name``."""
+    """How to compute one entry of a chain from the ``given`` earlier ones: the source of the function ``name``."""
 
     given: tuple[str, ...]
     name: str
@@ -150,7 +150,7 @@ def _mismatches_of_mistake(kind, case, name):
 
 @lru_cache(maxsize=1024)
 def with_points(exercise: Exercise, points: float) -> Exercise:
-    """Return ``exercise`` worth ``points``, with its parts in proportion: one and the same each time it is asked for."""
+    """Return ``exercise`` worth ``points``, with its parts in proportion; the result is cached."""
     if points == exercise.points:
         return exercise
     share = points / exercise.points
@@ -159,7 +159,7 @@ def with_points(exercise: Exercise, points: float) -> Exercise:
 
 
 def given_shapes(exercise: Exercise, inputs: Mapping[str, int]) -> dict[str, tuple[int | None, ...]]:
-    """Return the shapes of what stands in the equations of ``exercise`` beside its answer. A size of None may be any."""
+    """Return the shapes of the given operands in the equations of ``exercise``. A size of None may be any."""
 
     def size(term):
         return term if isinstance(term, int) else None if term == "?" else inputs[term]
@@ -169,7 +169,7 @@ def given_shapes(exercise: Exercise, inputs: Mapping[str, int]) -> dict[str, tup
 
 
 def convert(exercise: Exercise) -> Callable[[object], object]:
-    """Return what turns a numpy array into the argument type of ``exercise``: a tensor, or the array itself."""
+    """Return a function that converts an array to the type of the arguments of ``exercise``: array or tensor."""
     if not exercise.in_torch:
         return lambda item: item
     import torch
@@ -194,7 +194,7 @@ def _digest(exercises):
 
 
 def _verdict_inputs(case):
-    """Return all that a verdict depends on; of mistakes in code, what they give on shown cases: their source is there too."""
+    """Return what a verdict depends on. On hidden cases of code, the source of a mistake stands for its outcome."""
     told = case.shown or not case.part
     mistaken = {name: asdict(outcome) for name, outcome in case.mistaken.items()} if told else {}
     everything = {field.name: getattr(case, field.name) for field in fields(case)}

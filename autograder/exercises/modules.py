@@ -50,7 +50,7 @@ def module_at(path: Path) -> ModuleType:
 
 
 def refusal(error: BaseException, path: Path) -> AnswerKeyError:
-    """Return the refusal of what could not be imported: the place is the last line of an answer that was reached."""
+    """Return the error for a failed import, which names the last line that was reached in an answer."""
     frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     reached = [(file, line) for file, line in frames if file == path or file.is_relative_to(ROOT / "solutions")]
     if isinstance(error, SyntaxError) and error.filename:

@@ -14,7 +14,7 @@ from autograder.exercises.ast_utils import Slot, build, root_name
 
 @dataclass(frozen=True)
 class FunctionContext:
-    """What an operator knows of the function around a node: the kind of its exercise, and names."""
+    """The function around a node: the kind of its exercise, and the names that an operator may use."""
 
     kind: str
     arguments: list[str]

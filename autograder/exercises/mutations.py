@@ -30,7 +30,7 @@ GRADIENT_WORK_FACTOR = 3  # and a call whose gradients are taken
 
 
 class Mutations:
-    """All mutations of one exercise. ``outcome(number, n)`` is what the mutation gives on the hidden case n."""
+    """All mutations of one exercise. ``outcome(number, n)`` is the result of a mutation on the hidden case n."""
 
     def __init__(self, exercise: Exercise):
         self._exercise, self._cases = proxy(exercise), exercise.hidden  # weak, so that both can go
@@ -51,7 +51,7 @@ class Mutations:
 
     @cached_property
     def all(self) -> tuple[Mutation, ...]:
-        """Every mutation, the plainest first; none of a reference that stands elsewhere than in ``solutions``."""
+        """Every mutation, the simplest first; none if the reference is not in ``solutions``."""
         try:
             instrumented = self._instrumented
         except AnswerKeyError:
@@ -61,7 +61,7 @@ class Mutations:
             return tuple(sorted(mutations, key=lambda mutation: mutation.rank))
 
     def outcome(self, number: int, place: int) -> Outcome | None:
-        """Return what the mutation ``number`` of ``all`` gives on the hidden case ``place``; None where it is as right."""
+        """Return the outcome of mutation ``number`` of ``all`` on the hidden case ``place``; None if it is correct."""
         if (number, place) not in self._outcomes:
             self._outcomes[number, place] = self._run(number, place)
         return self._outcomes[number, place]
@@ -110,14 +110,14 @@ _KEPT: "WeakKeyDictionary[Exercise, Mutations]" = WeakKeyDictionary()
 
 
 def mutations_of(exercise: Exercise) -> Mutations:
-    """Return the ``Mutations`` of ``exercise``, one and the same each time it is asked for."""
+    """Return the ``Mutations`` of ``exercise``; the result is cached."""
     if exercise not in _KEPT:
         _KEPT[exercise] = Mutations(exercise)
     return _KEPT[exercise]
 
 
 def sizes_of(exercise: Exercise, inputs: Mapping[str, Any]) -> dict[str, int]:
-    """Return the size of each letter that stands alone on an axis of an argument, as it is in ``inputs``."""
+    """Return the size that ``inputs`` give to each letter that is an axis of an argument by itself."""
     sizes = {}
     for name, argument in exercise.entry.arguments.items():
         if name in inputs:
@@ -191,7 +191,7 @@ class _Enumeration:
                 yield Mutation(clause, 0, earlier=(name, other), both=True)
 
     def _mutate_several_arguments(self):
-        """Yield what happens to several arguments alike, or between two of them."""
+        """Yield the mutations that change several arguments in the same way, or confuse two of them."""
         arguments = {name: self.declared[name] for name in self.arguments if name in self.declared}
         for axes in dict.fromkeys(argument.axes for argument in arguments.values()):
             names = [name for name, argument in arguments.items() if argument.axes == axes]
@@ -310,7 +310,7 @@ def _zero_argument_at_pads(mask, node):
 
 
 def _join_in_other_order(left, right):
-    """Return the mutation that joins two matrices in one order, and what they multiply in the right."""
+    """Return the mutation that joins two matrices in the wrong order, and their operands in the right one."""
 
     def changes(context):
         first, second = context.inputs[left.name], context.inputs[right.name]
@@ -342,7 +342,7 @@ def _softmax_mutation(step, weigh, bug, subject):
 
 
 def _skip_tanh(use, tanh, name, where):
-    """Return the mutation that carries a value on as it is before its tanh."""
+    """Return the mutation that passes on a value without its tanh."""
 
     def changes(context):
         return {use.number: lambda value: context.seen.get(tanh.operands[0], value)}

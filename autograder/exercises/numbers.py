@@ -7,7 +7,7 @@ import numpy as np
 
 
 def largest(value: object) -> float:
-    """Return the largest size of a number in ``value``; 0 where there is none."""
+    """Return the largest absolute value in ``value``; 0 if it has no numbers."""
     if isinstance(value, dict):
         return max(map(largest, value.values()), default=0.0)
     return float(np.abs(np.asarray(value, dtype=float)).max(initial=0.0))

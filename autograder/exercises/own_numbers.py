@@ -212,7 +212,7 @@ Pairs = list[tuple[Numbers, Numbers]]  # the book's numbers, and those in their 
 
 
 def _copy_with_numbers(name: str, functions: list[str], pairs: Pairs) -> ModuleType:
-    """Return a module with copies of ``functions`` of the module ``name``, and what they use there, with the drawn numbers."""
+    """Return a copy of ``functions`` of the module ``name``, and of all they depend on, with the drawn numbers."""
     text, statements = _module_statements(name)
     needed, queue = set(), list(functions)
     while queue:

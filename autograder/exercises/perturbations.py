@@ -90,7 +90,7 @@ def _take(value, indices, axis):
 
 
 def along_axis(axis: int, letter: str, one: str, many: str) -> Iterator[Perturbation]:
-    """Yield what can go wrong along ``axis`` of size ``letter``, along which lies ``one`` of ``many``: "sentence", "sentences"."""
+    """Yield mistakes along ``axis`` of size ``letter``, whose entries are called ``one``, or ``many``: sentence(s)."""
 
     def taking(indices):
         def apply(value, context):
@@ -119,7 +119,7 @@ def _has_several(value, axis, letter, context):
 
 
 def reshapes(first: int, second: int, names: Sequence[object] = ()) -> Iterator[Perturbation]:
-    """Yield reshapes in place of a swap of two axes, which the clause calls ``names``, or by their numbers."""
+    """Yield reshapes used instead of a swap of two axes. The clause calls the axes ``names``, or by their numbers."""
     clause = "a reshape is used where axes {} and {} of {{it}} must be swapped: a reshape keeps the numbers in order"
 
     def before(value, context):
@@ -207,7 +207,7 @@ FLOORED = tuple(Perturbation("{it} {is} clipped from below at some bound", _clip
 
 
 def mutate_scale(letter: str) -> Iterator[Perturbation]:
-    """Yield what it is to be divided by the size ``letter``, or its root, or multiplied."""
+    """Yield the perturbations that divide or multiply by the size ``letter``, or by its square root."""
     for words, power in (
         (f"divided by the square root of {letter}", -0.5),
         (f"divided by {letter}", -1.0),
@@ -223,7 +223,7 @@ def mutate_scale(letter: str) -> Iterator[Perturbation]:
 
 
 def zero_by_argument(name: str) -> Apply:
-    """Return what sets to 0 whatever belongs to a 0 in the whole numbers of the argument ``name``."""
+    """Return a function that zeroes a value wherever the argument ``name``, of whole numbers, is 0."""
 
     def apply(value, context):
         numbers = context.inputs.get(name)
@@ -271,7 +271,7 @@ def _as_lengths(mask):
 
 
 def _fill_to_last_word(mask):
-    """Return ``mask`` with every pad before a last word taken for a word."""
+    """Return ``mask`` with every position up to the last word marked as a word."""
     backwards = range(mask.shape[-1])[::-1]
     axis = len(mask.shape) - 1
     return _take(_take(mask, backwards, axis).cumsum(axis), backwards, axis) > 0

@@ -170,7 +170,7 @@ def _largest_from(scores, mask, axis):
 
 
 def _changed_first(change, masked, renormalised):
-    """Return the softmax of ``change(scores, mask)``; ``masked`` and ``renormalised`` say what is done to the weights then."""
+    """Return the softmax of ``change(scores, mask)``, whose weights may then be ``masked`` and ``renormalised``."""
 
     def weigh(scores, mask):
         weights = change(scores, mask).softmax(-1)
@@ -274,7 +274,7 @@ def find_softmax(exercise: Exercise, function: InstrumentedFunction) -> SoftmaxS
 
 
 def _discriminating_cases(exercise):
-    """Return calls on which a softmax can be told from all else: several positions, pads where there may be some."""
+    """Return cases that distinguish a softmax from anything else: several positions, with pads if possible."""
     without_gradients = [case for case in exercise.hidden if not case.gradients]
     masks = [name for name, argument in exercise.entry.arguments.items() if argument.kind == "mask"]
     padded = [case for case in without_gradients if any(n in case.inputs and not case.inputs[n].all() for n in masks)]
@@ -287,7 +287,7 @@ def _discriminating_cases(exercise):
 
 
 def _softmax_steps(nodes, seen) -> Iterator[SoftmaxStep]:
-    """Yield all that is a softmax among the values ``seen``."""
+    """Yield every softmax step among the values ``seen``."""
     arrays: dict[int, Any] = {node.number: _array(seen.get(node.number)) for node in nodes}
     nodes = [node for node in nodes if arrays[node.number] is not None]
     inputs = [node for node in nodes if node.kind in ("argument", "value", "operation")]
