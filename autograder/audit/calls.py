@@ -70,7 +70,7 @@ def call_limit(seconds: float | None = None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def silence_warnings() -> Iterator[None]:
-    """Let nothing be said of what is tried: mutants divide by 0, and inputs that tell them apart do."""
+    """Suppress warnings: mutants, and the inputs that distinguish them, divide by 0."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield

@@ -76,7 +76,7 @@ def _text(definition, body):
 
 
 def _overwrite_argument(source, argument):
-    """Return the function of ``source``, changed so that it overwrites ``argument`` before it returns what it should."""
+    """Return the function of ``source``, changed to overwrite ``argument`` before it returns the correct result."""
 
     class Overwrite(ast.NodeTransformer):
         def visit_Return(self, node):

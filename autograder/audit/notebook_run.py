@@ -22,7 +22,7 @@ ANSWER = re.compile(r"### BEGIN SOLUTION.*?### END SOLUTION", flags=re.DOTALL)
 
 @dataclass(frozen=True)
 class NotebookRun:
-    """What came of a notebook: exercise -> points, and exercise -> what its check cell says against the answer."""
+    """The result of running a notebook: exercise -> points, and exercise -> the complaint of its check cell."""
 
     points: dict[str, float]
     complaints: dict[str, str]

@@ -106,7 +106,7 @@ class Outcomes:
         return hint is not None and any(hint in given for given in self.verdict(mistake).hints)
 
     def save(self) -> None:
-        """Write what has been worked out since to the folder, if there is one that can be written to."""
+        """Write new outcomes to the folder, if there is one and it is writable."""
         if self._path and self._size() != self._known:
             with contextlib.suppress(OSError):
                 rows = {key: row for key, row in self._rows.items() if key not in self._timed_out}
@@ -133,7 +133,7 @@ class Outcomes:
 
 
 def version_of(function: Callable[..., object], name: str = "") -> Version:
-    """Return ``function`` as a ``Version``. Its text is that of its file: its helpers stand there too."""
+    """Return ``function`` as a ``Version``. Its text is that of its whole file, which contains its helpers."""
     file = inspect.getsourcefile(function)
     return Version(name or function.__name__, function, _read(file) if file else "")
 
@@ -145,7 +145,7 @@ def _read(file):
 
 @cache
 def _sources():
-    """Return a hash of what versions may call, and of the code that calls and judges them."""
+    """Return a hash of the code that versions may call, and of the code that calls and judges them."""
     return [digest([ROOT / "solutions", ROOT / "autograder" / "audit"]), *grader_versions()]
 
 

@@ -26,7 +26,7 @@ SEEDS = {False: 1, True: 10}  # draws of the hidden cases
 
 @dataclass(frozen=True)
 class ExerciseAudit:
-    """What the audit found about one exercise. All tuples of names list what is *not* as it should be."""
+    """What the audit found about one exercise. All tuples of names list faults."""
 
     exercise: str
     kind: str
@@ -49,7 +49,7 @@ class ExerciseAudit:
 
     @property
     def faults(self) -> tuple[tuple[str, str], ...]:
-        """What is not as it should be: ``(what, remedy)`` for each fault."""
+        """The faults that were found, each as ``(what, remedy)``."""
         return tuple(self._faults())
 
     @property

@@ -332,7 +332,7 @@ class Course:
         return self.root / "release" / f"{topic}-changes.md"
 
     def released(self, topic: str) -> Released:
-        """Return what was ``Released`` of ``topic``.
+        """Return the ``Released`` state of ``topic``.
 
         Raises ``CourseError`` if ``topic`` was not released in this course, or the key does not fit the release any
         more.

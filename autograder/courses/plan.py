@@ -108,7 +108,7 @@ class LateRule:
 
 @dataclass(frozen=True, kw_only=True)
 class SectionRule:
-    """What one section of the roster has instead of what the assignment says: None and () if nothing."""
+    """The settings of an assignment that one section of the roster overrides: None and () where it does not."""
 
     due: datetime | None = None
     exercises: tuple[Word, ...] = ()
@@ -304,7 +304,7 @@ def _refuse_own_numbers_in_groups(plan, text):
 
 
 def _apply_sections(plan, text):
-    """Return ``plan`` with what the rules of sections say for each student; refuse sections that the roster does not have.
+    """Return ``plan`` with the rules of sections applied to each student; refuse sections missing from the roster.
 
     A roster without sections, as before a course begins, has none to compare with.
     """
@@ -373,7 +373,7 @@ def parse_plan(text: str) -> tuple[Plan, str]:
 
 
 def _parse_team(tables, top):
-    """Take the markers and what they do out of ``tables``; return them as fields of the ``Plan``."""
+    """Remove the markers and their tasks from ``tables``; return them as fields of the ``Plan``."""
     place, markers = Place(PLAN_FILE, top.text, "markers", "markers"), {}
     for name, table in tables.pop("markers", {}).items():
         if not is_student_name(name):

@@ -24,7 +24,7 @@ CERTIFICATES = (
 
 @dataclass(frozen=True)
 class Certificates:
-    """Files by which this machine shows who it is; what is "" is taken from dask's configuration."""
+    """Files that identify this machine; "" means the one in dask's configuration."""
 
     ca: str = ""
     cert: str = ""

@@ -136,7 +136,7 @@ def _hints(exercise, rows, is_right):
 
 
 def _judge_weights(exercise, reply):
-    """Judge what the reference model did with the weights that were handed in."""
+    """Judge the performance of the reference model with the weights that were handed in."""
     trained = exercise.trained
     try:
         measured = {} if reply.raised else trained.measure(reply.value, trained.inputs)
@@ -452,7 +452,7 @@ class _MistakeMatch:
         (self.agree if same_error else self.differ).update(row.reasons)
 
     def add_values(self, row, outcome, mistaken):
-        """Compare with the values of a mistake, of which ``mistaken`` says what is wrong, by entry."""
+        """Compare with the values of a mistake; ``mistaken`` has the reasons why they are wrong, by entry."""
         value, gradients = row.reply.value, row.case.gradients
         if row.reply.raised or isinstance(value, wire.UnsendableValue):
             self.differ |= {entry for entry, reason in mistaken.items() if reason}

@@ -39,7 +39,7 @@ class TooMuchWork(Exception):
 
 
 def infer_mistake(exercise: Exercise, rows: Sequence[JudgedCase]) -> str:
-    """Return the sentence on what has the student's own numbers in ``rows``, all hidden cases in order, or ""."""
+    """Return a hint naming the mistake that gives the student's own numbers in ``rows``, all hidden cases, or ""."""
     with REFERENCE_LOCK, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # a slip may well overflow
         return _infer_mistake(exercise, rows)
@@ -115,7 +115,7 @@ def _collect_clauses(exercise, rows, wrong, everywhere, where_wrong):
     mutations, work_left = mutations_of(exercise), MAX_WORK
 
     def outcome_of(number, place):
-        """Return what the mutation gives; what was computed for another answer counts as work all the same."""
+        """Return the outcome of the mutation; a cached outcome counts as work as well."""
         nonlocal work_left
         work_left -= mutations.work(place)
         if work_left < 0:
@@ -183,7 +183,7 @@ def _is_right(exercise, outcome, row):
 
 
 def _agrees(exercise: Exercise, row: JudgedCase, outcome: Outcome) -> bool:
-    """Return whether the student's value is ``outcome``, entry by entry; what is not finite must be so in the same places."""
+    """Return whether the student's value is ``outcome``, entry by entry, with nan and infinity in the same places."""
     for entry in entries_of(row.case):
         mine, theirs = (read_array(entry_of(value, entry)) for value in (row.reply.value, outcome.value))
         if mine is None or theirs is None or mine.shape != theirs.shape:
@@ -196,13 +196,13 @@ def _agrees(exercise: Exercise, row: JudgedCase, outcome: Outcome) -> bool:
 
 
 def _tolerance_for(mine, atol):
-    """Return how far worked numbers may lie off what they are to be alike: half a unit of the last decimal they have."""
+    """Return the tolerance for numbers worked by hand: half a unit of their last decimal."""
     decimals = next((n for n in range(4, 7) if np.allclose(mine, np.round(mine, n), rtol=0, atol=1e-12)), 7)
     return min(atol, 0.51 * 10.0**-decimals)
 
 
 def _is_significant(exercise, wrong, everywhere=True):
-    """Return whether the wrong numbers are such that something that agrees with all of them does not do so by chance.
+    """Return whether a mistake that gives all the wrong numbers is unlikely to do so by chance.
 
     Many slips give zeros, ones, nan or infinity: these count only if there are many and all else agrees ``everywhere``.
     """
@@ -220,7 +220,7 @@ def _is_significant(exercise, wrong, everywhere=True):
 
 
 def _describe_cases(exercise, rows, wrong):
-    """Return what the wrong cases, and no right one, have in common: a family of inputs, or two sizes that are alike."""
+    """Return what the wrong cases, and no right one, have in common: a family of inputs, or two equal sizes."""
     right = [row for row in rows if not row.wrong_entries]
     shared = set.intersection(*({*row.case.families} for row in wrong))
     for words in sorted(shared):

@@ -91,7 +91,7 @@ def _format_axis_count(count):
 
 
 def _is_subsequence(few, many):
-    """Return whether the axes ``few`` stand among ``many``, in their order."""
+    """Return whether the axes ``few`` occur in ``many`` in the same order."""
     rest = iter(many)
     return all(axis in rest for axis in few)
 
@@ -132,7 +132,7 @@ def _compare_sums(mine, belongs):
 
 
 def _summands(name):
-    """Return how often each letter stands in the sum ``name``, as "2 * m + d"; None of a product of letters."""
+    """Return how often each letter occurs in the sum ``name``, such as "2 * m + d"; None for a product of letters."""
     counts = Counter()
     for term in name.split(" + "):
         times, _, letter = term.rpartition(" * ")
@@ -143,7 +143,7 @@ def _summands(name):
 
 
 def _find_multiplied(entry, equations):
-    """Return what the matrix ``entry`` stands left of in the equations, as it is written there, or ""."""
+    """Return the right operand of the matrix ``entry`` in the equations, as it is written there, or ""."""
     for equation in equations:
         for node in ast.walk(ast.parse(equation)):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and ast.unparse(node.left) == entry:

@@ -189,7 +189,7 @@ def exercises_for(
 
 
 def prepare(topic: str, seed: int, extra: str = "") -> None:
-    """Load what the first attempt of every submission needs, so that none waits for it."""
+    """Load the exercises of the first attempt in advance, so that no submission waits for them."""
     with LOADING_LOCK:
         exercises.digest(_load_drawn(topic, seed, 0, extra))
 

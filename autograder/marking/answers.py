@@ -1,4 +1,4 @@
-"""Find all answers to one written question, and save what a person gives for them.
+"""Find all answers to one written question, and save the marks that a person gives them.
 
 Each call opens a connection to nbgrader's gradebook, because that may be another file by the next one.
 """
@@ -45,7 +45,7 @@ ROWS = (
 
 @dataclass(frozen=True)
 class CurrentMark:
-    """What the gradebook holds for one answer from a person: points or None, whether it waits for one, what was said."""
+    """A person's mark in the gradebook: points or None, whether the answer is still to be marked, comment."""
 
     points: float | None = None
     waiting: bool = True
@@ -54,7 +54,7 @@ class CurrentMark:
 
 @dataclass(frozen=True)
 class Answer:
-    """One student's answer. ``grade`` and ``remark`` are the ids of nbgrader's rows, ``held`` what stands in them."""
+    """One student's answer. ``grade`` and ``remark`` are the ids of nbgrader's rows, ``held`` is the mark in them."""
 
     student: str
     grade: str
@@ -67,7 +67,7 @@ class Answer:
 
     @property
     def seen(self) -> str:
-        """A hash of what a marker has seen: of the text, and of what stood in the gradebook."""
+        """A hash of what a marker has seen: the text and the mark in the gradebook."""
         state = [self.text, self.held.points, self.held.waiting, self.held.comment]
         return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:32]
 

@@ -59,7 +59,7 @@ def settle_moves(
 
 
 def hash_moves(moves: Sequence[NewMark]) -> str:
-    """Return a hash of what a person sees of ``moves``."""
+    """Return a hash of ``moves`` as a person sees them."""
     state = [[answer.student, answer.seen, asdict(after)] for answer, after in moves]
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:32]
 

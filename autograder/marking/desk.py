@@ -49,7 +49,7 @@ class Desk:
                 raise CourseError(f"{marker} is marking {exercise} already", "--marker", remedy)
 
     def close(self) -> None:
-        """Leave: what was offered here is offered to others."""
+        """Leave the desk, so that its answers are offered to other markers."""
         self._presence.close()
 
     def offer(self, answers: Sequence[Answer]) -> list[Answer]:
@@ -132,7 +132,7 @@ class Desk:
 
 @contextlib.contextmanager
 def _try_lock(path):
-    """Lock ``path`` if nobody else has; give whether that succeeded."""
+    """Try to lock ``path`` without waiting; yield whether that succeeded."""
     with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

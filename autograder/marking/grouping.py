@@ -34,7 +34,7 @@ def normalise(text: str) -> str:
 
 
 def group_similar(answers: Sequence[Answer], key: Callable[[Answer], str]) -> list[Group]:
-    """Return ``answers`` in groups: first what waits for a person, then what is marked; near-identical next to each other.
+    """Return ``answers`` in groups: first those waiting to be marked, then the others; similar groups are adjacent.
 
     ``key`` breaks ties; for anonymous marking it must not reveal the student. Answers with different marks are in
     different groups.

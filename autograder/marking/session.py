@@ -60,7 +60,7 @@ class ClientState(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MarkRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What the page asks for: the points of some answers, None for none yet, and what is said of them."""
+    """A request to mark some answers: their points, None to leave them unmarked, and the comment."""
 
     answers: Annotated[tuple[ClientState, ...], Meta(min_length=1, max_length=10_000)]
     points: Annotated[float, Meta(ge=0)] | None
@@ -68,14 +68,14 @@ class MarkRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class CriteriaRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a person has decided on the marks that changed criteria move: to move them, or to leave them."""
+    """A decision on the marks that changed criteria would move: whether to move them."""
 
     seen: Id
     move: bool
 
 
 class Conflict(Exception):
-    """What the page wanted was not saved; ``response`` says why, as JSON."""
+    """A request of the page was refused; ``response`` says why, as JSON."""
 
     def __init__(self, problem: str, **more: Any) -> None:
         super().__init__(problem)
@@ -267,7 +267,7 @@ class Session:
         return count_marked([(False, waiting) for waiting in self._waiting.values()])
 
     def _describe_conflict(self, now, answers):
-        """Return what is not as it was seen. Where only marks differ, the marker may put theirs in their place."""
+        """Return the ``Conflict`` over answers that have changed. If only marks have, the marker may overwrite them."""
         before = {answer.student: answer for answer in answers}
         if any(answer.text != before[student].text for student, answer in now.items()):
             return Conflict("The student has since handed in something else: reload the page.")
@@ -319,7 +319,7 @@ class Session:
 
 
 def _frequent_comments(answers, of_criteria):
-    """Return what markers have said of ``answers`` in words of their own, the most frequent first."""
+    """Return the comments on ``answers`` that markers wrote themselves, the most frequent first."""
     said: Counter[str] = Counter()
     for answer in answers:
         lines = [line for line in (answer.held.comment or "").split("\n") if line.strip() and line not in of_criteria]

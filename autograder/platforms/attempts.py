@@ -199,7 +199,7 @@ def find_collected_attempt(course: Course, student: str, topic: str, content: by
 
 
 def find_late_without_time(course: Course, topic: str) -> list[str]:
-    """Return the students whose current attempt was late according to its platform, nobody knows by how much."""
+    """Return the students whose current attempt was late according to its platform, by an unknown time."""
     last = {student: load_attempts(course, student, topic)[-1:] for student in course.students(topic)}
     return [student for student, attempts in last.items() if any(attempt.is_late_without_time for attempt in attempts)]
 

@@ -252,7 +252,7 @@ def select_files(folder: str | Path, asked: AssignmentSpec) -> dict[str, bytes]:
 
 
 def describe_refusal(problem: str, topic: str) -> str:
-    """Return for a student why what was handed in is not taken, and what to hand in."""
+    """Return the message to a student whose files were refused: why, and what to hand in."""
     return f"{problem}\n  Remedy: hand in {topic}.ipynb itself, not a folder, a link or an archive in an archive."
 
 
@@ -594,7 +594,7 @@ def _is_known(attempt, known):
 def _write_refusal_page(run, student, problem, parts):
     """Write a feedback page that asks ``student`` to hand in again, with the files that nbgrader's exchange needs."""
     page = run.course.feedback(student, run.topic)
-    with contextlib.suppress(RefusedEntry):  # whoever collects reads the problem all the same
+    with contextlib.suppress(RefusedEntry):  # the instructor reads the problem in any case
         with attempts.write_guard(run.course, page):
             run.course.set_refusal(student, run.topic, describe_refusal(problem, run.topic))
         if secret := next((_read_secret(part) for part in parts if part.file == SECRET), ""):

@@ -251,7 +251,7 @@ def strip_browser_suffix(name: str) -> str:
 
 
 class SubmitterReader:
-    """Finds whose the entries of one archive are, from its format and the roster's ``students``.
+    """Finds the submitters of the entries of one archive, from its format and the roster's ``students``.
 
     Raises ``ValueError`` if ``metadata``, Gradescope's own file, cannot be read.
     """
@@ -444,7 +444,7 @@ class SubmitterReader:
         return [(replace(owner, student=owner.student.replace("_", "-")), "canvas")]
 
     def _read_canvas_name(self, file, pair):
-        """Return whose ``file`` is if the numbers of ``pair`` are those of its user and its attachment."""
+        """Return the submitter of ``file`` if ``pair`` has the numbers of its user and its attachment."""
         name, late = file[: pair.start()].rstrip("_"), False
         if re.search(r"(^|_)LATE$", name, re.IGNORECASE):
             name, late = name[:-4].rstrip("_"), True

@@ -70,7 +70,7 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
 def run_trusted(
     script: Script, limits: Limits | None = None, isolation: str = DEFAULT, hidden: Iterable[str] = ()
 ) -> Run:
-    """As ``run``, for what no student wrote: a sandbox that is lost repeatedly raises CourseError, too."""
+    """Like ``run``, for code that no student wrote: raise CourseError if the sandbox is lost repeatedly."""
     try:
         return run(script, limits, isolation, hidden)
     except SandboxLost as lost:

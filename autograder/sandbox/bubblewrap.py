@@ -111,7 +111,7 @@ class View:
             raise CourseError(what, str(clash[0]), "put the course, or HOME, into a folder of its own.")
 
     def arguments(self) -> list[str]:
-        """Return arguments of bubblewrap; what has been made for them is in ``made``."""
+        """Return the arguments for bubblewrap; ``made`` then has the folders that they create."""
         args, covers = [], []
         for path in sorted(self.shown | self.hidden, key=lambda path: (len(path.parts), path)):
             visible = self._enclosing_folder(path) in self.shown

@@ -48,7 +48,7 @@ class Prepared:
     pictures: bool = False
 
     def covers(self, other: "Prepared") -> bool:
-        """Return whether what is prepared for ``other`` is prepared here, too."""
+        """Return whether everything prepared for ``other`` is prepared here as well."""
         flags = self.optimiser >= other.optimiser and self.pictures >= other.pictures
         return flags and set(self.sources) >= set(other.sources)
 

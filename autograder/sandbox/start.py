@@ -99,7 +99,7 @@ def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
 
 
 def _stderr_tail(process):
-    """Return the end of what ``process``, which has ended, wrote to its standard error."""
+    """Return the end of the standard error of ``process``, which has ended."""
     text = process.stderr.read(4000).decode(errors="replace").strip()
     return text or f"exit status {process.returncode}"
 

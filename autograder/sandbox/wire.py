@@ -32,7 +32,7 @@ def cell_file_name(source: str) -> str:
 
 
 class InvalidMessage(ValueError):
-    """What came out of the sandbox is not what a worker writes."""
+    """A message from the sandbox that no worker of ours would write."""
 
 
 def encode(value: Any, depth: int = 0) -> dict[str, Any] | bool | int | float | None:
@@ -154,7 +154,7 @@ def _as_arrays(value, inside=False):
 
 
 def parse(line: bytes, items: float = math.inf) -> dict[str, Any]:
-    """Return the object in a line of JSON of about ``items`` things at most; raise InvalidMessage if it is no such line."""
+    """Return the object in a line of JSON of about ``items`` things at most; else raise InvalidMessage."""
     if items < math.inf and sum(map(line.count, (b"{", b"[", b","))) > 3 * items:  # parsing it would take seconds
         raise InvalidMessage("too many items")
     try:

@@ -36,7 +36,7 @@ class CellTimeout(BaseException):
 
 
 def main() -> None:
-    """Be the worker of a process of its own, with standard input and output as the pipes to the host."""
+    """Run as a separate worker process, with standard input and output as the pipes to the host."""
     replies, requests = _detach_stdio()
     serve(requests, replies)
 
@@ -259,7 +259,7 @@ def make_shell() -> Any:
         prepared, compiled, at_first = {}, [], None
 
         def prepare(self, sources):
-            """Transform ``sources`` of cells once for all who get this shell, and compile what the checks use."""
+            """Transform the ``sources`` of cells once for all submissions, and compile the code of the checks."""
             self.at_first, self.compiled = self._transforms(), []
             read = self.input_transformer_manager.transform_cell
             self.prepared = {source: self._compile_checks(read(source)) for source in sources}

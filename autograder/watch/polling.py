@@ -138,7 +138,7 @@ def _state_of(path, status):
 
 
 def _walk(root):
-    """Yield the path and the status of what is below ``root``, at most so much as a hand-in may have; follow no link."""
+    """Yield the path and the status of up to ``MAX_FILES`` entries below ``root``, without following links."""
     pending, count = [root], 0
     while pending:
         with os.scandir(pending.pop()) as entries:

@@ -139,7 +139,7 @@ class Record(contextlib.ExitStack):
         return self.update(arrival, state=DONE, outcome=outcome, shown=shown, **ended)
 
     def reopen_failed(self, topic: str) -> None:
-        """Let the arrivals of ``topic`` on which the grader failed be tried once more."""
+        """Reopen the arrivals of ``topic`` on which the grader failed, so that they are tried again."""
         self._change("UPDATE arrival SET state = ?, outcome = '' WHERE topic = ? AND outcome = ?", NEW, topic, FAILED)
 
     def set_shown(self, topic: str, student: str, shown: str) -> None:

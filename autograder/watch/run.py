@@ -68,7 +68,7 @@ class Stop:
 
     @contextlib.contextmanager
     def interrupting(self) -> Iterator[None]:
-        """Let a signal interrupt what is done meanwhile: all of it can be repeated."""
+        """Let a signal interrupt the body of the ``with`` statement, which can safely be repeated."""
         self.is_serving = True
         try:
             if self.event.is_set():
@@ -160,7 +160,7 @@ class _Loop:
         self.backed_up: float | None = None
 
     def run(self, stop: Stop) -> None:
-        """Serve until ``stop``. Nothing that a round raises ends it, but for the signals."""
+        """Serve until ``stop``. An exception in a round does not end it, only a signal does."""
         delay = FIRST_DELAY_SECONDS
         while not stop.event.is_set():
             served, trouble = 0, ""
@@ -179,7 +179,7 @@ class _Loop:
                     stop.event.wait(self.interval)
 
     def _run_round(self) -> int:
-        """Look for what has arrived, and serve one round of each topic; return how much was done."""
+        """Look for new hand-ins, serve one round of each topic, and return how many were served."""
         for source, inbox in self.inboxes:
             self._poll_source(source, inbox)
         self._update_queue_lengths()

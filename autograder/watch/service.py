@@ -71,7 +71,7 @@ class Settings:
 
 
 class Service:
-    """Serves the hand-ins of one ``topic`` from ``source``; ``forget`` is told of one that has disappeared."""
+    """Serves the hand-ins of one ``topic`` from ``source``; calls ``forget`` with the name of one that disappears."""
 
     def __init__(
         self, settings: Settings, record: Record, topic: str, source: Source, forget: Callable[[str], object]
@@ -86,7 +86,7 @@ class Service:
         self.alone = False  # the last round failed: the next one takes one hand-in
         self._released: tuple[str, Released] | None = None
 
-    # --- what there is to do -------------------------------------------------------------------------------------------
+    # --- choosing hand-ins -------------------------------------------------------------------------------------------
 
     def serve(self) -> int:
         """Serve one round; return how many arrivals came to their end, or pages were released again.
@@ -98,7 +98,7 @@ class Service:
         overdue = self._find_withheld_past_due(rules_now)
         if not pending and not overdue:
             return 0
-        self._load_released()  # what is wrong with the course, and with no hand-in, is raised here
+        self._load_released()  # raises errors of the course, which no hand-in is to blame for
         to_grade: dict[str, Arrival] = {}  # by student
         done, size = 0, self.settings.size
         for arrival in islice(self._select_arrivals(pending, rules_now), OPENED_PER_STUDENT * size):
@@ -282,7 +282,7 @@ class Service:
     # --- grading -------------------------------------------------------------------------------------------------------
 
     def _grade(self, to_grade, again):
-        """Grade what is ``to_grade``, and release the pages of the students ``again``; return how many were served."""
+        """Grade the hand-ins ``to_grade``, release the pages of the students ``again``; return how many were served."""
         for student in again:
             if not self.course.submission(student, self.topic).is_file():  # somebody has deleted it
                 self.record.set_shown(self.topic, student, "all")
@@ -379,7 +379,7 @@ class Service:
         self.record.set_shown(self.topic, student, "all")
         self.say(f"{self.topic} {self._name_of(student)}: past the due date, so the full feedback is released")
 
-    # --- what students and the instructor are told ---------------------------------------------------------------------
+    # --- messages to students and the instructor ---------------------------------------------------------------------
 
     def _publish_own(self, student, secret=""):
         """Release the feedback page of ``student`` for the submission that it is about, and for that with ``secret``."""

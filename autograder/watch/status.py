@@ -73,7 +73,7 @@ class Status:
         self._seconds.observe(seconds)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the state now, by name. It is called by another thread: what it copies is copied at once."""
+        """Return the state now, by name. It is called by another thread, so it copies what may change."""
         ends, now = list(self.ends), time.monotonic()
         recent = [moment for moment, _ in ends if now - moment < RATE_SECONDS]
         seconds = [each for _, each in ends]
