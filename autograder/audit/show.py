@@ -203,7 +203,7 @@ def show(
         report = measure(topics, seed)
     else:
         with out.status("Auditing …") as status:
-            report = audit(topics, full, seed, progress=lambda one: status.update(f"ExerciseAudit {one.exercise} …"))
+            report = audit(topics, full, seed, progress=lambda one: status.update(f"Audited {one.exercise} …"))
         if verbose:
             out.print(exercises_table(report))
     if report.now and (verbose or held_out_only):
