@@ -81,6 +81,10 @@ def test_the_outputs_of_each_cell_are_kept_up_to_their_bound(worker):
     assert (count, cut["text"]) == (2, "[output truncated: too long]\n")
     run, _ = worker(script_of("a"), READY, cell(0, "x" * 900, "y" * 900), {"cells": 1})
     assert [len(output["text"]) for output in run.outputs[0][1]] == [900, 900]
+    outputs = [{**STREAM, "text": "x"}, {**STREAM, "text": "y"}]
+    room = sum(len(json.dumps(output)) for output in outputs)
+    assert protocol._check_outputs(outputs, room) == (outputs, room)
+    assert "truncated" in protocol._check_outputs(outputs, room - 1)[0][-1]["text"]
     assert [request["source"] for request in asked[0]["cells"]] == ["a", "b"]
     assert asked[0]["limits"]["cell_seconds"] == LIMITS.cell_seconds
     assert run.spent["start"] >= 0

@@ -1,6 +1,7 @@
 """The sandbox: what a submission may use, what it may not see, and that nothing it writes harms the reader."""
 
 import dataclasses
+import json
 import socket
 from textwrap import dedent
 
@@ -10,7 +11,7 @@ import pytest
 from autograder import sandbox
 from autograder.errors import CourseError
 from autograder.paths import ROOT
-from autograder.sandbox import Call, Cell, Limits, Script, protocol, wire
+from autograder.sandbox import Call, Cell, Limits, Script, bubblewrap, protocol, wire
 
 pytestmark = pytest.mark.suite("sandbox")
 LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=40, memory_mb=2048, output_kb=64, reply_mb=4)
@@ -411,3 +412,18 @@ def test_without_bubblewrap_the_sandbox_is_refused_with_the_remedy(monkeypatch):
 
 def test_what_has_no_place_on_the_wire_is_named_by_its_type():
     assert isinstance(value(run("def answer(): return object()", calls=[{}])), wire.UnsendableValue)
+
+
+LOOKS_ROUND = """
+import os, json
+null = os.stat(os.devnull).st_rdev
+print(json.dumps([[os.fstat(number).st_rdev == null for number in range(3)], dict(os.environ)]))
+"""
+
+
+def test_a_submission_has_standard_streams_that_lead_nowhere_and_an_environment_made_for_it():
+    done = run(LOOKS_ROUND)
+    are_null, environment = json.loads(text(done))
+    assert are_null == [True] * 3
+    assert bubblewrap.ENVIRONMENT.items() <= environment.items()
+    assert not {"USER", "SSH_AUTH_SOCK"} & set(environment)

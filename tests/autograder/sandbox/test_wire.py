@@ -248,6 +248,7 @@ class SneakyInt(int):
         ),
         *(SneakyInt(3), 2**63, 2**64, 1j, {1, 2}, {1: 2}, b"bytes", len, range(3), object(), lambda: 0),
         [0] * (wire.MAX_ITEMS + 1),
+        {str(number): 0 for number in range(wire.MAX_ITEMS + 1)},
     ],
     ids=lambda value: type(value).__name__,
 )
