@@ -67,6 +67,8 @@ def main():
         results.write_text("".join(json.dumps(mutant) + "\n" for mutant in drawn), encoding="utf-8")
     states = {"drawn", "survived"} if options.again else {"drawn"}
     waiting = [m for m in read_results(results) if m["state"] in states and m["key"] not in equivalent]
+    if options.again:
+        shutil.rmtree(WORK / options.package, ignore_errors=True)  # so that the tests of today are timed
     if waiting:
         judge_all(waiting, points, options, results)
     print_summary(options.package, read_results(results), equivalent)
