@@ -375,7 +375,7 @@ class _Batch:
         from autograder.feedback import pages
 
         name = self.run.name_of(job.student)
-        handouts = tuple(one.for_student(job.student) for one in self.run.handouts)
+        handouts = tuple(handout.for_student(job.student) for handout in self.run.handouts)
         args = job.notebook, job.marks, name, self.topic, self.run.settings, handouts, job.shown
         self.tasks.send(job, self._finish_page, pages.feedback_page, *args)
 

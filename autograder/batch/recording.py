@@ -85,7 +85,7 @@ def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
         "told": {result.name: result.text for result in outcome.results if result.text},
         "scores": {result.name: result.auto_score for result in outcome.results if result.is_graded},
         "notes": list(job.row.notes),
-        "requests": [[one.exercise, one.words] for one in outcome.requests],
+        "requests": [[request.exercise, request.words] for request in outcome.requests],
     }
 
 
@@ -117,7 +117,7 @@ def record_set_aside(run: GradingRun, job: Job, reason: str) -> dict[str, Any]:
 
 def was_taken_back(run: GradingRun, student: str, earlier: dict[str, Any]) -> bool:
     """Return whether the attempt that was graded last is no longer among the collected ones."""
-    known = {digest for one in load_attempts(run.course, student, run.topic) for digest in one.files.values()}
+    known = {digest for attempt in load_attempts(run.course, student, run.topic) for digest in attempt.files.values()}
     return bool(known) and "latest" in earlier and earlier["latest"] not in known
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # reading a release must not import nbformat
 DEFAULT_ROOT = Path("course")
 TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # which nbgrader's exchange puts beside a notebook
 EXCHANGE_FILES = (TIMESTAMP, SECRET)  # the exchange needs both beside the feedback page
-LIMIT_LINES = "\n".join(f"# c.Judge.{one.name} = {one.default:g}" for one in fields(Limits))
+LIMIT_LINES = "\n".join(f"# c.Judge.{limit.name} = {limit.default:g}" for limit in fields(Limits))
 CONFIG = f'''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
 
 from autograder.with_nbgrader.plugin import configure
@@ -295,8 +295,8 @@ class Course:
         )
         releases = [name, *(other for other in record.releases if other != name)]
         number, log = versions.index(name) + 1, self._read_release_log(topic) if record.log is None else record.log
-        if said := [f"- {change}" for change in changes]:
-            log = ["\n".join([f"## Version {number}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC", "", *said]), *log]
+        if entries := [f"- {change}" for change in changes]:
+            log = ["\n".join([f"## Version {number}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC", "", *entries]), *log]
         state = ReleaseRecord(seed, digest, releases, versions, log, list(attempt_seeds))
         write_text(as_json(msgspec.to_builtins(state)), self._release_record_file(topic))
         if log:
@@ -356,11 +356,11 @@ class Course:
                 f"solutions/answer_key/{topic}.toml",
                 "restore it, or release the assignment in a new course directory.",
             )
-        asked = [one for one in questions if one.name in points]
+        asked = [question for question in questions if question.name in points]
         now = {one.name: plan.points.get(one.function, one.points) for one in asked if plan.asks(one)}
         return Released(
             topic,
-            tuple(one.worth(points[one.name]) for one in asked),
+            tuple(question.worth(points[question.name]) for question in asked),
             templates,
             points,
             record.seed,
@@ -388,7 +388,7 @@ class Course:
         """Return the seed of the hidden cases: ``given``, the plan's, or the last release's; None if one must be drawn."""
         record = self._load_release_record(topic)
         kept = record.seed if record else None
-        return next((one for one in (given, self.plan().assignment(topic).seed, kept) if one is not None), None)
+        return next((seed for seed in (given, self.plan().assignment(topic).seed, kept) if seed is not None), None)
 
     def attempt_seeds(self, topic: str, seed: int) -> tuple[int, ...]:
         """Return the seeds of the attempts after the first that were recorded with ``seed``, that of the release."""

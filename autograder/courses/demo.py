@@ -122,7 +122,7 @@ def hand_in(
     """
     source = nbformat.read(course.source(topic), as_version=4)
     released = nbformat.read(course.release(topic), as_version=4)
-    everybody = [one for one in load_students(folder, topic) if one.kind in kinds]
+    everybody = [student for student in load_students(folder, topic) if student.kind in kinds]
     everybody = [student for student in everybody if hostile or student.kind != "hostile"]
     for student in everybody:
         path = course.submission(student.name, topic)

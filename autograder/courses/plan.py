@@ -287,15 +287,15 @@ def read_plan(root: str | Path) -> Plan:
         raise CourseError("this is a folder", PLAN_FILE, "replace it with the file of that name.") from None
     plan = replace(plan, students=read_roster(Path(root) / roster)) if roster else plan
     _refuse_own_numbers_in_groups(plan, text)
-    with_sections = any(one.sections for one in (*plan.assignments.values(), *plan.markers.values()))
+    with_sections = any(rules.sections for rules in (*plan.assignments.values(), *plan.markers.values()))
     return _apply_sections(plan, text) if with_sections else plan
 
 
 def _refuse_own_numbers_in_groups(plan, text):
     """Refuse numbers of their own for students who hand in one file together."""
     groups = sorted({student.group for student in plan.students} - {""})
-    for topic, one in plan.assignments.items() if groups else ():
-        if one.own_numbers:
+    for topic, assignment in plan.assignments.items() if groups else ():
+        if assignment.own_numbers:
             Place(PLAN_FILE, text, f"assignment.{topic}", f"assignment.{topic}").refuse(
                 f"the roster has groups, such as {groups[0]!r}, whose members hand in one file but would have different numbers",
                 "remove own_numbers, or the column group from the roster.",
@@ -501,7 +501,7 @@ def read_roster(path: str | Path) -> tuple[Student, ...]:
 @lru_cache(maxsize=4)
 def _parse_roster(text, file):
     columns, rows = read_table(text, file)
-    allowed = [one.name for one in fields(Student)]
+    allowed = [column.name for column in fields(Student)]
     if len(columns) == 1 and ";" in columns[0]:
         raise CourseError(
             "this file uses semicolons", f"{file}, line 1", "save it as CSV with commas between the fields."

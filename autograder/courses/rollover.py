@@ -47,8 +47,8 @@ def take_over(last_year: Path, now: datetime | None = None) -> CourseRollover:
     is_plain = Path(roster).name == roster  # any other may be last year's own file
     text = _comment_out_last_year(text, keep_roster=is_plain)
     plan, _ = parse_plan(text)
-    for topic, one in plan.assignments.items():
-        if one.extensions or one.seed is not None:
+    for topic, assignment in plan.assignments.items():
+        if assignment.extensions or assignment.seed is not None:
             remedy = f"write `seed` on a line of its own, and extensions as a table [assignment.{topic}.extensions]."
             raise CourseError("extensions or a seed cannot be taken out", f"{path}, [assignment.{topic}]", remedy)
     over = [(what, due) for what, due in _due_dates(plan) if due < now]

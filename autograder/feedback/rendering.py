@@ -87,7 +87,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
     if shown != "all":
         for section in ordered:
             _withhold(section, shown)
-    worst = sorted((one for one in ordered if one.lost > 0), key=lambda one: one.lost, reverse=True)
+    worst = sorted((section for section in ordered if section.lost > 0), key=lambda section: section.lost, reverse=True)
     return load_template(TEMPLATE).render(
         person=PERSON,
         title=asked.title or topic,
@@ -114,11 +114,11 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
 
 def _list_requests(notebook, marks, asked):
     """Return ``(exercise, its title, words, answer)`` of each request: those of the notebook, then others answered before."""
-    titles, given = {one.name: one.title for one in asked.questions}, {}
-    for one in find_requests(notebook.cells, asked.questions):
-        given[one.exercise, one.words] = ""
-    for one in marks.replies:
-        given[one.exercise, one.words] = one.answer
+    titles, given = {question.name: question.title for question in asked.questions}, {}
+    for request in find_requests(notebook.cells, asked.questions):
+        given[request.exercise, request.words] = ""
+    for reply in marks.replies:
+        given[reply.exercise, reply.words] = reply.answer
     return [(name, titles.get(name, ""), words, answer) for (name, words), answer in given.items()]
 
 

@@ -34,7 +34,7 @@ def load_requests(course: Course, topic: str, students: Iterable[str]) -> list[W
         recorded = _load_later_requests(course, topic, student, record) or record.get("requests")
         if not recorded:
             continue
-        answers = {(one.exercise, one.words): one.answer for one in load_replies(course, topic, student)}
+        answers = {(reply.exercise, reply.words): reply.answer for reply in load_replies(course, topic, student)}
         for exercise, words in recorded:
             requests.append(WaitingRequest(student, exercise, words, answers.get((exercise, words), "")))
     return requests
@@ -42,7 +42,7 @@ def load_requests(course: Course, topic: str, students: Iterable[str]) -> list[W
 
 def record_later_requests(course: Course, topic: str, student: str, requests: Iterable[RegradeRequest]) -> None:
     """Store ``requests``, handed in with the work that was graded last; they replace the earlier ones about that work."""
-    asked = [[one.exercise, one.words] for one in requests]
+    asked = [[request.exercise, request.words] for request in requests]
     about = course.load_record(student, topic).get("latest")
     write_text(as_json({"about": about, "requests": asked}), _later_requests_file(course, topic, student))
 
@@ -64,11 +64,11 @@ def answer_request(course: Course, topic: str, student: str, exercise: str, answ
     if not answer.strip():
         raise CourseError("the answer is empty", "--answer", "say what you found: the student will read it.")
     chosen = _select_requests(course, topic, student, exercise)
-    asked = {(one.exercise, one.words) for one in chosen}
-    kept = [one for one in load_replies(course, topic, student) if (one.exercise, one.words) not in asked]
-    replies = [*kept, *(Reply(one.exercise, one.words, answer.strip()) for one in chosen)]
-    write_text(as_json([asdict(one) for one in replies]), _replies_file(course, topic, student))
-    return [one._replace(answer=answer.strip()) for one in chosen]
+    asked = {(request.exercise, request.words) for request in chosen}
+    kept = [reply for reply in load_replies(course, topic, student) if (reply.exercise, reply.words) not in asked]
+    replies = [*kept, *(Reply(request.exercise, request.words, answer.strip()) for request in chosen)]
+    write_text(as_json([asdict(reply) for reply in replies]), _replies_file(course, topic, student))
+    return [request._replace(answer=answer.strip()) for request in chosen]
 
 
 def _select_requests(course, topic, student, exercise):
@@ -95,7 +95,7 @@ def load_replies(course: Course, topic: str, student: str) -> tuple[Reply, ...]:
     """
     path = _replies_file(course, topic, student)
     try:
-        return tuple(Reply(**one) for one in json.loads(path.read_text(encoding="utf-8")))
+        return tuple(Reply(**fields) for fields in json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return ()
     except (ValueError, TypeError):

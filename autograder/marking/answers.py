@@ -97,14 +97,14 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
     """Return the ``Scheme`` of ``exercise``, with or without its topic; raise CourseError if no person marks it."""
     released = course.released(topic)
     name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
-    names = [one.name.partition("-")[2] for one in released.exercises if not one.is_automatic]
+    names = [exercise.name.partition("-")[2] for exercise in released.exercises if not exercise.is_automatic]
     remedy = f"name one that a person marks: {', '.join(names)}." if names else "none of it is marked by a person."
-    asked = next((one for one in released.exercises if one.name == name), None)
+    asked = next((exercise for exercise in released.exercises if exercise.name == name), None)
     if asked is None:
         raise CourseError(f"{topic} has no exercise {exercise!r}", str(course.root), remedy)
     if asked.is_automatic:
         raise CourseError(f"{name} is not a written answer: it is graded automatically", str(course.root), remedy)
-    question = next(one for one in handout(released.notebooks[0]).questions if one.name == name)
+    question = next(question for question in handout(released.notebooks[0]).questions if question.name == name)
     entry = cast(Text, asked.entry)
     return Scheme(question, asked.points, entry.answer.strip(), entry.criteria)
 

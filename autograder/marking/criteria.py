@@ -71,26 +71,26 @@ def carry_over(held: CurrentMark, before: Sequence[Criterion], now: Sequence[Cri
     until a person has looked. Points that are not the sum of the criteria that were met are a person's own, and stay.
     """
     lines = [line for line in (held.comment or "").split("\n") if line.strip()]
-    met = [one for one in before if one.comment not in lines]
+    met = [criterion for criterion in before if criterion.comment not in lines]
     if held.points is None or not math.isclose(held.points, _sum_points(met), abs_tol=1e-6):
         return held
-    origins = [_find_origin(one, before) for one in now]
-    still_met = [one for one, origin in zip(now, origins, strict=True) if origin in met]
-    own = [line for line in lines if line not in {one.comment for one in before}]
-    comments = [*(one.comment for one in now if one not in still_met), *own]
+    origins = [_find_origin(criterion, before) for criterion in now]
+    still_met = [criterion for criterion, origin in zip(now, origins, strict=True) if origin in met]
+    own = [line for line in lines if line not in {criterion.comment for criterion in before}]
+    comments = [*(criterion.comment for criterion in now if criterion not in still_met), *own]
     if sorted(comments) == sorted(lines):  # in another order, they say the same
         comments = lines
     return CurrentMark(_sum_points(still_met), held.waiting or None in origins, "\n".join(comments) or None)
 
 
 def _find_origin(criterion, before):
-    by_text = [one for one in before if one.text == criterion.text]
-    by_comment = [one for one in before if one.comment == criterion.comment]
+    by_text = [earlier for earlier in before if earlier.text == criterion.text]
+    by_comment = [earlier for earlier in before if earlier.comment == criterion.comment]
     return next(iter([*by_text, *by_comment]), None)
 
 
 def _sum_points(criteria):
-    return round(sum(float(one.points) for one in criteria), 6)
+    return round(sum(float(criterion.points) for criterion in criteria), 6)
 
 
 def _list_moves(record, criteria, course, topic, exercise):

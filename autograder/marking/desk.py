@@ -68,8 +68,8 @@ class Desk:
                     own.append(answer)
                 elif answer.held.waiting and record.second_shares.get(student) != self.marker:
                     rest += [answer] if record.shares.get(student) in absent else []
-            mine_second = [one for one in answers if record.second_shares.get(one.student) == self.marker]
-            second = [_blind_copy(record, one) for one in mine_second]
+            mine_second = [answer for answer in answers if record.second_shares.get(answer.student) == self.marker]
+            second = [_blind_copy(record, answer) for answer in mine_second]
             if not any(answer.held.waiting for answer in [*own, *second]):
                 first = shuffle_students([answer.student for answer in rest], self.exercise)[:MAX_UNASSIGNED_OFFERED]
                 own += [answer for answer in rest if answer.student in first]
@@ -88,7 +88,7 @@ class Desk:
                 if answer.student in taken and not answer.is_second:
                     raise AnswersTaken(taken[answer.student])
             second = [answer for answer, _ in marks if answer.is_second]
-            yield [now for one in second if (now := _blind_copy(record, one)).held != one.held]
+            yield [now for answer in second if (now := _blind_copy(record, answer)).held != answer.held]
             for answer, held in marks:
                 place = record.second if answer.is_second else record.given
                 place.pop(answer.student, None)

@@ -29,9 +29,9 @@ def override(
     more than there are, the reason is missing, or a class is being graded.
     """
     name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
-    exercises = {one.name: one for one in course.released(topic).exercises}
+    exercises = {exercise.name: exercise for exercise in course.released(topic).exercises}
     if name not in exercises:
-        remedy = f"name one of {', '.join(one.partition('-')[2] for one in exercises)}."
+        remedy = f"name one of {', '.join(name.partition('-')[2] for name in exercises)}."
         raise CourseError(f"{topic} has no exercise {exercise!r}", str(course.root), remedy)
     if not exercises[name].is_automatic:
         remedy = f"run `python -m autograder mark {topic} {name.partition('-')[2]}` without --student."

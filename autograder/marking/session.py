@@ -149,14 +149,14 @@ class Session:
             if shown and size > MAX_PAGE_CHARACTERS:
                 break
             shown.append((group, spellings))
-        criteria = [(one, one.comment) for one in self._criteria]
+        criteria = [(criterion, criterion.comment) for criterion in self._criteria]
         blind = {answer.student for answer in offered if answer.is_second}
         said = _frequent_comments(
             [one for one in answers if one.student not in blind], {comment for _, comment in criteria}
         )
         data = {
             "points": self.scheme.points,
-            "criteria": [{"points": one.points, "comment": comment} for one, comment in criteria],
+            "criteria": [{"points": criterion.points, "comment": comment} for criterion, comment in criteria],
             "groups": [self._group_state(group) for group, _ in shown],
             "progress": counts,
             "moves": hash_moves(moves),
@@ -171,7 +171,7 @@ class Session:
             left=sum(len(group.answers) for group in groups[len(shown) :]),
             untouched=counts["untouched"],
             names=self.names,
-            moves=[self._describe_move(one) for one in moves],
+            moves=[self._describe_move(move) for move in moves],
             data=data,
         )
 
@@ -193,8 +193,8 @@ class Session:
             raise Conflict("The criteria have changed: reload the page.")
         if request.points is not None and request.points > self.scheme.points:
             raise Conflict(f"The maximum is {self.scheme.points:g} points.")
-        seen_answers = [self._shown.get(one.id, {}).get(one.seen) for one in request.answers]
-        if len({one.id for one in request.answers}) < len(seen_answers) or None in seen_answers:
+        seen_answers = [self._shown.get(answer.id, {}).get(answer.seen) for answer in request.answers]
+        if len({answer.id for answer in request.answers}) < len(seen_answers) or None in seen_answers:
             raise Conflict("This page is from an earlier session: reload it.")
         held = CurrentMark(request.points, request.points is None, sanitize.plain(request.comment).strip() or None)
         answers = [answer for answer in seen_answers if answer is not None]
@@ -218,7 +218,7 @@ class Session:
 
     def describe_moves(self) -> list[str]:
         """Return lines that say whose marks the criteria would move; none if they move none."""
-        moves = [self._describe_move(one) for one in self.find_moves()]
+        moves = [self._describe_move(move) for move in self.find_moves()]
         lines = [f"  {name}: {before} → {after}{f', {why}' if why else ''}" for name, before, after, why in moves]
         more = [f"  … and {len(lines) - MAX_LISTED} more"] if len(lines) > MAX_LISTED else []
         title = f"The criteria of {self.exercise} have changed since these marks were given:"

@@ -630,7 +630,7 @@ def undo(course: Course, topic: str) -> list[Collected]:
 def _undo_student(course, topic, assignment, student, known):
     """Let the last of the attempts ``known`` count again; delete the student's files if there are none."""
     notebook, now = course.submission(student, topic), attempts.load_attempts(course, student, topic)
-    names = {notebook.name, *(name for one in (*known[-1:], *now[-1:]) for name in one.files)}
+    names = {notebook.name, *(name for attempt in (*known[-1:], *now[-1:]) for name in attempt.files)}
     present = attempts.read_current_attempt(course, notebook, names)
     files = attempts.read_current_files(course, notebook, present) if present else {}
     attempts.keep_files(course, student, topic, files)

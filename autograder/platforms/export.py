@@ -105,8 +105,8 @@ def export(
     refuse_overwriting(target, force)
     everybody, students = load_results(course, topic), course.plan().students
     released = course.released(topic)
-    selected = {name: one for name, one in everybody.items() if only is None or name in only}
-    listed = {one.id: one for one in students if only is None or one.id in only}
+    selected = {name: result for name, result in everybody.items() if only is None or name in only}
+    listed = {student.id: student for student in students if only is None or student.id in only}
     points = _points_by_student(released, course.plan().assignment(topic), {*selected, *listed})
     if to == "csv":
         codes = _receipt_codes(course, topic, selected, tuple(map(handout, released.notebooks)))
@@ -139,12 +139,12 @@ def _points_by_student(released, plan, names):
 
 def _single_maximum(points, released):
     """Return the maximum that the assignment has on a platform; refuse students with different ones."""
-    found = sorted(set(points)) or [sum(released.points.values())]
-    if len(found) > 1:
-        what = f"the maximum depends on the section: {' or '.join(f'{each:g}' for each in found)} points"
+    totals = sorted(set(points)) or [sum(released.points.values())]
+    if len(totals) > 1:
+        what = f"the maximum depends on the section: {' or '.join(f'{each:g}' for each in totals)} points"
         remedy = "export one section at a time, with --section, each to an assignment of its own on the platform."
         raise CourseError(what, "--section", remedy)
-    return found[0]
+    return totals[0]
 
 
 def refuse_overwriting(target: str | Path, force: bool) -> None:
@@ -284,7 +284,7 @@ def _moodle_sheet(course, topic, everybody, selected, students, points, given, u
         remedy = "use the grading worksheet exactly as downloaded from Moodle, in UTF-8 and with Moodle set to English."
         raise CourseError(f"it has no column {', '.join(lacking)}", str(given), remedy)
     sheet = _Sheet(header=header)
-    mine = {one.student: one for one in _complete_results(sheet, selected, unmarked)}
+    mine = {result.student: result for result in _complete_results(sheet, selected, unmarked)}
     cells = [{name: row[place].strip() for name, place in places.items() if place < len(row)} for row in rows]
     shared = _find_namesakes(students, cells)
     matched = _match_moodle_rows(course, topic, everybody, students, cells, shared)
@@ -304,7 +304,7 @@ def _moodle_sheet(course, topic, everybody, selected, students, points, given, u
             row[places["grade"]] = _format_number(mine[student].score)
             sheet.count += 1
         sheet.rows.append(row)
-    names = {one.id: fold_name(one.name) for one in students if one.name}
+    names = {student.id: fold_name(student.name) for student in students if student.name}
     for student in sorted(set(mine) - set(matched.values())):
         twice = names.get(student) in shared
         sheet.leave_out(NAMESAKE if twice else "are not in Moodle's worksheet", student)
@@ -322,7 +322,7 @@ def _match_moodle_rows(course, topic, everybody, students, cells, shared):
     tried = [(one, name) for one, name in tried if one.platform == "Moodle"]
     called = {(one.number, name): normalise_moodle_name(one.prefix.partition("_")[0]) for one, name in tried}
     known = {
-        "number": _unique_owners((one.number, name) for one, name in tried if one.number),
+        "number": _unique_owners((attempt.number, name) for attempt, name in tried if attempt.number),
         "e-mail": {email: one.id for email, one in students_by_id(tuple(students), "email").items()},
         "name": {fold_name(one.name): one.id for one in students if one.name and fold_name(one.name) not in shared},
     }
@@ -360,7 +360,7 @@ def _unique_owners(pairs):
 
 def _find_namesakes(students, cells):
     """Return the full names that occur twice in the roster or in Moodle's worksheet."""
-    names = [one.name for one in students], [row.get("full name", "") for row in cells]
+    names = [student.name for student in students], [row.get("full name", "") for row in cells]
     counts = [Counter(fold_name(name) for name in some) for some in names]
     return {name for count in counts for name, often in count.items() if often > 1}
 
@@ -432,7 +432,7 @@ def _archive_name(course, topic, student, to):
     if to == "folder":
         return f"{student}/{topic}.html"
     counting = load_attempts(course, student, topic)[-1:]
-    prefix = next((one.prefix for one in counting if one.platform.casefold() == to), "")
+    prefix = next((attempt.prefix for attempt in counting if attempt.platform.casefold() == to), "")
     if not prefix:
         return ""
     return f"{prefix}{topic}.html" if to == "canvas" else f"{prefix}/{topic}.html"

@@ -275,7 +275,7 @@ class SubmitterReader:
         self.groups = {normalise_moodle_name(one.group) for one in self.roster if one.group} | {DEFAULT_TEAM}
         self.submissions = _read_gradescope_metadata(metadata)
         firsts = {archive_format.below_top(name)[0] for name in names}
-        people = {(one["name"], one["user"]) for first in firsts if (one := MOODLE_NAME.fullmatch(first))}
+        people = {(match["name"], match["user"]) for first in firsts if (match := MOODLE_NAME.fullmatch(first))}
         called = {name for name, _ in people}
         canvas = [match for first in firsts if (match := _match_canvas_file(first))]
         anonymous = sum(match.re is ANONYMOUS_CANVAS_FILE and not NUMBER_PAIR.search(match[0]) for match in canvas)
@@ -290,7 +290,7 @@ class SubmitterReader:
         ``uids`` are the owners of the folders above it, and its own. Where students choose the names, in nbgrader's exchange
         and where ``accounts`` are given, an entry counts only if it belongs to the account that it names.
         """
-        known = [self._resolve(one, column) for one, column in self._parse_name(name, topic)]
+        known = [self._resolve(submitter, column) for submitter, column in self._parse_name(name, topic)]
         own = uids[1:] if self.format.top else uids
         if self.platform == PLAIN_FILES and self.accounts is not None and not self.any_owner:
             own = [uid for uid in own if uid not in self.accounts]
@@ -360,11 +360,11 @@ class SubmitterReader:
             if any(known == name for known, _ in self.moodle_names):
                 what = f"{match['name']} is the name of both a student and a group in the roster; rename the group"
                 return [(Submitter(student, problem=what), "")]
-            return [(Submitter(one.id), "id") for one in members]  # the number is the group's, and nobody's here
+            return [(Submitter(member.id), "id") for member in members]  # the number is the group's, and nobody's here
         return [(Submitter(student, match["user"], prefix=prefix), "" if self.is_moodle_anonymous else "name")]
 
     def _group_members(self, group, normalise):
-        return [one for one in self.roster if one.group and normalise(one.group) == normalise(group)]
+        return [student for student in self.roster if student.group and normalise(student.group) == normalise(group)]
 
     def _parse_blackboard(self, match):
         if not match:
@@ -373,7 +373,7 @@ class SubmitterReader:
         prefix = f"{self.assignment}_"
         login = whole.removeprefix(prefix) if whole.startswith(prefix) else _possible_logins(whole)[0]
         if members := self._group_members(login, fold_name):
-            return [(Submitter(one.id, order=order, attempt=match["time"]), "id") for one in members]
+            return [(Submitter(member.id, order=order, attempt=match["time"]), "id") for member in members]
         return [(Submitter(login, whole, order=order, attempt=match["time"]), "id")]
 
     def _find_blackboard_assignment(self, wholes):
@@ -385,7 +385,7 @@ class SubmitterReader:
         starts = [{whole[: -len(login) - 1] for login in _possible_logins(whole)} for whole in wholes]
         common = set.intersection(*starts) if starts else set()
         people = {key for column in PERSONAL_COLUMNS for key in self.by_column[column]}
-        people |= {fold_name(one.group) for one in self.roster if one.group}
+        people |= {fold_name(student.group) for student in self.roster if student.group}
         known = {start: sum(fold_name(whole[len(start) + 1 :]) in people for whole in wholes) for start in common}
         return max(sorted(common), key=lambda start: (known[start], len(start)), default="")
 
@@ -439,8 +439,8 @@ class SubmitterReader:
         owner = (listed or read)[0]
         submitter = self.by_column["canvas"].get(fold_name(owner.number))
         if submitter and submitter.group and normalise_canvas_name(submitter.group) == fold_name(owner.student):
-            others = [one for one in self.roster if one.group == submitter.group and one != submitter]
-            return [(owner, "canvas"), *((replace(owner, student=one.id, prefix=""), "id") for one in others)]
+            others = [student for student in self.roster if student.group == submitter.group and student != submitter]
+            return [(owner, "canvas"), *((replace(owner, student=student.id, prefix=""), "id") for student in others)]
         return [(replace(owner, student=owner.student.replace("_", "-")), "canvas")]
 
     def _read_canvas_name(self, file, pair):
@@ -480,13 +480,13 @@ class SubmitterReader:
     def _find_in_roster(self, owner, column):
         if column == "name":
             name = normalise_moodle_name(owner.student)
-            exact = [one for known, one in self.moodle_names if known == name]
-            return exact or [one for known, one in self.moodle_names if self._is_group_member(name, known)]
+            exact = [listed for known, listed in self.moodle_names if known == name]
+            return exact or [listed for known, listed in self.moodle_names if self._is_group_member(name, known)]
         name = fold_name(owner.student)
         if column in ("canvas", "gradescope"):
             found = self.by_column[column].get(fold_name(owner.number)) or self.by_column["email"].get(name)
             return [found] if found else []
-        return [one for known in PERSONAL_COLUMNS if (one := self.by_column[known].get(name))][:1]
+        return [listed for known in PERSONAL_COLUMNS if (listed := self.by_column[known].get(name))][:1]
 
     def _is_group_member(self, name, known):
         """Return whether ``name`` is GROUP-FULL NAME, with a group of the roster and the full name ``known``."""

@@ -134,7 +134,7 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
     Raises ``CourseError`` if it was not released, or the gradebook cannot be read.
     """
     released, everybody = course.released(topic), load_results(course, topic)
-    everybody = {student: one for student, one in everybody.items() if only is None or student in only}
+    everybody = {student: result for student, result in everybody.items() if only is None or student in only}
     asked = released.load_exercises()
     plan = course.plan().assignment(topic)
     not_asked = {
@@ -157,9 +157,9 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
         maximum,
         tuple(sorted(scores)),
         tuple(analyse_exercises(asked, everybody, tries)),
-        sum(bool(one.waiting) for one in everybody.values()),
+        sum(bool(result.waiting) for result in everybody.values()),
         sum(attempts[-1].timed_out for attempts in tries.values()),
-        sum(one.penalty > 0 for one in everybody.values()),
+        sum(result.penalty > 0 for result in everybody.values()),
         tuple(name for name in roster if name not in handed_in),
         tuple(find_alike_answers(asked, answers, starters)),
         tuple(analyse_marking(course, released, everybody)),
@@ -205,7 +205,7 @@ def analyse_exercises(
         marked = [one for one in everybody.values() if (entry := one.entries.get(exercise.name)) and not entry.waiting]
         shares = np.array([one.entries[exercise.name].score / exercise.points for one in marked])
         rest = np.array([_share_of_rest(one, exercise.name) for one in marked])
-        verdicts = [found for one in tries.values() if (found := one[-1].by_exercise.get(exercise.name))]
+        verdicts = [verdict for attempts in tries.values() if (verdict := attempts[-1].by_exercise.get(exercise.name))]
         parts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         for verdict in verdicts:
             for part in verdict.parts if len(exercise.parts) > 1 else ():
@@ -231,8 +231,8 @@ def _share_of_rest(result, name):
 def _count_hints(name, tries):
     """Yield a ``HintCount`` for each hint to an exercise, the most frequent first."""
     now, again, mended = Counter(), Counter(), Counter()
-    for one in tries:
-        verdicts = [found for graded in one if (found := graded.by_exercise.get(name))]
+    for attempts in tries:
+        verdicts = [verdict for graded in attempts if (verdict := graded.by_exercise.get(name))]
         now.update(dict.fromkeys(verdicts[-1].hints).keys() if verdicts else ())
         followed = {hint: after for before, after in pairwise(verdicts) for hint in before.hints}  # the last time
         again.update(followed.keys())
@@ -351,20 +351,20 @@ def analyse_marking(
         if exercise.is_automatic:
             continue
         record = load_marking_record(course, released.topic, exercise.name)
-        entries = {name: entry for name, one in everybody.items() if (entry := one.entries.get(exercise.name))}
+        entries = {name: entry for name, result in everybody.items() if (entry := result.entries.get(exercise.name))}
         points = {
             name: entry.manual for name, entry in entries.items() if entry.manual is not None and not entry.waiting
         }
-        given = {name: one for name, one in record.given.items() if points.get(name) == one.points}
+        given = {name: mark for name, mark in record.given.items() if points.get(name) == mark.points}
         pairs = _pair_marks(record.second, given, points)
         if given or pairs:
             yield MarkingAnalysis(
                 exercise.name,
-                tuple(sorted(Counter(one.marker for one in given.values()).items())),
+                tuple(sorted(Counter(mark.marker for mark in given.values()).items())),
                 len(pairs),
-                sum(one.first == one.second for one in pairs),
-                cohens_kappa([(one.first, one.second) for one in pairs]),
-                tuple(one for one in pairs if one.first != one.second),
+                sum(pair.first == pair.second for pair in pairs),
+                cohens_kappa([(pair.first, pair.second) for pair in pairs]),
+                tuple(pair for pair in pairs if pair.first != pair.second),
             )
 
 
@@ -403,7 +403,7 @@ def analyse_variants(release: NotebookNode, everybody: Mapping[str, StudentResul
     asked = handout(release)
     numbers = {student: own_draws(asked, student) for student in everybody}
     for name in own_draws(asked, ""):
-        entries = {student: one.entries[name] for student, one in everybody.items() if name in one.entries}
+        entries = {student: result.entries[name] for student, result in everybody.items() if name in result.entries}
         marked = {student: entry.score / entry.points for student, entry in entries.items() if not entry.waiting}
         if not marked:
             continue
@@ -426,7 +426,7 @@ def compare_groups(shares: np.ndarray, groups: np.ndarray) -> float | None:
         return None
     rng, observed = np.random.default_rng(0), _variance_between(shares, groups)
     drawn = [_variance_between(rng.permutation(shares), groups) for _ in range(PERMUTATIONS)]
-    return (1 + sum(one >= observed - 1e-12 for one in drawn)) / (1 + PERMUTATIONS)
+    return (1 + sum(variance >= observed - 1e-12 for variance in drawn)) / (1 + PERMUTATIONS)
 
 
 def _averages(shares, groups):

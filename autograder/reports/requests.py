@@ -23,17 +23,17 @@ def request_rows(
     plan = course.plan().assignment(topic)
     requests = load_requests(course, topic, sorted(students or course.students(topic)))
     rows = []
-    for one in requests:
-        if one.answer and not everything:
+    for request in requests:
+        if request.answer and not everything:
             continue
-        result = results.get(one.student)
-        entry = result.entries.get(one.exercise) if result else None
+        result = results.get(request.student)
+        entry = result.entries.get(request.exercise) if result else None
         points = f"{entry.score:g} of {entry.points:g}" + (" mark" if entry.waiting else "") if entry else ""
-        verdict = "marked by a person" if entry and entry.manual is not None else _verdict(course, topic, one)
-        verdict = NOT_ASKED if plan.not_asked_of(one.student, [one.exercise]) and one.exercise else verdict
-        name = called.get(one.student, one.student)
-        rows.append([name, one.exercise.partition("-")[2], one.words, verdict, points, one.answer])
-    return rows, sum(not one.answer for one in requests)
+        verdict = "marked by a person" if entry and entry.manual is not None else _verdict(course, topic, request)
+        verdict = NOT_ASKED if plan.not_asked_of(request.student, [request.exercise]) and request.exercise else verdict
+        name = called.get(request.student, request.student)
+        rows.append([name, request.exercise.partition("-")[2], request.words, verdict, points, request.answer])
+    return rows, sum(not request.answer for request in requests)
 
 
 def _verdict(course, topic, request):
@@ -45,5 +45,5 @@ def _verdict(course, topic, request):
         return ""
     if verdict.earned is None:
         return "to be marked by a person"
-    said = [*verdict.hints, *(part.reason for part in verdict.parts if part.reason)]
-    return "right" if verdict.earned == verdict.points else next(iter(said), "no points")
+    sentences = [*verdict.hints, *(part.reason for part in verdict.parts if part.reason)]
+    return "right" if verdict.earned == verdict.points else next(iter(sentences), "no points")

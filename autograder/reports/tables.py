@@ -93,9 +93,9 @@ def tabulate_collected(collected: Iterable["Collected"], called: Mapping[str, st
         grid.add_column(name, overflow="fold")
     grid.add_column("status", ratio=1, overflow="fold")
     for one in sorted(collected, key=lambda one: bool(one.problem)):
-        said = f"set aside: {one.problem}" if one.problem else one.note or "collected"
+        status = f"set aside: {one.problem}" if one.problem else one.note or "collected"
         name = called.get(one.student, one.student)
-        grid.add_row(*(Text(plain(text)) for text in (one.file, name, str(one.version or "?"), one.code, said)))
+        grid.add_row(*(Text(plain(text)) for text in (one.file, name, str(one.version or "?"), one.code, status)))
     return grid
 
 
@@ -162,8 +162,8 @@ def _advice(row):
     if row.set_aside or row.failed:
         what = f"set aside: {row.set_aside}" if row.set_aside else f"failed: {row.failed}"
         return plain(what.partition("\n")[0])[:MAX_ADVICE_CHARACTERS]
-    said = row.hints or row.reasons
-    first = said[0] if said else ""
-    more = f" (+{len(said) - 1} more)" if len(said) > 1 else ""
+    sentences = row.hints or row.reasons
+    first = sentences[0] if sentences else ""
+    more = f" (+{len(sentences) - 1} more)" if len(sentences) > 1 else ""
     notes = [*row.notes[:1], f"(+{len(row.notes) - 1} more notes)"] if len(row.notes) > 2 else row.notes
     return plain(" ".join(filter(None, [first[:MAX_ADVICE_CHARACTERS] + more, *notes])))[: 2 * MAX_ADVICE_CHARACTERS]

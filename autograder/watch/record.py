@@ -115,7 +115,7 @@ class Record(contextlib.ExitStack):
 
     def add(self, arrivals: Iterable[tuple[str, str, str, str, str]], came: float) -> int:
         """Add arrivals, ``(topic, source, entry, mark, claimed)`` in their order, all or none; return how many are new."""
-        rows = [astuple(Arrival(0, *one, came=came))[1:] for one in arrivals]  # the database numbers them
+        rows = [astuple(Arrival(0, *arrival, came=came))[1:] for arrival in arrivals]  # the database numbers them
         if not rows:
             return 0
         before, names = self.connection.total_changes, COLUMNS[1:]

@@ -37,18 +37,18 @@ def decide(
     ``graded`` are the student's attempts so far, in the order of arrival; ``recorded`` are the hashes of notebooks that the
     course's own record of graded attempts has, which `grade` may have graded without `watch`.
     """
-    digests = list(dict.fromkeys(one.digest for one in graded))
+    digests = list(dict.fromkeys(attempt.digest for attempt in graded))
     if digest in digests:
         return Decision(GRADE, digests.index(digest) + 1)
-    elsewhere = [one for one in recorded if one not in {arrival.notebook for arrival in graded}]
+    elsewhere = [notebook for notebook in recorded if notebook not in {arrival.notebook for arrival in graded}]
     if notebook in elsewhere:
         return Decision(GRADE, len(digests) + elsewhere.index(notebook) + 1)
     used = len(digests) + len(elsewhere)
     if rules.attempts and used >= rules.attempts:
         return Decision(USED_UP, used + 1)
-    ended = [one for one in graded if one.ended]
+    ended = [attempt for attempt in graded if attempt.ended]
     if rules.minutes_between and ended:
-        left = 60 * rules.minutes_between - min(now.seconds_since(one) for one in ended)
+        left = 60 * rules.minutes_between - min(now.seconds_since(attempt) for attempt in ended)
         if left > 0:
             return Decision(WAIT, used + 1, left)
     return Decision(GRADE, used + 1)

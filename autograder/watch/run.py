@@ -204,7 +204,7 @@ class _Loop:
             if not source.topic_of(name) or not name.isprintable():
                 self.status.say(f"not taken: {escape_unprintable(name)}")
         where, claim = str(source.path), source.read_claim
-        rows = [(source.topic_of(one.name), where, one.name, one.mark, claim(one.name)) for one in arrived]
+        rows = [(source.topic_of(entry.name), where, entry.name, entry.mark, claim(entry.name)) for entry in arrived]
         self.record.add(rows, time.time())
         for seen in arrived:
             inbox.take(seen)

@@ -110,7 +110,7 @@ class Service:
                 if is_machine_failure(error):
                     raise
                 done += self._record_error(arrival, error)  # if not yet, the next round tries it again
-        again = [one for one in overdue[:size] if one not in to_grade]
+        again = [arrival for arrival in overdue[:size] if arrival not in to_grade]
         again = [] if self.alone and to_grade else again
         return done + (self._grade(to_grade, again) if to_grade or again else 0)
 
@@ -120,7 +120,7 @@ class Service:
         So a student who hands in a hundred times delays nobody else by more than one submission a round.
         """
         chosen = set()
-        waiting = {one.student: one for one in pending if one.state == WAITING}  # the newest of each
+        waiting = {arrival.student: arrival for arrival in pending if arrival.state == WAITING}  # the newest of each
         for arrival in pending:
             if arrival.claimed in chosen:
                 continue
@@ -187,14 +187,14 @@ class Service:
                 accounts=self.source.accounts,
                 released=self._load_released(),
             )
-            is_refused = any(one.problem for one in collected)
+            is_refused = any(hand_in.problem for hand_in in collected)
             if is_refused or not decided or decided[-1][1].what != rules.USED_UP:
                 return self._finish_or_enqueue(to_grade, arrival, collected, decided, rules_now)
         arrival, _, files = decided[-1]
         return self._finish_over_limit(arrival, files, rules_now)
 
     def _finish_or_enqueue(self, to_grade, arrival, collected, decided, rules_now):
-        problem = next((one for one in collected if one.problem), None)
+        problem = next((hand_in for hand_in in collected if hand_in.problem), None)
         if problem:
             self._publish_own(problem.student)
             return self._finish_arrival(arrival, REFUSED, problem.problem, student=problem.student)
@@ -263,10 +263,10 @@ class Service:
         """Return the sentence for a student whose attempts are used up."""
         graded = self.record.list_graded(self.topic, student)
         last = attempts.load_attempts(self.course, student, self.topic)[-1:]
-        digests = list(dict.fromkeys(one.digest for one in graded))
+        digests = list(dict.fromkeys(attempt.digest for attempt in graded))
         counts = "your last graded attempt counts"
         if last and (digest := _hash_files(last[0])) in digests:
-            came = min(one.came for one in graded if one.digest == digest)
+            came = min(attempt.came for attempt in graded if attempt.digest == digest)
             when = datetime.fromtimestamp(came, UTC)
             counts = f"attempt {digests.index(digest) + 1}, which arrived on {when:%-d %B %Y at %H:%M} UTC, counts"
         number = rules_now.attempts
@@ -287,7 +287,7 @@ class Service:
             if not self.course.submission(student, self.topic).is_file():  # somebody has deleted it
                 self.record.set_shown(self.topic, student, "all")
         students = [*to_grade, *again]
-        students = [one for one in students if self.course.submission(one, self.topic).is_file()]
+        students = [student for student in students if self.course.submission(student, self.topic).is_file()]
         if not students:
             return 0
         released, left = self._load_released(), set(students)

@@ -59,12 +59,12 @@ def find_sources(
     accounts = frozenset({0, os.geteuid()})  # what students cannot own
     if len(chosen) == 1:
         return [Source(folder, "folder", lambda name: chosen[0], accounts)], None
-    found = []
+    sources = []
     for topic in chosen:
         if not (folder / topic).is_dir() or (folder / topic).is_symlink():
             raise CourseError("there is no such folder", str(folder / topic), "make one folder for each topic there.")
-        found.append(Source(folder / topic, "folder", lambda name, topic=topic: topic, accounts))
-    return found, None
+        sources.append(Source(folder / topic, "folder", lambda name, topic=topic: topic, accounts))
+    return sources, None
 
 
 def _exchange_source(inbound):
