@@ -348,7 +348,11 @@ class Course:
         facts_file = self._release_record_file(topic).with_suffix("") / "facts.json"
         facts = load_facts(facts_file, topic, record.seed, plan.extra)
         questions = read_exercises(topic, facts.trained)
-        points = {one.name: float(cells[cell]["points"]) for one in questions if (cell := points_id(one)) in cells}
+        points = {
+            question.name: float(cells[cell]["points"])
+            for question in questions
+            if (cell := points_id(question)) in cells
+        }
         gone = {name for cell_id in cells if (name := exercise_of_text(cell_id))} - {e.name for e in questions}
         if gone:
             raise CourseError(
@@ -357,7 +361,11 @@ class Course:
                 "restore it, or release the assignment in a new course directory.",
             )
         asked = [question for question in questions if question.name in points]
-        now = {one.name: plan.points.get(one.function, one.points) for one in asked if plan.asks(one)}
+        now = {
+            question.name: plan.points.get(question.function, question.points)
+            for question in asked
+            if plan.asks(question)
+        }
         return Released(
             topic,
             tuple(question.worth(points[question.name]) for question in asked),

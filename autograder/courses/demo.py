@@ -225,7 +225,7 @@ def init_example(root: str | Path, now: datetime | None = None) -> Course:
 def hand_in_example(course: Course) -> int:
     """Hand in the ten notebooks of the example; return how many. The last of section A is late, and one asks for another look."""
     everybody = hand_in(course, TOPIC, kinds=EXAMPLE_KINDS)
-    due, late = course.plan().assignment(TOPIC).due, [one.name for one in everybody][::2][-1]
+    due, late = course.plan().assignment(TOPIC).due, [person.name for person in everybody][::2][-1]
     for number, student in enumerate(everybody):
         path = course.submission(student.name, TOPIC)
         if student.name == "fay_transposed":

@@ -52,15 +52,15 @@ def watch_lock(course: Course) -> contextlib.AbstractContextManager[None]:
 @contextlib.contextmanager
 def patient_lock(course: Course, notice: Callable[[str], object]) -> Iterator[None]:
     """Give ``exclusive_lock`` as soon as it can be had; ``notice`` is called once if that takes long."""
-    began, told = time.monotonic(), False
+    began, notified = time.monotonic(), False
     with contextlib.ExitStack() as stack:
         while True:
             try:
                 stack.enter_context(exclusive_lock(course))
                 break
             except CourseLockedError:
-                if not told and time.monotonic() - began > PATIENT_SECONDS:
+                if not notified and time.monotonic() - began > PATIENT_SECONDS:
                     notice("waiting: another command has locked the course")
-                    told = True
+                    notified = True
                 time.sleep(RETRY_SECONDS)
         yield

@@ -143,7 +143,11 @@ class Assignment:
         """Return those of ``questions`` that the assignment asks, with its points."""
         from autograder.exercises import with_points
 
-        return tuple(with_points(one, self.points.get(one.function, one.points)) for one in questions if self.asks(one))
+        return tuple(
+            with_points(question, self.points.get(question.function, question.points))
+            for question in questions
+            if self.asks(question)
+        )
 
     def asks(self, exercise: answer_key.FromEntry) -> bool:
         """Return whether the assignment asks ``exercise``."""
@@ -155,7 +159,9 @@ class Assignment:
 
     def sections_without(self, name: str) -> tuple[str, ...]:
         """Return the sections for which the exercise ``name`` does not count, sorted."""
-        return tuple(one for one, rule in sorted(self.sections.items()) if _names_not_among([name], rule.exercises))
+        return tuple(
+            section for section, rule in sorted(self.sections.items()) if _names_not_among([name], rule.exercises)
+        )
 
     def due_for(self, student: str) -> datetime | None:
         """Return when the work of ``student`` is due, by section and with an extension that is later; None if never."""
@@ -318,14 +324,16 @@ def _apply_sections(plan, text):
 
     for name, marker in plan.markers.items():
         refuse_unknown(marker.sections, lambda _: Place(PLAN_FILE, text, "markers", "markers"), name)
-    for topic, one in plan.assignments.items():
-        refuse_unknown(one.sections, lambda section, topic=topic: _place_of_section(text, topic, section))
+    for topic, assignment in plan.assignments.items():
+        refuse_unknown(assignment.sections, lambda section, topic=topic: _place_of_section(text, topic, section))
         own = {
-            student.id: one.sections[student.section] for student in plan.students if student.section in one.sections
+            student.id: assignment.sections[student.section]
+            for student in plan.students
+            if student.section in assignment.sections
         }
         due = {student: rule.due for student, rule in own.items() if rule.due}
         exercises = {student: rule.exercises for student, rule in own.items() if rule.exercises}
-        assignments[topic] = replace(one, section_due=due, section_exercises=exercises)
+        assignments[topic] = replace(assignment, section_due=due, section_exercises=exercises)
     return replace(plan, assignments=assignments)
 
 

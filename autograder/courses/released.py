@@ -100,7 +100,11 @@ class Released:
         from autograder import exercises
 
         loaded = exercises.load(self.topic, self.seed, self.extra)
-        return tuple(exercises.with_points(one, self.points[one.name]) for one in loaded if one.name in self.points)
+        return tuple(
+            exercises.with_points(exercise, self.points[exercise.name])
+            for exercise in loaded
+            if exercise.name in self.points
+        )
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,11 @@ def load_facts(path: Path, topic: str, seed: int, extra: str) -> ExerciseFacts:
     from autograder import exercises
 
     loaded = exercises.load(topic, seed, extra)
-    trained = {one.name: TrainedFile(one.trained.file, one.trained.arrays) for one in loaded if one.trained}
+    trained = {
+        exercise.name: TrainedFile(exercise.trained.file, exercise.trained.arrays)
+        for exercise in loaded
+        if exercise.trained
+    }
     facts = ExerciseFacts(made_of, exercises.digest(loaded), trained)
     with contextlib.suppress(OSError):  # the course may be read-only
         write_text(as_json(asdict(facts)), path)

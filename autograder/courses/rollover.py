@@ -56,16 +56,18 @@ def take_over(last_year: Path, now: datetime | None = None) -> CourseRollover:
     text = _mark_old_dates(text, {due.isoformat() for _, due in over})
     old += ["title: " + plan.title] if plan.title else []
     old += ["[markers]: " + ", ".join(plan.markers)] if plan.markers else []
-    old += ["extensions: add this year's"] if any(one.extensions for one in before.assignments.values()) else []
+    old += ["extensions: add this year's"] if any(rules.extensions for rules in before.assignments.values()) else []
     file = {roster: f"{_first_line(path.parent / roster)}\n"} if roster and is_plain else {}
     return CourseRollover(text, file, (*old, *(f"roster: put this year's students into {name}" for name in file)))
 
 
 def _due_dates(plan):
     """Return the due dates of a course with what each is for: those of assignments, then those of their sections."""
-    dates = [(f"due date of {topic}", one.due) for topic, one in plan.assignments.items()]
-    for topic, one in plan.assignments.items():
-        dates += [(f"due date of {topic}, section {section}", rule.due) for section, rule in one.sections.items()]
+    dates = [(f"due date of {topic}", assignment.due) for topic, assignment in plan.assignments.items()]
+    for topic, assignment in plan.assignments.items():
+        dates += [
+            (f"due date of {topic}, section {section}", rule.due) for section, rule in assignment.sections.items()
+        ]
     return [(what, due) for what, due in dates if due]
 
 

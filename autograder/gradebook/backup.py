@@ -150,8 +150,8 @@ def _copy_database(source, target):
     target.unlink(missing_ok=True)
     with (
         # not read-only: sqlite first rolls back what a killed grader has left half done
-        contextlib.closing(sqlite3.connect(f"{source.as_uri()}?mode=rw", uri=True)) as one,
-        contextlib.closing(sqlite3.connect(target)) as other,
+        contextlib.closing(sqlite3.connect(f"{source.as_uri()}?mode=rw", uri=True)) as original,
+        contextlib.closing(sqlite3.connect(target)) as draft,
     ):
         began = time.monotonic()
 
@@ -162,7 +162,7 @@ def _copy_database(source, target):
             ):
                 raise sqlite3.OperationalError("database is locked")
 
-        one.backup(other, progress=patience)
+        original.backup(draft, progress=patience)
 
 
 def _dump_database(course, target):

@@ -241,7 +241,7 @@ class Recorder(contextlib.ExitStack):
 
         new, submission = _insert_statements(), new_uuid()
         if db.execute(STUDENT_ID, {"student": student}).first() is None:
-            listed = next((one for one in self.course.plan().students if one.id == student), None)
+            listed = next((person for person in self.course.plan().students if person.id == student), None)
             db.execute(new["student"], [{"id": student, **(name_columns(listed) if listed else {})}])
         row = {"id": submission, "assignment_id": self.assignment_id, "student_id": student, "timestamp": when}
         row["extension"] = self.lateness.extension(student, None)

@@ -202,9 +202,13 @@ def analyse_exercises(
 ) -> Iterable[ExerciseAnalysis]:
     """Yield an ``ExerciseAnalysis`` for each of ``exercises``; ``tries`` has each student's graded attempts in order."""
     for exercise in exercises:
-        marked = [one for one in everybody.values() if (entry := one.entries.get(exercise.name)) and not entry.waiting]
-        shares = np.array([one.entries[exercise.name].score / exercise.points for one in marked])
-        rest = np.array([_share_of_rest(one, exercise.name) for one in marked])
+        marked = [
+            result
+            for result in everybody.values()
+            if (entry := result.entries.get(exercise.name)) and not entry.waiting
+        ]
+        shares = np.array([result.entries[exercise.name].score / exercise.points for result in marked])
+        rest = np.array([_share_of_rest(result, exercise.name) for result in marked])
         verdicts = [verdict for attempts in tries.values() if (verdict := attempts[-1].by_exercise.get(exercise.name))]
         parts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         for verdict in verdicts:

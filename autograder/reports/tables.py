@@ -92,10 +92,12 @@ def tabulate_collected(collected: Iterable["Collected"], called: Mapping[str, st
     for name in ("file", "student", "version", "receipt"):
         grid.add_column(name, overflow="fold")
     grid.add_column("status", ratio=1, overflow="fold")
-    for one in sorted(collected, key=lambda one: bool(one.problem)):
-        status = f"set aside: {one.problem}" if one.problem else one.note or "collected"
-        name = called.get(one.student, one.student)
-        grid.add_row(*(Text(plain(text)) for text in (one.file, name, str(one.version or "?"), one.code, status)))
+    for hand_in in sorted(collected, key=lambda hand_in: bool(hand_in.problem)):
+        status = f"set aside: {hand_in.problem}" if hand_in.problem else hand_in.note or "collected"
+        name = called.get(hand_in.student, hand_in.student)
+        grid.add_row(
+            *(Text(plain(text)) for text in (hand_in.file, name, str(hand_in.version or "?"), hand_in.code, status))
+        )
     return grid
 
 
