@@ -318,13 +318,19 @@ def _match_moodle_rows(course, topic, everybody, students, cells, shared):
     roster, which tells groups from people, a number counts only if the archive had the row's name: a group's number is
     also that of some participant.
     """
-    tried = [(one, name) for name in everybody for one in load_attempts(course, name, topic)]
-    tried = [(one, name) for one, name in tried if one.platform == "Moodle"]
-    called = {(one.number, name): normalise_moodle_name(one.prefix.partition("_")[0]) for one, name in tried}
+    tried = [(attempt, name) for name in everybody for attempt in load_attempts(course, name, topic)]
+    tried = [(attempt, name) for attempt, name in tried if attempt.platform == "Moodle"]
+    called = {
+        (attempt.number, name): normalise_moodle_name(attempt.prefix.partition("_")[0]) for attempt, name in tried
+    }
     known = {
         "number": _unique_owners((attempt.number, name) for attempt, name in tried if attempt.number),
-        "e-mail": {email: one.id for email, one in students_by_id(tuple(students), "email").items()},
-        "name": {fold_name(one.name): one.id for one in students if one.name and fold_name(one.name) not in shared},
+        "e-mail": {email: person.id for email, person in students_by_id(tuple(students), "email").items()},
+        "name": {
+            fold_name(person.name): person.id
+            for person in students
+            if person.name and fold_name(person.name) not in shared
+        },
     }
     matched: dict[int, str] = {}
 
@@ -412,7 +418,7 @@ def write_feedback_archive(
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
         if to == "canvas":
             bundle.writestr(zipfile.ZipInfo("README.txt"), README.format(topic=topic), zipfile.ZIP_DEFLATED)
-        for student in (one for one in course.students(topic) if only is None or one in only):
+        for student in (student_id for student_id in course.students(topic) if only is None or student_id in only):
             page, name = course.feedback(student, topic), _archive_name(course, topic, student, to)
             if not page.is_file():
                 exported.leave_out("have no feedback page yet: run `grade`", student)

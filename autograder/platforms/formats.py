@@ -188,7 +188,9 @@ def _is_exercise_folder(top, inner, students):
     folders = {parts[0] for parts in inner}
     if not ILIAS_TEAM_FOLDER.fullmatch(top) or len(folders) < 2:
         return False
-    known = {key: one for column in PERSONAL_COLUMNS for key, one in students_by_id(tuple(students), column).items()}
+    known = {
+        key: student for column in PERSONAL_COLUMNS for key, student in students_by_id(tuple(students), column).items()
+    }
     teams = set()
     for person in filter(None, map(ILIAS_FOLDER.fullmatch, folders)):
         logins = map(fold_name, _possible_logins(person["name"]))
@@ -271,8 +273,8 @@ class SubmitterReader:
         self.now = datetime.now(UTC)
         self.roster = tuple(students)
         self.by_column = {column: students_by_id(self.roster, column) for column in ID_COLUMNS}
-        self.moodle_names = [(normalise_moodle_name(one.name), one) for one in self.roster if one.name]
-        self.groups = {normalise_moodle_name(one.group) for one in self.roster if one.group} | {DEFAULT_TEAM}
+        self.moodle_names = [(normalise_moodle_name(student.name), student) for student in self.roster if student.name]
+        self.groups = {normalise_moodle_name(member.group) for member in self.roster if member.group} | {DEFAULT_TEAM}
         self.submissions = _read_gradescope_metadata(metadata)
         firsts = {archive_format.below_top(name)[0] for name in names}
         people = {(match["name"], match["user"]) for first in firsts if (match := MOODLE_NAME.fullmatch(first))}
@@ -294,12 +296,19 @@ class SubmitterReader:
         own = uids[1:] if self.format.top else uids
         if self.platform == PLAIN_FILES and self.accounts is not None and not self.any_owner:
             own = [uid for uid in own if uid not in self.accounts]
-            return [replace(one, problem=one.problem or self._describe_owners(one.student, own)) for one in known]
+            return [
+                replace(submitter, problem=submitter.problem or self._describe_owners(submitter.student, own))
+                for submitter in known
+            ]
         if self.platform != NBGRADER_EXCHANGE:
             return known
         return [
-            replace(one, problem=one.problem or self._describe_forgery(name, one, own), by_arrival=bool(uids))
-            for one in known
+            replace(
+                submitter,
+                problem=submitter.problem or self._describe_forgery(name, submitter, own),
+                by_arrival=bool(uids),
+            )
+            for submitter in known
         ]
 
     def _describe_forgery(self, name, owner, uids):
@@ -403,17 +412,23 @@ class SubmitterReader:
         if not submitter or not submitter[0].group:
             problem = "a team handed it in; add its members to the roster, with a group column"
             return [(replace(owner, problem=problem), "")]
-        return [(replace(owner, student=one.id), "id") for one in self.roster if one.group == submitter[0].group]
+        return [
+            (replace(owner, student=member.id), "id") for member in self.roster if member.group == submitter[0].group
+        ]
 
     def _ilias_login(self, match):
         """Return the submitter named in a folder of ILIAS, LAST NAME_FIRST NAME_LOGIN; each part may contain a "_"."""
         logins = _possible_logins(match["name"])[:-1]
         listed = {}
         for login in logins:
-            for one in self._find_in_roster(Submitter(login), "id"):
+            for student in self._find_in_roster(Submitter(login), "id"):
                 before = re.split(r"[_ ]", fold_name(match["name"][: -len(login) - 1]))
-                if len(logins) == 1 or not one.name or {*before} <= {*re.split(r"[_ \-]+", fold_name(one.name))}:
-                    listed[one.id] = login
+                if (
+                    len(logins) == 1
+                    or not student.name
+                    or {*before} <= {*re.split(r"[_ \-]+", fold_name(student.name))}
+                ):
+                    listed[student.id] = login
         if len(listed) > 1:
             problem = f"its name may stand for {' or '.join(listed)}; hand it in as a folder called STUDENT"
             return Submitter(logins[0], problem=problem)
@@ -431,9 +446,11 @@ class SubmitterReader:
         read = [self._read_canvas_name(file, number) for number in NUMBER_PAIR.finditer(file)]
         if not read:  # of anonymous grading, in an archive that is not anonymous
             return []
-        listed = [one for one in read if fold_name(one.number) in self.by_column["canvas"]]
-        if len({one.number for one in listed}) > 1:
-            who = " or ".join(dict.fromkeys(self.by_column["canvas"][fold_name(one.number)].id for one in listed))
+        listed = [reading for reading in read if fold_name(reading.number) in self.by_column["canvas"]]
+        if len({reading.number for reading in listed}) > 1:
+            who = " or ".join(
+                dict.fromkeys(self.by_column["canvas"][fold_name(reading.number)].id for reading in listed)
+            )
             problem = f"its name may stand for {who}; hand it in as a folder called STUDENT"
             return [(replace(listed[0], problem=problem), "")]
         owner = (listed or read)[0]
@@ -457,8 +474,10 @@ class SubmitterReader:
         student = first if is_folder else PurePosixPath(first).stem.partition("_")[0]
         if not is_folder and self.roster:  # a name that the roster knows may hold a _
             whole = fold_name(PurePosixPath(first).stem)
-            known = [one for key, one in self.by_column["id"].items() if whole == key or whole.startswith(f"{key}_")]
-            student = max((one.id for one in known), key=len, default=student)
+            known = [
+                person for key, person in self.by_column["id"].items() if whole == key or whole.startswith(f"{key}_")
+            ]
+            student = max((person.id for person in known), key=len, default=student)
         return [(Submitter(student), "id")] if self.roster or is_student_name(student) else []
 
     def _resolve(self, owner, column):
@@ -484,8 +503,8 @@ class SubmitterReader:
             return exact or [listed for known, listed in self.moodle_names if self._is_group_member(name, known)]
         name = fold_name(owner.student)
         if column in ("canvas", "gradescope"):
-            found = self.by_column[column].get(fold_name(owner.number)) or self.by_column["email"].get(name)
-            return [found] if found else []
+            student = self.by_column[column].get(fold_name(owner.number)) or self.by_column["email"].get(name)
+            return [student] if student else []
         return [listed for known in PERSONAL_COLUMNS if (listed := self.by_column[known].get(name))][:1]
 
     def _is_group_member(self, name, known):

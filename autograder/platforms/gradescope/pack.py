@@ -70,7 +70,7 @@ def pack(course: Course, topic: str, released: Released, limits: Limits, torch_i
         ASSIGNMENT_FILE: _make_assignment(course, topic, released, limits).to_json().encode(),
     }
     automatic = [exercise for exercise in released.exercises if exercise.is_automatic]
-    by_person = {one.name: one.points for one in released.exercises if not one.is_automatic}
+    by_person = {exercise.name: exercise.points for exercise in released.exercises if not exercise.is_automatic}
     return GradescopeArchive(_zip_files(files), sum(exercise.points for exercise in automatic), by_person)
 
 

@@ -47,7 +47,9 @@ def graded_results(
     lines += [f"The notebook was repaired before it was graded: {note}" for note in outcome.notes]
     lines += [failure] if failure and earned < points else []
     return {
-        **_results(lines, [_exercise_result(one, titles.get(one.exercise, ""), untouched) for one in verdicts]),
+        **_results(
+            lines, [_exercise_result(verdict, titles.get(verdict.exercise, ""), untouched) for verdict in verdicts]
+        ),
         "score": _round_points(earned),
         "execution_time": round(seconds, 1),
         "extra_data": {"handed_in": hashlib.sha256(content).hexdigest()},
@@ -75,7 +77,9 @@ def attempt_number(metadata: bytes, content: bytes) -> int:
     try:
         earlier = json.loads(metadata)["previous_submissions"]
         earlier = sorted(earlier, key=lambda submission: str(submission.get("submission_time")))
-        hashes = [((one.get("results") or {}).get("extra_data") or {}).get("handed_in") for one in earlier]
+        hashes = [
+            ((submission.get("results") or {}).get("extra_data") or {}).get("handed_in") for submission in earlier
+        ]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
         return 0
     tries = list(dict.fromkeys(digest for digest in hashes if isinstance(digest, str)))
