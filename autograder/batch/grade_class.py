@@ -271,8 +271,8 @@ class _Batch:
         run, released, options = self.run, self.run.released, self.options
         paper = None
         if run.makes_pages and with_page:
-            told = job.earlier.get("told", {})
-            paper = submission.FeedbackRequest(run.name_of(job.student), job.state, told, PAGE_SECONDS, job.shown)
+            texts = job.earlier.get("told", {})
+            paper = submission.FeedbackRequest(run.name_of(job.student), job.state, texts, PAGE_SECONDS, job.shown)
         task = submission.Task(
             job.content,
             job.files,

@@ -22,7 +22,10 @@ class MovesChanged(Exception):
 
 def normalise_criteria(criteria: Sequence[Criterion]) -> list[Criterion]:
     """Return ``criteria`` with each comment in one line, as it is in the gradebook."""
-    return [replace(one, points=float(one.points), comment=" ".join(one.comment.split())) for one in criteria]
+    return [
+        replace(criterion, points=float(criterion.points), comment=" ".join(criterion.comment.split()))
+        for criterion in criteria
+    ]
 
 
 def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Criterion]) -> list[NewMark]:

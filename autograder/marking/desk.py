@@ -62,7 +62,7 @@ class Desk:
             self._given = {student: given.marker for student, given in record.given.items()}
             taken, absent = self._find_taken(record)
             own, rest = [], []
-            for answer in (one for one in answers if one.student not in taken):
+            for answer in (candidate for candidate in answers if candidate.student not in taken):
                 student = answer.student
                 if self.marker in (record.shares.get(student), self._given.get(student)):
                     own.append(answer)
@@ -99,7 +99,11 @@ class Desk:
 
     def other_markers(self, answers: Sequence[Answer]) -> list[str]:
         """Return who else has marked ``answers``; for second markings nobody, because they are blind."""
-        given = {self._given.get(one.student, "") for one in answers if not one.is_second and not one.held.waiting}
+        given = {
+            self._given.get(answer.student, "")
+            for answer in answers
+            if not answer.is_second and not answer.held.waiting
+        }
         return sorted(given - {self.marker, ""})
 
     def _share(self, record: MarkingRecord, answers: Sequence[Answer]) -> None:

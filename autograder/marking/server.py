@@ -125,10 +125,10 @@ class _Picture(LoopbackHandler):
 
     def get(self, picture_id):
         self.require(self.get_query_argument("token", "", strip=False))
-        found = self.session.picture(picture_id)
-        if found is None:
+        picture = self.session.picture(picture_id)
+        if picture is None:
             raise web.HTTPError(404, reason="This picture no longer exists: reload the page")
-        mime, content = found
+        mime, content = picture
         self.set_header("Content-Type", mime)
         self.finish(content)
 

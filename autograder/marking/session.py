@@ -151,8 +151,8 @@ class Session:
             shown.append((group, spellings))
         criteria = [(criterion, criterion.comment) for criterion in self._criteria]
         blind = {answer.student for answer in offered if answer.is_second}
-        said = _frequent_comments(
-            [one for one in answers if one.student not in blind], {comment for _, comment in criteria}
+        comments = _frequent_comments(
+            [answer for answer in answers if answer.student not in blind], {comment for _, comment in criteria}
         )
         data = {
             "points": self.scheme.points,
@@ -164,7 +164,7 @@ class Session:
         return load_template(Path(__file__).with_name("page.html.j2")).render(
             scheme=self.scheme,
             criteria=criteria,
-            said=said,
+            said=comments,
             question=Markup(cell_html.prose(self.scheme.question.text)),
             answer=Markup(cell_html.prose(self.scheme.answer)),
             groups=shown,
@@ -204,7 +204,9 @@ class Session:
             raise self._describe_conflict(changed.now, answers) from None
         except AnswersTaken as taken:
             raise Conflict(f"{taken.by} has this answer now: reload the page.") from None
-        self.marked = (self.marked | {one.student for one in saved}) - {one.student for one in saved if held.waiting}
+        self.marked = (self.marked | {answer.student for answer in saved}) - {
+            answer.student for answer in saved if held.waiting
+        }
         return {"answers": [self._show(answer) for answer in saved], **self._page_progress(saved)}
 
     def find_moves(self) -> list[NewMark]:
@@ -251,9 +253,13 @@ class Session:
             return save_marks(self.course, self.topic, self.exercise, marks)
         with self.desk.record_marks(marks) as changed:
             second = [(answer, held) for answer, held in marks if answer.is_second]
-            others = [one for one, _ in second if not is_as_graded(self.course, self.topic, self.exercise, one)]
+            others = [
+                answer for answer, _ in second if not is_as_graded(self.course, self.topic, self.exercise, answer)
+            ]
             if changed or others:
-                now = {one.student: one for one in changed} | {one.student: replace(one, text="") for one in others}
+                now = {answer.student: answer for answer in changed} | {
+                    answer.student: replace(answer, text="") for answer in others
+                }
                 raise AnswersChanged(now)
             first = [(answer, held) for answer, held in marks if not answer.is_second]
             saved = save_marks(self.course, self.topic, self.exercise, first) if first else []
@@ -320,11 +326,11 @@ class Session:
 
 def _frequent_comments(answers, of_criteria):
     """Return the comments on ``answers`` that markers wrote themselves, the most frequent first."""
-    said: Counter[str] = Counter()
+    comments: Counter[str] = Counter()
     for answer in answers:
         lines = [line for line in (answer.held.comment or "").split("\n") if line.strip() and line not in of_criteria]
-        said.update(["\n".join(lines)] if 0 < sum(map(len, lines)) <= MAX_OFFERED_CHARACTERS else [])
-    return [words for words, _ in said.most_common(MAX_OFFERED)]
+        comments.update(["\n".join(lines)] if 0 < sum(map(len, lines)) <= MAX_OFFERED_CHARACTERS else [])
+    return [words for words, _ in comments.most_common(MAX_OFFERED)]
 
 
 def _render_answer(text: str, addresses: Mapping[str, str] = MappingProxyType({})) -> str:

@@ -145,7 +145,9 @@ class Service:
     def _find_withheld_past_due(self, rules_now):
         """Return the students whose due date has passed, and whose pages do not show everything yet."""
         now = datetime.now(UTC)
-        return [one for one in self.record.list_withheld(self.topic) if rules_now.shown_to(one, now) == "all"]
+        return [
+            student for student in self.record.list_withheld(self.topic) if rules_now.shown_to(student, now) == "all"
+        ]
 
     def _decide(self, student, digest, notebook, rules_now):
         graded = self.record.list_graded(self.topic, student)
@@ -238,10 +240,12 @@ class Service:
             outcome, sentence = USED_UP, self._describe_limit(arrival.student, rules_now)
             if requests and work == self.course.load_record(arrival.student, self.topic).get("work"):
                 record_later_requests(self.course, self.topic, arrival.student, requests)
-                about = ", ".join(dict.fromkeys(one.exercise.partition("-")[2] for one in requests if one.exercise))
-                request = f"Your request for another look{f' at {about}' if about else ''}"
+                about = ", ".join(
+                    dict.fromkeys(request.exercise.partition("-")[2] for request in requests if request.exercise)
+                )
+                subject = f"Your request for another look{f' at {about}' if about else ''}"
                 confirmation = (
-                    f"{request} has been recorded; the answer will appear on the page of the attempt that counts."
+                    f"{subject} has been recorded; the answer will appear on the page of the attempt that counts."
                 )
                 outcome, sentence = REQUEST, f"{confirmation} {sentence}"
             elif requests:
@@ -365,8 +369,12 @@ class Service:
         if row.set_aside:
             self._finish_arrival(arrival, SET_ASIDE, row.set_aside.partition("\n")[0])
             return
-        before = [one for one in self.record.list_graded(self.topic, arrival.student) if one.number != arrival.number]
-        digests = list(dict.fromkeys(one.digest for one in before))
+        before = [
+            earlier
+            for earlier in self.record.list_graded(self.topic, arrival.student)
+            if earlier.number != arrival.number
+        ]
+        digests = list(dict.fromkeys(earlier.digest for earlier in before))
         is_again = arrival.digest in digests
         number = digests.index(arrival.digest) + 1 if is_again else len(digests) + 1
         shown = self.course.load_record(arrival.student, self.topic).get("shown", "all")
