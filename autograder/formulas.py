@@ -105,8 +105,8 @@ class Typesetter:
 
 def style_sheet(fonts: str) -> str:
     """Return KaTeX's style sheet with the faces of ``FACES`` only, whose files are at the address ``fonts``."""
-    sheet = FACE.sub(lambda found: found[0] if found[1] in FACES else "", _read("katex.min.css"))
-    return SOURCES.sub(lambda found: f'src:url({fonts}/{found[1]}) format("woff2")', sheet)
+    sheet = FACE.sub(lambda match: match[0] if match[1] in FACES else "", _read("katex.min.css"))
+    return SOURCES.sub(lambda match: f'src:url({fonts}/{match[1]}) format("woff2")', sheet)
 
 
 def font_files() -> list[Path]:

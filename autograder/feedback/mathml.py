@@ -29,7 +29,7 @@ def to_mathml(tex: str, block: bool = False) -> str:
     """Return ``tex`` as MathML, or as text where that cannot be had."""
     if len(tex) <= MAX_FORMULA_CHARACTERS:
         try:
-            known = ENVIRONMENT.sub(lambda found: f"\\{found[1]}{{{EQUIVALENTS.get(found[2], 'matrix')}}}", tex)
+            known = ENVIRONMENT.sub(lambda match: f"\\{match[1]}{{{EQUIVALENTS.get(match[2], 'matrix')}}}", tex)
             element = _copy_known(convert_to_element(known, display="block" if block else "inline"))
             text = ElementTree.tostring(element, encoding="unicode")
             text.encode("utf-8")

@@ -172,8 +172,8 @@ def _trusted_output(verdict, failure):
     body = "".join(f"<li>{line}</li>" for line in rest)
     text = f"<p><strong>{first}</strong></p>" + (f"<ul>{body}</ul>" if body else "")
     data = {"text/plain": repr(earned), "text/html": text}
-    said, hints = ([*map(sanitize.plain, texts)] for texts in (_reasons(verdict), verdict.hints))
-    kept = {"said": said, "hints": hints, "failure": sanitize.plain(failure)}
+    reasons, hints = ([*map(sanitize.plain, texts)] for texts in (_reasons(verdict), verdict.hints))
+    kept = {"said": reasons, "hints": hints, "failure": sanitize.plain(failure)}
     kept = {name: item for name, item in kept.items() if item}  # what ``rendering`` arranges anew
     output = {"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {"verdict": kept}}
     return nbformat.from_dict(output)

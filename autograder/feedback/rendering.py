@@ -77,7 +77,10 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
 
     ``shown`` says how much of the feedback is on it.
     """
-    sections = {one.name: Section(one.name, one.title, question=_render_question(one.text)) for one in asked.questions}
+    sections = {
+        question.name: Section(question.name, question.title, question=_render_question(question.text))
+        for question in asked.questions
+    }
     before = Section("", "Before the first exercise")
     mended, failures = _fill_sections(notebook, sections, before)
     for section in sections.values():
