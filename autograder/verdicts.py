@@ -61,7 +61,7 @@ class Graded:
         return replace(
             self,
             verdicts=tuple(
-                Verdict(one.exercise, 0.0, one.points, is_asked=False) if one.exercise in names else one
-                for one in self.verdicts
+                Verdict(verdict.exercise, 0.0, verdict.points, is_asked=False) if verdict.exercise in names else verdict
+                for verdict in self.verdicts
             ),
         )

@@ -200,7 +200,7 @@ def _explain_shapes(exercise, replies, all_reasons):
     for entry in all_reasons[0]:
         mine: list = [entry_of(value, entry) for value in values]
         if not all(all_reasons[n][entry] for n in several) or any(
-            compare.explain_shape_mismatch(one, None) for one in mine
+            compare.explain_shape_mismatch(value, None) for value in mine
         ):
             continue
         right = [entry_of(case.expected, entry) for case in exercise.hidden[:SHAPE_DRAWS]]
@@ -314,7 +314,7 @@ def _hint_mask_or_size(hidden, wrong):
         if others and by_numbers and all(belongs(row.case) for row in wrong):
             fitting.append((sum(map(belongs, hidden)), sentence))
     if fitting:
-        return min(fitting, key=lambda found: found[0])[1]
+        return min(fitting, key=lambda hint: hint[0])[1]
     has_size_one = all(_has_size_one(row.case) for row in wrong) and not all(map(_has_size_one, hidden))
     return ONLY_SIZE_ONE if has_size_one else ""
 

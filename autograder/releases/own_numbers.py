@@ -46,7 +46,7 @@ def choose_draws(
             and _largest_in_tanh(variant) <= max(SATURATED, _largest_in_tanh(exercise))
             and not _depends_on_rounding(exercise, variant)
             and _has_same_mistakes(exercise, variant)
-            and not any(_is_copied(variant, one, varying) for one in variants)
+            and not any(_is_copied(variant, other, varying) for other in variants)
         ):
             draws.append(draw_numbers(exercise.entry, number))
             variants.append(variant)
@@ -156,8 +156,10 @@ def _refuse_constant_mistakes(exercise: Exercise) -> None:
     for name in exercise.hints:
         wrong = [result for result, problem in exercise.misses[0][name].items() if problem]
         for result in wrong:
-            mistaken = [_by_entry(one.hidden[0].mistaken[name].value).get(result) for one in (exercise, *others)]
-            right = [_by_entry(one.hidden[0].expected)[result] for one in (exercise, *others)]
+            mistaken = [
+                _by_entry(variant.hidden[0].mistaken[name].value).get(result) for variant in (exercise, *others)
+            ]
+            right = [_by_entry(variant.hidden[0].expected)[result] for variant in (exercise, *others)]
             if _is_stated(mistaken) and not _is_constant(right):
                 raise CourseError(
                     f"the mistake {name} gives the same numbers whatever was drawn",
@@ -172,7 +174,7 @@ def _load_others(exercise):
     for number in range(PROBES):
         with contextlib.suppress(AnswerKeyError):
             numbers = draw_numbers(entry, number)
-            others.append(exercise_of(entry, tuple((1 + number % 2) * one for one in numbers)))
+            others.append(exercise_of(entry, tuple((1 + number % 2) * value for value in numbers)))
     return others
 
 
@@ -184,7 +186,7 @@ def _is_stated(results):
 
 
 def _is_constant(results):
-    return all(compare.explain_mismatch(one, results[0], SAME) == "" for one in results)
+    return all(compare.explain_mismatch(result, results[0], SAME) == "" for result in results)
 
 
 def _by_entry(value):

@@ -58,17 +58,20 @@ def release(
     wanted = plan.assignment(topic)
     chosen = course.chosen_seed(topic, seed)
     seed = draw_seed() if chosen is None else chosen
-    everything, *later = (exercises.load(topic, one, wanted.extra) for one in (seed, *attempt_seeds))
+    everything, *later = (exercises.load(topic, attempt_seed, wanted.extra) for attempt_seed in (seed, *attempt_seeds))
     for drawn in (everything, *later):
         prove_fairness(drawn, exercises.load(topic, 0, wanted.extra))
     questions = wanted.select_questions(everything)
-    left_out = [one.name for one in everything if one.name not in {asked.name for asked in questions}]
-    own = [one for one in questions if one.entry.own] if wanted.own_numbers else []
-    draws = {one.name: choose_draws(one, progress=progress) for one in own}
+    left_out = [exercise.name for exercise in everything if exercise.name not in {asked.name for asked in questions}]
+    own = [exercise for exercise in questions if exercise.entry.own] if wanted.own_numbers else []
+    draws = {exercise.name: choose_draws(exercise, progress=progress) for exercise in own}
     notice, sections_without = plan.notice(topic), wanted.sections_without
     source = assemble.source_notebook(topic, questions, book, website, notice, left_out, sections_without, draws)
     with exclusive_lock(course):
-        attempts = {one: wanted.select_questions(drawn) for one, drawn in zip(attempt_seeds, later, strict=True)}
+        attempts = {
+            attempt_seed: wanted.select_questions(drawn)
+            for attempt_seed, drawn in zip(attempt_seeds, later, strict=True)
+        }
         return _prove_and_write(course, topic, seed, everything, questions, source, attempts)
 
 
