@@ -24,7 +24,7 @@ PROMISES = {  # what a text may promise, as a regular expression -> the kind tha
 def kinds_of_hidden(exercise: Exercise) -> list[str]:
     """Return the kinds that there are among the hidden cases of ``exercise``; a case may be of several."""
     shown = [_sizes(case) for case in exercise.shown]
-    found = {
+    kinds = {
         "other sizes": any(_sizes(case) not in shown for case in exercise.hidden),
         "padding": any(_pads(case).any() for case in exercise.hidden),
         "a sentence without a word": any(_pads(case).all(axis=-1).any() for case in exercise.hidden),
@@ -32,7 +32,7 @@ def kinds_of_hidden(exercise: Exercise) -> list[str]:
         "an axis of length 1": any(1 in sizes for case in exercise.hidden for sizes in _sizes(case)),
         "gradients": any(case.gradients for case in exercise.hidden),
     }
-    return [kind for kind, there in found.items() if there]
+    return [kind for kind, there in kinds.items() if there]
 
 
 def families_of_hidden(exercise: Exercise) -> list[str]:
@@ -43,8 +43,8 @@ def families_of_hidden(exercise: Exercise) -> list[str]:
 def find_unmet_promises(exercise: Exercise, text: str) -> list[tuple[str, str]]:
     """Return ``(promise, kind)`` for each promise of ``text`` that no hidden case of ``exercise`` tests."""
     kept = {*kinds_of_hidden(exercise), *families_of_hidden(exercise)}
-    found = [(re.search(promise, text), kind) for promise, kind in PROMISES.items()]
-    return [(match[0], kind) for match, kind in found if match and kind not in kept]
+    matches = [(re.search(promise, text), kind) for promise, kind in PROMISES.items()]
+    return [(match[0], kind) for match, kind in matches if match and kind not in kept]
 
 
 def _sizes(case: Case):

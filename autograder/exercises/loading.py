@@ -82,7 +82,7 @@ def read_course_cases(extra: str, topic: str, place: Place | None = None) -> dic
     """
     place = place or Place("course.toml", "", f"assignment.{topic}", f"assignment.{topic}")
     entries = {entry.function: entry for entry in answer_key.load(topic).values() if entry.kind == "code"}
-    found: dict[str, tuple[answer_key.Case, ...]] = {}
+    cases: dict[str, tuple[answer_key.Case, ...]] = {}
     for number, row in enumerate(json.loads(extra)):
         function = row.pop("exercise", None)
         inside = place.inside("case", number, f"case {row.get('name', number + 1)!r}")
@@ -99,8 +99,8 @@ def read_course_cases(extra: str, topic: str, place: Place | None = None) -> dic
             inside.refuse(what, "take smaller shapes.", "shapes")
         if entry.parts and case.part not in entry.parts:
             inside.refuse(f"part {case.part!r} is not one of {list(entry.parts)}", "name one of the parts.", "part")
-        found[function] = (*found.get(function, ()), case)
-    return found
+        cases[function] = (*cases.get(function, ()), case)
+    return cases
 
 
 def versions(functions: Mapping[str, object], function: str) -> dict[str, Callable[..., object]]:

@@ -195,8 +195,8 @@ def _digest(exercises):
 
 def _verdict_inputs(case):
     """Return what a verdict depends on. On hidden cases of code, the source of a mistake stands for its outcome."""
-    told = case.shown or not case.part
-    mistaken = {name: asdict(outcome) for name, outcome in case.mistaken.items()} if told else {}
+    with_outcomes = case.shown or not case.part
+    mistaken = {name: asdict(outcome) for name, outcome in case.mistaken.items()} if with_outcomes else {}
     everything = {field.name: getattr(case, field.name) for field in fields(case)}
     # The tolerance is computed, and JSON would keep all its digits.
     return everything | {"mistaken": mistaken, "atol": _canonical_value(case.atol)}

@@ -41,12 +41,12 @@ def module_at(path: Path) -> ModuleType:
     AnswerKeyError
         If it cannot be imported.
     """
-    found = ModuleType(path.stem)
+    loaded = ModuleType(path.stem)
     try:
-        SourceFileLoader(path.stem, str(path)).exec_module(found)
+        SourceFileLoader(path.stem, str(path)).exec_module(loaded)
     except Exception as error:
         raise refusal(error, path) from error
-    return found
+    return loaded
 
 
 def refusal(error: BaseException, path: Path) -> AnswerKeyError:

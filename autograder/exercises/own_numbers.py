@@ -76,10 +76,10 @@ def draw_numbers(entry: Entry, number: int) -> Flat:
     book = [flatten(numbers) for numbers in book_numbers(entry).values()]
     find = (
         _find_choices
-        if math.prod(len(_find_choices(one)) for one in chain(*book)) >= MIN_COMBINATIONS
+        if math.prod(len(_find_choices(value)) for value in chain(*book)) >= MIN_COMBINATIONS
         else _find_more_choices
     )
-    return tuple(one for numbers in book for one in _draw_like(numbers, find, rng))
+    return tuple(value for numbers in book for value in _draw_like(numbers, find, rng))
 
 
 def book_numbers(entry: Entry) -> dict[str, Numbers]:
@@ -122,7 +122,7 @@ def _find_stated(name, function):
 
 def flatten(numbers: Numbers) -> list[float]:
     """Return the numbers of a vector or a matrix in one list, row by row."""
-    return [one for item in numbers for one in (flatten(item) if isinstance(item, list) else [item])]
+    return [number for item in numbers for number in (flatten(item) if isinstance(item, list) else [item])]
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -146,7 +146,11 @@ def _numbers_in(node):
     except ValueError:
         return None
     numbers = _as_lists(value)
-    return numbers if all(type(one) in (int, float) for one in flatten(numbers)) and len(flatten(numbers)) > 1 else None
+    return (
+        numbers
+        if all(type(number) in (int, float) for number in flatten(numbers)) and len(flatten(numbers)) > 1
+        else None
+    )
 
 
 def _as_lists(value):
@@ -158,11 +162,11 @@ def _as_lists(value):
 
 def _draw_like(book, find, rng):
     """Return other numbers: as many, of the choices that ``find`` finds for each, and with a sum of at most 1 where it was."""
-    shares, total = all(0 <= one <= 1 for one in book), round(sum(book), 9)
+    shares, total = all(0 <= number <= 1 for number in book), round(sum(book), 9)
     for _ in range(MAX_TRIES):
-        drawn = [_draw_number(one, find(one), rng) for one in book]
+        drawn = [_draw_number(number, find(number), rng) for number in book]
         if shares and total == 1:  # weights: the last follows from the others
-            drawn[-1] = round(1 - sum(drawn[:-1]), max(_decimals(one) for one in book))
+            drawn[-1] = round(1 - sum(drawn[:-1]), max(_decimals(number) for number in book))
         alike = all(_is_alike(*pair) for pair in zip(drawn, book, strict=True))
         if not shares or total > 1 or (sum(drawn) <= 1 and alike):
             return drawn
@@ -245,23 +249,23 @@ def _module_statements(name):
 
 
 def _names_in(node, context):
-    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, context)]
+    return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, context)]
 
 
 def _replace_numbers(text: str, node: ast.stmt, pairs: Pairs) -> str:
     """Return the text of ``node`` with the drawn numbers wherever a list in it has the book's."""
     lines = text.encode().splitlines(keepends=True)
-    start = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
-    found = []
-    for one in ast.walk(node):
-        numbers = _numbers_in(one)
+    start = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
+    replacements = []
+    for part in ast.walk(node):
+        numbers = _numbers_in(part)
         own = next((own for book, own in pairs if numbers == book), None)
         if own is not None:
-            found.append((one, repr(own)))
-    for one, written in sorted(found, key=lambda item: (item[0].lineno, item[0].col_offset), reverse=True):
-        before, after = lines[one.lineno - 1][: one.col_offset], lines[one.end_lineno - 1][one.end_col_offset :]
-        lines[one.lineno - 1 : one.end_lineno] = [before + written.encode() + after] + [b""] * (
-            one.end_lineno - one.lineno
+            replacements.append((part, repr(own)))
+    for part, written in sorted(replacements, key=lambda item: (item[0].lineno, item[0].col_offset), reverse=True):
+        before, after = lines[part.lineno - 1][: part.col_offset], lines[part.end_lineno - 1][part.end_col_offset :]
+        lines[part.lineno - 1 : part.end_lineno] = [before + written.encode() + after] + [b""] * (
+            part.end_lineno - part.lineno
         )
     return b"".join(lines[start - 1 : node.end_lineno]).decode()
 

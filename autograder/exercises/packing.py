@@ -19,7 +19,7 @@ def compress(text: str) -> str:
 
 def packed_texts(source: str) -> list[str]:
     """Return the texts that are packed in ``source``."""
-    return [zlib.decompress(base64.b64decode(found)).decode() for found in PACKED.findall(source)]
+    return [zlib.decompress(base64.b64decode(packed)).decode() for packed in PACKED.findall(source)]
 
 
 def unpack_texts(source: str) -> str:

@@ -296,8 +296,8 @@ def _softmax_steps(nodes, seen) -> Iterator[SoftmaxStep]:
     outputs = {number: arrays[number] for number in outputs if arrays[number].dtype.kind == "f"}
     for scores in [node.number for node in inputs if _may_be_scores(arrays[node.number])]:
         for mask in (None, *masks):
-            found = _find_softmax_outputs(arrays[scores], None if mask is None else arrays[mask], outputs)
-            yield from (SoftmaxStep(scores, mask, output, logs) for output, logs in found if output != scores)
+            pairs = _find_softmax_outputs(arrays[scores], None if mask is None else arrays[mask], outputs)
+            yield from (SoftmaxStep(scores, mask, output, logs) for output, logs in pairs if output != scores)
 
 
 def _may_be_scores(array):
