@@ -33,15 +33,15 @@ def verdict_on(function: Callable[..., object], exercise: Exercise, seconds: flo
 
 def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, seconds: float | None = None) -> Reply:
     """Return the reply that a sandbox would give for one call; see ``sandbox.Reply``."""
-    turn, said = exercises.convert(exercise), io.StringIO()
+    turn, printed = exercises.convert(exercise), io.StringIO()
     given = {name: turn(item) for name, item in case.inputs.items()}
     try:
-        with call_limit(seconds), contextlib.redirect_stdout(said):
+        with call_limit(seconds), contextlib.redirect_stdout(printed):
             value, changed = compare.call_case(function, given, case.gradients)
     except Exception as error:
         return Reply(raised=type(error).__name__)
     value = wire.decode(json.loads(json.dumps(wire.encode(value))))
-    return Reply(value, changed=tuple(changed), printed=bool(said.getvalue()))
+    return Reply(value, changed=tuple(changed), printed=bool(printed.getvalue()))
 
 
 def call_drawn(function: Callable[..., object], exercise: Exercise, given: DrawnCase) -> object:

@@ -52,10 +52,10 @@ class TopicCheck:
     def lines(self) -> Iterator[str]:
         """Yield the page, line by line: one for each exercise, one more for each further fault, a summary."""
         for entry in self.entries:
-            found = [str(fault) for fault in self.faults if fault.exercise == entry.name]
+            own_faults = [str(fault) for fault in self.faults if fault.exercise == entry.name]
             title = f"{entry.name}  {entry.kind}, {entry.points:g} point{'s' * (entry.points != 1)}"
-            yield from (f"FAULT  {title}: {fault}" for fault in found)
-            if not found:
+            yield from (f"FAULT  {title}: {fault}" for fault in own_faults)
+            if not own_faults:
                 yield f"ok     {title}{NOTES.get(entry.kind, '')}"
         yield from (f"FAULT  {self.topic}: {fault}" for fault in self.faults if not fault.exercise)
         wrong = {fault.exercise or self.topic for fault in self.faults}
@@ -82,8 +82,10 @@ def check_topic(topic: str, seed: int = 0, folder: Path = answer_key.FOLDER, boo
     began, faults = time.monotonic(), []
     loaded = list(exercises.load_each(topic, seed, folder))
     entries = tuple(entry for entry, _ in loaded)
-    questions = [one for _, one in loaded if isinstance(one, exercises.Exercise)]
-    faults += (Fault(entry.name, *_describe_error(one)) for entry, one in loaded if isinstance(one, CourseError))
+    questions = [result for _, result in loaded if isinstance(result, exercises.Exercise)]
+    faults += (
+        Fault(entry.name, *_describe_error(result)) for entry, result in loaded if isinstance(result, CourseError)
+    )
     faults += _labels(topic, entries, book)
     notebook = None
     if not faults:
@@ -94,8 +96,8 @@ def check_topic(topic: str, seed: int = 0, folder: Path = answer_key.FOLDER, boo
     text = key_linter.released_text(notebook) if notebook else ""
     right, called = right_answers(topic), [exercise for exercise in questions if exercise.is_called]
     audited = [_audit_exercise(exercise, text, right, seed) for exercise in called]
-    for exercise, one in zip(called, audited, strict=True):
-        faults += _faults(exercise, one)
+    for exercise, audit in zip(called, audited, strict=True):
+        faults += _faults(exercise, audit)
     if notebook:
         faults += _find_notebook_faults(notebook, questions)
     return TopicCheck(topic, entries, tuple(faults), _describe_effort(audited, notebook), time.monotonic() - began)
@@ -158,11 +160,11 @@ def _find_notebook_faults(notebook, questions):
 def _describe_effort(audited, notebook):
     """Return a sentence that says what was tried."""
     counts = {
-        "mistakes": sum(one.mistakes for one in audited),
-        "right answers": sum(one.right for one in audited),
-        "equivalents": sum(one.equivalents for one in audited),
+        "mistakes": sum(audit.mistakes for audit in audited),
+        "right answers": sum(audit.right for audit in audited),
+        "equivalents": sum(audit.equivalents for audit in audited),
     }
-    tried, made = sum(one.tried for one in audited), sum(one.mutants for one in audited)
+    tried, made = sum(audit.tried for audit in audited), sum(audit.mutants for audit in audited)
     words = ", ".join(f"{count} {what}" for what, count in counts.items())
     cells = f"a notebook of {len(notebook.cells)} cells" if notebook else "no notebook until that is fixed"
     return f"Tried: {len(audited)} references, {words}, {tried} of {made} mutants, {cells}."

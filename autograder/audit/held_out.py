@@ -103,8 +103,8 @@ def grade_answer(exercise: Exercise, name: str, function: Callable[..., object],
     verdict = verdict_on(function, exercise, UNHURRIED_SECONDS)
     hint = " ".join(verdict.hints) or "; ".join(part.reason for part in verdict.parts if part.reason)
     right = name.partition("__")[2].startswith("right")
-    said = judged.get("hint", {}).get(name, {})
-    of_this = said.get("verdict", "") if said.get("on", "") == hint and not right else ""
+    judgement = judged.get("hint", {}).get(name, {})
+    of_this = judgement.get("verdict", "") if judgement.get("on", "") == hint and not right else ""
     truth = " ".join((function.__doc__ or "").split())
     earned = cast("float", verdict.earned)  # None is of texts, which no function answers
     return Answer(name, exercise.entry.topic, exercise.name, right, truth, earned, verdict.points, hint, of_this)
@@ -119,10 +119,10 @@ def read_judgement(path: Path) -> dict[str, Any]:
         If it says of a hint what is not in ``HINTS``.
     """
     judged = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    for name, said in judged.get("hint", {}).items():
-        if said.get("verdict") not in HINTS or "on" not in said:
+    for name, judgement in judged.get("hint", {}).items():
+        if judgement.get("verdict") not in HINTS or "on" not in judgement:
             raise CourseError(
-                f"the hint for {name} is judged {said.get('verdict')!r}",
+                f"the hint for {name} is judged {judgement.get('verdict')!r}",
                 f"heldout/{path.name}",
                 f"set `verdict` to one of {', '.join(HINTS)}, and `on` to the hint that the verdict is about.",
             )

@@ -35,7 +35,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        return all(one.passed for one in self.exercises)
+        return all(exercise.passed for exercise in self.exercises)
 
 
 def audit(topics: Iterable[str] | None, full: bool, seed: int, progress: Callable[[ExerciseAudit], object]) -> Report:
@@ -46,9 +46,9 @@ def audit(topics: Iterable[str] | None, full: bool, seed: int, progress: Callabl
     """
     topics = tuple(topics or answer_key.topics())
     audited = []
-    for one in itertools.chain.from_iterable(audit_topic(topic, full, seed) for topic in topics):
-        audited.append(one)
-        progress(one)
+    for exercise in itertools.chain.from_iterable(audit_topic(topic, full, seed) for topic in topics):
+        audited.append(exercise)
+        progress(exercise)
     return replace(measure(topics, seed), exercises=tuple(audited), full=full, seed=seed)
 
 
@@ -67,7 +67,7 @@ def measure(topics: Iterable[str] | None = None, seed: int = 0, folder: Path = H
             notes.append(f"{topic}: no held-out answers.")
             continue
         judged = read_judgement(folder / f"{topic}.toml")
-        graded = [grade_answer(*found, judged) for found in held_out_answers(topic, seed, folder)]
+        graded = [grade_answer(*answer, judged) for answer in held_out_answers(topic, seed, folder)]
         answers += graded
         now.append(count_rates(topic, graded, len(judged.get("moved", ()))))
         if "first" in judged:

@@ -77,9 +77,9 @@ class ExerciseAudit:
         for problem in self.problems:
             what, _, remedy = problem.partition(". Remedy: ")
             yield f"the key is weak: {what}", remedy
-        for found in self.survivors:
-            what = f"line {found.line}, `{found.source}`, SURVIVES with {found.what}"
-            yield f"{what}: {found.reason}".rstrip(": "), "add a hidden case that the changed line fails"
+        for survivor in self.survivors:
+            what = f"line {survivor.line}, `{survivor.source}`, SURVIVES with {survivor.what}"
+            yield f"{what}: {survivor.reason}".rstrip(": "), "add a hidden case that the changed line fails"
 
 
 def audit_topic(topic: str, full: bool = False, seed: int = 0, seeds: int | None = None) -> Iterator[ExerciseAudit]:
@@ -97,9 +97,9 @@ def audit_topic(topic: str, full: bool = False, seed: int = 0, seeds: int | None
     for versions in zip(*draws, strict=True):
         exercise = versions[0]
         if exercise.is_called:
-            found = tuple(dict.fromkeys(problems.get(exercise.name, ())))
+            key_problems = tuple(dict.fromkeys(problems.get(exercise.name, ())))
             outcomes = [Outcomes(version, FOLDER) for version in versions]
-            yield audit_exercise(outcomes, reference_of(exercise), vars(mistakes), right, full, seed, found)
+            yield audit_exercise(outcomes, reference_of(exercise), vars(mistakes), right, full, seed, key_problems)
             for each in outcomes:
                 each.save()
 
@@ -169,7 +169,7 @@ def audit_exercise(
         len(made) + len(shifted),
         len(taken) + len(shifted),
         aside,
-        (*survivors, *(found for found in shifted if found.reason)),
+        (*survivors, *(mutant for mutant in shifted if mutant.reason)),
         len(equal),
         names_where(equal, lambda outcomes, version: not outcomes.passes(version)),
         tuple(problems),

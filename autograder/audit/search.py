@@ -51,15 +51,15 @@ class SeedSearch:
 
     def lines(self, verbose: bool = False) -> Iterator[str]:
         """Yield a summary; with ``verbose``, before it, how many each case of code catches, and which it alone does."""
-        code = [one for one in self.tried if len(one.caught) > 1]
-        for one in code if verbose else ():
-            yield f"{one.exercise}: {one.wrong} wrong answers, {len(one.caught)} hidden cases"
-            for case, alone in one.alone.items():
+        code = [catch for catch in self.tried if len(catch.caught) > 1]
+        for catch in code if verbose else ():
+            yield f"{catch.exercise}: {catch.wrong} wrong answers, {len(catch.caught)} hidden cases"
+            for case, alone in catch.alone.items():
                 only = f", alone: {', '.join(alone)}" if alone else ""
-                yield f"    {case}: catches {len(one.caught[case])}{only}"
-        every = [alone for one in code for alone in one.alone.values()]
+                yield f"    {case}: catches {len(catch.caught[case])}{only}"
+        every = [alone for catch in code for alone in catch.alone.values()]
         idle, cases = every.count(()), len(every)
-        wrong = sum(one.wrong for one in self.tried)
+        wrong = sum(catch.wrong for catch in self.tried)
         draws = "the first draw" if self.draws == 1 else f"draw {self.draws}"
         yield (
             f"Hidden cases: {draws} catches all {wrong} wrong answers that were tried; of {cases} cases, {idle} catch only "
@@ -77,7 +77,7 @@ def find_seed(topic: str, seed: int, draws: int = DRAWS) -> SeedSearch:
     """
     for draw in range(draws):
         tried = tuple(count_caught(exercise) for exercise in exercises.load(topic, seed + draw) if exercise.is_called)
-        slips = [(one.exercise, slip) for one in tried for slip in one.slips]
+        slips = [(catch.exercise, slip) for catch in tried for slip in catch.slips]
         if not slips:
             return SeedSearch(seed + draw, draw + 1, tried)
     raise CourseError(
@@ -119,5 +119,5 @@ def count_caught(exercise: Exercise) -> CaughtMistakes:
     aside, survivors = classify_survivors(left, [outcomes], reference, MIN_AGREEING_INPUTS)
     outcomes.save()
     slips = [mistake.name for mistake in mistakes if not outcomes.failed_cases(mistake)]
-    slips += [f"line {found.line} with {found.what}" for found in survivors]
+    slips += [f"line {survivor.line} with {survivor.what}" for survivor in survivors]
     return CaughtMistakes(exercise.name, len(wrong) - len(aside), caught, tuple(slips))

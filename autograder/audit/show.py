@@ -37,21 +37,21 @@ def exercises_table(report: Report) -> Table:
         table.add_column(title, justify="right")
     for title in ("set aside", "survivors", "equivalents, accepted", "key"):
         table.add_column(title, justify="right")
-    for one in report.exercises:
-        rejected = one.tried - len(one.aside) - len(one.survivors)
+    for audited in report.exercises:
+        rejected = audited.tried - len(audited.aside) - len(audited.survivors)
         table.add_row(
-            one.exercise if one.passed else f"[bold red]{one.exercise} FAILS[/]",
-            f"{min(one.reference_earned):g}/{one.points:g}",
-            f"{one.starter_earned:g}",
-            f"{one.right - len(one.right_rejected)}/{one.right}",
-            f"{one.mistakes - len(one.mistakes_accepted)}/{one.mistakes}",
-            f"{one.mistakes - len(one.hints_missed)}/{one.mistakes}",
-            f"{one.tried} of {one.mutants}",
+            audited.exercise if audited.passed else f"[bold red]{audited.exercise} FAILS[/]",
+            f"{min(audited.reference_earned):g}/{audited.points:g}",
+            f"{audited.starter_earned:g}",
+            f"{audited.right - len(audited.right_rejected)}/{audited.right}",
+            f"{audited.mistakes - len(audited.mistakes_accepted)}/{audited.mistakes}",
+            f"{audited.mistakes - len(audited.hints_missed)}/{audited.mistakes}",
+            f"{audited.tried} of {audited.mutants}",
             str(rejected),
-            str(len(one.aside)),
-            str(len(one.survivors)),
-            f"{one.equivalents - len(one.equivalents_rejected)}/{one.equivalents}",
-            "sound" if not one.problems else f"{len(one.problems)} problems",
+            str(len(audited.aside)),
+            str(len(audited.survivors)),
+            f"{audited.equivalents - len(audited.equivalents_rejected)}/{audited.equivalents}",
+            "sound" if not audited.problems else f"{len(audited.problems)} problems",
         )
     return table
 
@@ -81,8 +81,8 @@ def _rate_words(hits, count):
 
 def details(report: Report) -> Iterator[str]:
     """Yield a line of text for everything that is not as it should be."""
-    for one in report.exercises:
-        yield from (f"{one.exercise}: {what}. Remedy: {remedy}." for what, remedy in one.faults)
+    for audited in report.exercises:
+        yield from (f"{audited.exercise}: {what}. Remedy: {remedy}." for what, remedy in audited.faults)
     for answer in report.answers:
         if answer.accepted != answer.right:
             what = "right answer rejected" if answer.right else "wrong answer accepted"
@@ -91,24 +91,29 @@ def details(report: Report) -> Iterator[str]:
 
 def set_aside(report: Report) -> Iterator[str]:
     """Yield a line of text for each mutant that keeps all points and is not wrong, with the reason."""
-    for one in report.exercises:
-        for found in one.aside:
-            yield f"{one.exercise}: set aside, line {found.line}, `{found.source}`: {found.what}: {found.reason}."
+    for audited in report.exercises:
+        for mutant in audited.aside:
+            yield (
+                f"{audited.exercise}: set aside, line {mutant.line}, `{mutant.source}`: {mutant.what}: {mutant.reason}."
+            )
 
 
 def summary(report: Report) -> str:
     """Return what was tried and how it ended, in a few sentences."""
     if not report.exercises:
         return f"{len(report.answers)} held-out answers were graded."
-    tried, made = sum(one.tried for one in report.exercises), sum(one.mutants for one in report.exercises)
-    survivors = sum(len(one.survivors) for one in report.exercises)
-    rejected = sum(len(one.right_rejected) + len(one.equivalents_rejected) for one in report.exercises)
+    tried, made = (
+        sum(audited.tried for audited in report.exercises),
+        sum(audited.mutants for audited in report.exercises),
+    )
+    survivors = sum(len(audited.survivors) for audited in report.exercises)
+    rejected = sum(len(audited.right_rejected) + len(audited.equivalents_rejected) for audited in report.exercises)
     how = (
         "all of them"
         if report.full
         else f"a sample: at most {MAX_SAMPLED_MUTANTS} per exercise, seed {report.seed}; --full takes all"
     )
-    fail = sum(not one.passed for one in report.exercises)
+    fail = sum(not audited.passed for audited in report.exercises)
     return (
         f"Exercises audited: {len(report.exercises)}, failing: {fail}. "
         f"{tried} of {made} mutants ({how}), {SEEDS[report.full]} draws of the hidden cases: "
@@ -203,7 +208,7 @@ def show(
         report = measure(topics, seed)
     else:
         with out.status("Auditing …") as status:
-            report = audit(topics, full, seed, progress=lambda one: status.update(f"Audited {one.exercise} …"))
+            report = audit(topics, full, seed, progress=lambda audited: status.update(f"Audited {audited.exercise} …"))
         if verbose:
             out.print(exercises_table(report))
     if report.now and (verbose or held_out_only):

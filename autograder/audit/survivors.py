@@ -55,13 +55,13 @@ def classify_survivors(
         passed = [number for number, outcomes in enumerate(draws) if outcomes.passes(mutant.version)]
         if not passed:
             continue
-        found = UnrejectedMutant(mutant.line, mutant.source, mutant.what, draw=passed[0])
+        unrejected = UnrejectedMutant(mutant.line, mutant.source, mutant.what, draw=passed[0])
         if mutant.in_place:
-            aside.append(replace(found, reason=IN_PLACE))
+            aside.append(replace(unrejected, reason=IN_PLACE))
         elif answers.agree_with(mutant.function):
-            aside.append(replace(found, reason=TOO_CLOSE if exercise.kind == "number" else EQUAL.format(tried)))
+            aside.append(replace(unrejected, reason=TOO_CLOSE if exercise.kind == "number" else EQUAL.format(tried)))
         else:
-            survivors.append(found)
+            survivors.append(unrejected)
     return tuple(aside), tuple(survivors)
 
 
@@ -112,12 +112,12 @@ def vary_memory_layout(rows: Iterable[DrawnCase]) -> Iterator[DrawnCase]:
 
 def wrong_numbers(exercise: Exercise) -> tuple[UnrejectedMutant, ...]:
     """Return a ``UnrejectedMutant`` for each wrong set of numbers; with a reason where the grader takes it for right."""
-    (case,), found = exercise.hidden, []
+    (case,), shifted = exercise.hidden, []
     plain = replace(exercise, hints={})
     for what, value in wrong_values(case.expected, case.atol):
         unlike = compare.mismatches(value, case.expected, exercise.kind, case.atol)
         earned = judge.judge([plain], {(exercise.name, 0): Reply(value)})[0].earned
         kept = earned == exercise.points and any(unlike.values())
         reason = "accepted, although it is off by more than the tolerance" if kept else ""
-        found.append(UnrejectedMutant(0, "", what, reason))
-    return tuple(found)
+        shifted.append(UnrejectedMutant(0, "", what, reason))
+    return tuple(shifted)
