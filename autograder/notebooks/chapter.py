@@ -107,7 +107,7 @@ def _exercise_text(token, path, number, entries):
 def _load_keys(tokens):
     """Return the entries of the keys that the labels in ``tokens`` belong to. Each key is read once."""
     topics = {
-        found[1] for token in tokens for found in re.finditer(r"^:label: *(\w+)-", token.content, flags=re.MULTILINE)
+        match[1] for token in tokens for match in re.finditer(r"^:label: *(\w+)-", token.content, flags=re.MULTILINE)
     }
     keys = [answer_key.load(topic) for topic in sorted(topics & {*answer_key.topics()})]
     return {label: entry for key in keys for label, entry in key.items()}

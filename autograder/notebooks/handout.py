@@ -53,7 +53,10 @@ class Handout:
 
     def for_student(self, student: str) -> "Handout":
         """Return the same, its questions with the own numbers of the student with this id."""
-        own = (replace(one, text=own_text(student, one.own)) if one.own else one for one in self.questions)
+        own = (
+            replace(question, text=own_text(student, question.own)) if question.own else question
+            for question in self.questions
+        )
         return replace(self, questions=tuple(own))
 
 
@@ -85,7 +88,7 @@ def handout(release: NotebookNode) -> Handout:
 def own_draws(asked: Handout, student: str) -> dict[str, tuple[Numbers, tuple[Numbers, ...]]]:
     """Return the numbers of ``student``, and those that all students have among them, by exercise that has own numbers."""
     draws = {}
-    for question in (one for one in asked.questions if one.own):
+    for question in (candidate for candidate in asked.questions if candidate.own):
         every = _load_variants(question.own)
         draws[question.name] = every[variant_of(student, question.name, len(every))], every
     return draws

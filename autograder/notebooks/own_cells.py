@@ -20,7 +20,11 @@ START, END = r"(?<!& )(?<!\d, )", r"(?!\s*&|,\s*-?\d)"  # of a vector or a row: 
 def question_source(exercise: Exercise, text: str, draws: Sequence[Flat]) -> str:
     """Return the source of the cell that shows ``text``, the question of ``exercise``, with each student's own numbers."""
     pieces = find_places(exercise, text, book_numbers(exercise.entry))
-    data = {"exercise": exercise.name, "text": pieces, "numbers": [[f"{one:g}" for one in draw] for draw in draws]}
+    data = {
+        "exercise": exercise.name,
+        "text": pieces,
+        "numbers": [[f"{number:g}" for number in draw] for draw in draws],
+    }
     note = "# This exercise, with your own numbers: run this cell to read it."
     return f'{note}\nchecks.show_question(student_id, "{compress(json.dumps(data, ensure_ascii=False))}")'
 

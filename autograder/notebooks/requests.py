@@ -54,9 +54,9 @@ def hash_without_requests(cells: Iterable[Mapping[str, Any]], files: Mapping[str
 
 def _find_named(words, questions):
     """Return the exercise that ``words`` name first, by function or title; of two that begin there, the longer."""
-    text, found = words.casefold(), []
+    text, mentions = words.casefold(), []
     for question in questions:
         for called in (question.name.partition("-")[2], question.title):
             if called and (place := text.find(called.casefold())) >= 0:
-                found.append((place, -len(called), question.name))
-    return min(found)[2] if found else ""
+                mentions.append((place, -len(called), question.name))
+    return min(mentions)[2] if mentions else ""

@@ -41,11 +41,15 @@ class Collect(ExchangeCollect):
         directory = cast(CourseDirectory, self.coursedir)
         course = Course.at(directory.root)
         done, left = collect(course, directory.assignment_id, self.inbound_path, platform="exchange")
-        for one in done:
-            if one.problem:
-                self.log.warning("Set aside: %s (%s): %s", escape_unprintable(one.student), one.file, one.problem)
+        for hand_in in done:
+            if hand_in.problem:
+                self.log.warning(
+                    "Set aside: %s (%s): %s", escape_unprintable(hand_in.student), hand_in.file, hand_in.problem
+                )
             else:
-                self.log.info("Collected: %s%s", escape_unprintable(one.student), f" ({one.note})" if one.note else "")
+                self.log.info(
+                    "Collected: %s%s", escape_unprintable(hand_in.student), f" ({hand_in.note})" if hand_in.note else ""
+                )
         for name in left:
             self.log.warning("Not taken: %s", escape_unprintable(name))
 

@@ -21,8 +21,10 @@ def limit_traits() -> dict[str, Any]:
     kinds = {float: Float, int: Integer}
     isolation = Unicode(sandbox.DEFAULT, help="How submissions are isolated from this machine.").tag(config=True)
     return {"isolation": isolation} | {
-        one.name: kinds[one.type](one.default, min=one.metadata["least"], help=one.metadata["help"]).tag(config=True)
-        for one in fields(Limits)
+        limit.name: kinds[limit.type](limit.default, min=limit.metadata["least"], help=limit.metadata["help"]).tag(
+            config=True
+        )
+        for limit in fields(Limits)
     }
 
 
@@ -33,7 +35,7 @@ class Judge(_Traits):
     """What nbgrader_config.py states as ``c.Judge.NAME``."""
 
     def limits(self) -> Limits:
-        return Limits(**{one.name: getattr(self, one.name) for one in fields(Limits)})
+        return Limits(**{limit.name: getattr(self, limit.name) for limit in fields(Limits)})
 
 
 def settings(course: Course) -> tuple[Limits, str]:

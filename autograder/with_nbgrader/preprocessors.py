@@ -139,7 +139,7 @@ class Gather(NbGraderPreprocessor):
             is_earliest = _read_job(run, student).is_earliest
         with Recorder(run.course, run.topic) as recorder:
             marks = recorder.current_state(student, ReceivedTime(is_earliest=is_earliest)).marks
-        handouts = tuple(one.for_student(student) for one in run.handouts)
+        handouts = tuple(handout.for_student(student) for handout in run.handouts)
         resources["feedback"] = marks, run.name_of(student), run.topic, handouts, run.shown_to(student)
         return nb, resources
 
