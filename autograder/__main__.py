@@ -235,7 +235,7 @@ def collect(
         collected = take_back(root, topic)
         out.print(tabulate_collected(collected, root.plan().names_by_id()))
         _print_line(f"{len(collected)} undone. Run `{_format_command(f'grade {topic}', course)}` to update the grades.")
-        raise typer.Exit(SET_ASIDE if any(one.problem for one in collected) else 0)
+        raise typer.Exit(SET_ASIDE if any(hand_in.problem for hand_in in collected) else 0)
     journal, stated = Journal(root, topic), read_times(times, root.plan().students) if times else {}
     for archive in archives or ():
 
@@ -260,17 +260,17 @@ def _report_collection(root, topic, collected, left):
     from autograder.platforms.formats import is_notebook
 
     called = root.plan().names_by_id()
-    if unknown := [called.get(one, one) for one in find_late_without_time(root, topic)]:
+    if unknown := [called.get(student, student) for student in find_late_without_time(root, topic)]:
         remedy = f"{root.plan().late.cost_without_time()} Give the times with `collect {topic} --times FILE`."
         _print_line(f"Late, by an unknown amount: {_join_names(unknown)}. {remedy}")
     notebooks = [name for name in left if is_notebook(name)]
     for name in sorted(left, key=is_notebook, reverse=True)[: max(20, len(notebooks))]:
         _print_line(f"not collected: {escape_unprintable(name)}")
-    aside, again = sum(bool(one.problem) for one in collected), sum(one.replaced for one in collected)
+    aside, again = sum(bool(hand_in.problem) for hand_in in collected), sum(hand_in.replaced for hand_in in collected)
     not_taken = f"{len(left)} not collected, {len(notebooks)} of them notebooks or archives"
     _print_line(f"{len(collected) - aside} collected ({again} replaced), {aside} set aside, {not_taken}")
     here = set(root.students(topic))
-    if missing := [called.get(one.id, one.id) for one in root.plan().students if one.id not in here]:
+    if missing := [called.get(student.id, student.id) for student in root.plan().students if student.id not in here]:
         _print_line(f"{len(missing)} in the roster without a submission: {_join_names(missing)}")
     return SET_ASIDE if aside or notebooks else 0
 
@@ -312,7 +312,7 @@ def grade(
     """
     root = _open_course(course)
     students = root.select_submissions(topic, students, section)
-    waiting = again or any(not root.is_recorded(one, topic) for one in students or root.students(topic))
+    waiting = again or any(not root.is_recorded(student, topic) for student in students or root.students(topic))
     if waiting and not scheduler:
         from autograder.grading import workers as processes
 
@@ -496,7 +496,7 @@ def list_requests(
         )
     if student:
         answered = answer_request(root, topic, student, exercise, answer)
-        about = ", ".join(sorted({one.exercise or "no exercise named" for one in answered}))
+        about = ", ".join(sorted({request.exercise or "no exercise named" for request in answered}))
         _print_line(f"Answered: {root.plan().names_by_id().get(student, student)}, {about}.")
         _print_line(f"Next: `{_format_command(f'grade {topic}', course)}` puts the answer on the feedback page.")
         return
@@ -568,12 +568,14 @@ def report(
     from solutions.answer_key import topics
 
     root = _open_course(course)
-    chosen = [topic] if topic else [one for one in topics() if root.release(one).is_file()]
+    chosen = [topic] if topic else [assignment for assignment in topics() if root.release(assignment).is_file()]
     plan = root.plan()
     only = plan.select_sections(section)
     target = output or root.root / ("-".join(["report", *map(_as_file_name, section or ())]) + ".html")
-    title = " ".join(filter(None, [plan.title, *(f"(section {one})" for one in section or ())]))
-    write_text(class_page(title, [analyse(root, one, only) for one in chosen], names, plan.names_by_id()), target)
+    title = " ".join(filter(None, [plan.title, *(f"(section {name})" for name in section or ())]))
+    write_text(
+        class_page(title, [analyse(root, assignment, only) for assignment in chosen], names, plan.names_by_id()), target
+    )
     _print_line(f"Report on {', '.join(chosen) or 'nothing: no assignment was released'}: {target}")
 
 
@@ -875,14 +877,18 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
         out.print(f"Ignored: {notices.plain(path)}. Submissions belong in {place}.", markup=False)
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
     requests = load_requests(course, topic, [row.student for row in rows])
-    if count := sum(not one.answer for one in requests):
+    if count := sum(not request.answer for request in requests):
         command = _format_command(f"requests {topic}", course.root)
         _print_line(f"Students have asked for another look: {count}. `{command}` lists them.")
     if any(row.waiting for row in rows):
         how = f"`{_format_command(f'mark {topic} EXERCISE', course.root)}`, or nbgrader's formgrader"
         out.print(f"To be marked by a person: {how}; scheme: {course.marking_scheme(topic)}", markup=False)
     waiting = {name for row in rows for name in row.waiting}
-    written = [one.name.partition("-")[2] for one in released.exercises if not one.is_automatic and one.name in waiting]
+    written = [
+        exercise.name.partition("-")[2]
+        for exercise in released.exercises
+        if not exercise.is_automatic and exercise.name in waiting
+    ]
     marker = " --marker NAME" if course.plan().markers else ""
     next_step = f"mark {topic} {written[0]}{marker}" if written else f"export {topic}"
     feedback = _format_command(f"feedback {topic}", course.root)
