@@ -173,13 +173,13 @@ def imported_names(source):
     ValueError
         If it imports a module whole, which a notebook cannot bring along.
     """
-    found = {}
+    imports = {}
     for statement in ast.walk(ast.parse(source)):
         if isinstance(statement, ast.ImportFrom) and _is_of_project(statement.module):
-            found.setdefault(statement.module, []).extend(alias.asname or alias.name for alias in statement.names)
+            imports.setdefault(statement.module, []).extend(alias.asname or alias.name for alias in statement.names)
         elif isinstance(statement, ast.Import) and any(_is_of_project(alias.name) for alias in statement.names):
             raise ValueError(f"{ast.unparse(statement)}: write `from … import …`, which a notebook can bring along")
-    return found
+    return imports
 
 
 def _is_of_project(module):
@@ -188,7 +188,7 @@ def _is_of_project(module):
 
 def copyable(sources):
     """Return for each code cell of a page whether it runs anywhere, where what stands above it on the page was run."""
-    ours, found = set(), []
+    ours, flags = set(), []
     for source in sources:
         alone = True
         for statement in ast.parse(source).body:
@@ -202,8 +202,8 @@ def copyable(sources):
             is_ours = is_ours or any(text.startswith("../") for text in texts)
             ours = (ours | own | bound) if is_ours else ours - bound
             alone = alone and not is_ours
-        found.append(alone)
-    return found
+        flags.append(alone)
+    return flags
 
 
 def module_cells(source):
@@ -211,13 +211,13 @@ def module_cells(source):
 
     Cells are ``{module: text}``; a module that no notebook can bring along is not among them.
     """
-    found = {}
+    cells = {}
     for module in imported_names(source):
-        if module in found or not _is_available(module):
+        if module in cells or not _is_available(module):
             continue
         text, asked = _module_text(module, source)
-        found |= module_cells(text) | {module: f"%%course {' '.join([module, *asked])}\n{text.strip()}\n"}
-    return found
+        cells |= module_cells(text) | {module: f"%%course {' '.join([module, *asked])}\n{text.strip()}\n"}
+    return cells
 
 
 def _is_available(module):
@@ -297,9 +297,9 @@ def _strip_myst(text):
     text = re.sub(r"^\([\w-]+\)=\n?", "", text, flags=re.MULTILINE)
     text = re.sub(r"\s?\{footcite:\w+\}`[^`]*`", "", text)
     text = re.sub(
-        r"^\$\$ \(([\w-]+)\)$", lambda found: f"\\tag{{{_equation_numbers()[found[1]]}}}\n$$", text, flags=re.MULTILINE
+        r"^\$\$ \(([\w-]+)\)$", lambda match: f"\\tag{{{_equation_numbers()[match[1]]}}}\n$$", text, flags=re.MULTILINE
     )
-    text = re.sub(r"\{eq\}`([\w-]+)`", lambda found: f"({_equation_numbers()[found[1]]})", text)
+    text = re.sub(r"\{eq\}`([\w-]+)`", lambda match: f"({_equation_numbers()[match[1]]})", text)
     text = re.sub(r"^\{numref\}`[^`]*`", "The picture below", text, flags=re.MULTILINE)
     text = re.sub(r"\{numref\}`[^`]*`", "the picture below", text)
     text = re.sub(r"\{[\w:-]+\}`([^`<]*?)\s*(?:<[^`]*>)?`", r"\1", text)
@@ -311,13 +311,13 @@ def _strip_myst(text):
 @cache
 def _equation_numbers():
     """Return the number of each labelled equation of the chapters, as the pages have it."""
-    found = {}
+    numbers = {}
     for topic in answer_key.topics():
         path = ROOT / "book" / f"{topic}.md"
         labels = re.findall(r"^\$\$ \(([\w-]+)\)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         chapter = chapter_number(path)
-        found |= {label: f"{chapter}.{place}" for place, label in enumerate(labels, start=1)}
-    return found
+        numbers |= {label: f"{chapter}.{place}" for place, label in enumerate(labels, start=1)}
+    return numbers
 
 
 def _examples_module(names):

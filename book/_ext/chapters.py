@@ -94,9 +94,9 @@ def add_inputs(app, docname, source):
     entries = answer_key.load(topic)
     app.env.note_dependency(str(answer_key.FOLDER / f"{topic}.toml"))
 
-    def append_inputs(found):
-        inputs = answer_key.describe_inputs(entries.get(found["label"]))
-        return f"{found[0]}\n{inputs}\n" if inputs else found[0]
+    def append_inputs(match):
+        inputs = answer_key.describe_inputs(entries.get(match["label"]))
+        return f"{match[0]}\n{inputs}\n" if inputs else match[0]
 
     source[0] = EXERCISE.sub(append_inputs, source[0])
 

@@ -46,6 +46,6 @@ def bundle(static: Path, names: list[str], words: set[str]) -> str:
     def moved(name):
         sheet = static.joinpath(name).read_text(encoding="utf-8")
         sheet = purge(sheet, words) if PURGED.match(name) else lightningcss.process_stylesheet(sheet)
-        return ADDRESS.sub(lambda found: f'url("{normpath(join(dirname(name), found[2]))}")', sheet)
+        return ADDRESS.sub(lambda match: f'url("{normpath(join(dirname(name), match[2]))}")', sheet)
 
     return "\n".join(map(moved, names))

@@ -114,9 +114,9 @@ def _fill_page_numbers(text, printed):
     """Return ``text`` with the numbers in its contents that the pages have in ``printed``; no line gets longer by it."""
     places = printed.named_destinations
 
-    def numbered(found):
-        number = printed.get_destination_page_number(places[f"/{found[1]}"]) + 1
-        return NUMBER.format(name=found[1], number=number)
+    def numbered(match):
+        number = printed.get_destination_page_number(places[f"/{match[1]}"]) + 1
+        return NUMBER.format(name=match[1], number=number)
 
     return MISSING_NUMBER.sub(numbered, text)
 
@@ -175,8 +175,8 @@ def _restore_bookmark_titles(writer, headings):
     squeezed = ["".join(heading.split()) for heading in headings]
     begin = 0
     for bookmark in _iterate_bookmarks(writer.root_object["/Outlines"]):
-        said = "".join(bookmark["/Title"].split())
-        n = next((n for n in range(begin, len(headings)) if said in (squeezed[n], 2 * squeezed[n])), None)
+        title = "".join(bookmark["/Title"].split())
+        n = next((n for n in range(begin, len(headings)) if title in (squeezed[n], 2 * squeezed[n])), None)
         if n is not None:
             bookmark[NameObject("/Title")] = TextStringObject(headings[n])
             begin = n + 1

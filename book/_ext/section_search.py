@@ -89,12 +89,12 @@ RESULTS_TEMPLATE = (
 def formula_to_text(tex):
     r"""Return a formula as one line of text without TeX, such as ``α⟨ij⟩ = softmax(e⟨ij⟩)`` with SUB and END for ⟨ and ⟩."""
     try:
-        found = re.search(r"<math.*?</math>", katex_prerender.typesetter.html(tex), flags=re.DOTALL)
+        match = re.search(r"<math.*?</math>", katex_prerender.typesetter.html(tex), flags=re.DOTALL)
     except FormulaError:  # where it stands there is a warning
         return ""
-    if not found:
+    if not match:
         return ""
-    text = re.sub("\u2061 *", " ", _mathml_to_text(ET.fromstring(found[0])))
+    text = re.sub("\u2061 *", " ", _mathml_to_text(ET.fromstring(match[0])))
     text = re.sub(rf"(?<=[^\s(\[{{,{SUB}{SUP}]) *({SPACED_OPERATORS}) *", r" \1 ", text)
     text = re.sub(rf"({SUB}|{SUP})([^{SUB}{SUP}{END}]*)", lambda part: part[1] + part[2].replace(" ", ""), text)
     return re.sub(r"\s+", " ", re.sub(r"(?<=\w) (?=\()| (?=[),;])", "", text.replace(",", ", "))).strip()
@@ -163,7 +163,7 @@ def index_sections(doctree, numbers, page_weight=1.0):
 
     ``numbers`` are those of its exercises by their label, as tuples.
     """
-    found = []
+    sections = []
     for part in doctree.findall(lambda node: isinstance(node, nodes.section) or _is_exercise(node)):
         title, *children = part.children
         if not isinstance(title, nodes.title):  # what an exercise says
@@ -173,19 +173,19 @@ def index_sections(doctree, numbers, page_weight=1.0):
             heading = f"Exercise {'.'.join(map(str, numbers.get(part['label'], ())))} {heading.strip()}"
             children = children[0].children
         weight = EXERCISE_WEIGHT if _is_exercise(part) else HEADING_WEIGHTS.get(heading.strip(), 1.0)
-        here = [part["ids"][0] if found else "", heading, [], weight, _index_terms(part)]
-        found.append(here)
+        here = [part["ids"][0] if sections else "", heading, [], weight, _index_terms(part)]
+        sections.append(here)
         for child in children:
             if isinstance(child, nodes.section):
                 continue
             entry = _entry_heading(child)
             if entry:
                 here = [_own_ids(child)[0], entry, [], 1.0, ""]
-                found.append(here)
+                sections.append(here)
             here[2].append(visible_text(child).removeprefix(entry))
     return [
         [anchor, _collapse_space(heading), _collapse_space(" ".join(texts)), round(weight * page_weight, 2), terms]
-        for anchor, heading, texts, weight, terms in found
+        for anchor, heading, texts, weight, terms in sections
     ]
 
 
