@@ -119,8 +119,8 @@ def check_complete(course, count, folder):
 
 def _run_command(name, words):
     command = [sys.executable, "-m", "autograder", name, *map(str, words)]
-    with tempfile.TemporaryFile("w+") as said, measure_time() as taken:
-        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, cwd=ROOT)
+    with tempfile.TemporaryFile("w+") as output, measure_time() as taken:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT)
         most, done = [0.0], threading.Event()
         watch = threading.Thread(target=_track_peak_memory, args=(process.pid, most, done))
         watch.start()
@@ -129,8 +129,8 @@ def _run_command(name, words):
         finally:
             done.set()
             watch.join()
-        said.seek(0)
-        text = said.read()
+        output.seek(0)
+        text = output.read()
     if process.returncode not in (0, 3):  # 3: some pages say that a person has still to mark
         sys.exit(f"error: {name} ended with {process.returncode}\n{text}")
     return Step(name, taken[1], taken[0], most[0], text)

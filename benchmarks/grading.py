@@ -235,8 +235,10 @@ def _compare_grades(ours, plain, sample):
 
 
 def _grades(gradebook, name):
-    found = gradebook.find_submission_notebook(TOPIC, TOPIC, name)
-    return sorted((grade.name, grade.auto_score, grade.needs_manual_grade) for grade in found.grades if grade.max_score)
+    submission = gradebook.find_submission_notebook(TOPIC, TOPIC, name)
+    return sorted(
+        (grade.name, grade.auto_score, grade.needs_manual_grade) for grade in submission.grades if grade.max_score
+    )
 
 
 def _print_table(taken, options):
@@ -263,7 +265,7 @@ def _print_stages(course, names):
     print(f"{'':8}" + "".join(f"{stage:>12}" for stage in stages))
     for title, column in (("wall", "spent"), ("CPU", "used")):
         taken = [[getattr(row, column).get(stage) for row in rows] for stage in stages]
-        shown = ["" if None in one else f"{1000 * statistics.median(one):.1f}" for one in taken]
+        shown = ["" if None in times else f"{1000 * statistics.median(times):.1f}" for times in taken]
         print(f"{title:8}" + "".join(f"{text:>12}" for text in shown))
 
 

@@ -214,8 +214,8 @@ def judge_all(mutants, points, options, results):
     def judge(mutant):
         tree = trees.get()
         try:
-            found = points.get(mutant["key"])
-            state, by = judge_one(tree, tests, *found, options.seconds) if found else ("gone", "")
+            point = points.get(mutant["key"])
+            state, by = judge_one(tree, tests, *point, options.seconds) if point else ("gone", "")
         finally:
             trees.put(tree)
         with results.open("a", encoding="utf-8") as file:

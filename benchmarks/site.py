@@ -134,7 +134,7 @@ def main():
                 for page in options.pages:
                     for site, address in (("ours", our_address), ("stock", stock_address)):
                         loads[page, site].append(measure_load(phone, f"{address}/book/{page}.html"))
-    medians = {key: median_load(found) for key, found in loads.items()}
+    medians = {key: median_load(page_loads) for key, page_loads in loads.items()}
     print("\n".join(table(medians)))
 
 
@@ -229,16 +229,16 @@ def measure_load(chromium, url):
     chromium.get(url)
     began = time.monotonic()
     while True:
-        found, still = chromium.execute_script(STATE_SCRIPT)
+        state, still = chromium.execute_script(STATE_SCRIPT)
         if still > IDLE_SECONDS * 1000:
             break
         if time.monotonic() - began > TIMEOUT_SECONDS:
-            raise TimeoutError(f"{url} is not complete after {TIMEOUT_SECONDS} s: {found}")
+            raise TimeoutError(f"{url} is not complete after {TIMEOUT_SECONDS} s: {state}")
         time.sleep(0.1)
     messages = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
     finished = [each["params"] for each in messages if each["method"] == "Network.loadingFinished"]
     size = sum(round(each["encodedDataLength"]) for each in finished)
-    return Load(size, found["formula"], found["paint"], found["shift"])
+    return Load(size, state["formula"], state["paint"], state["shift"])
 
 
 def median_load(loads):

@@ -108,7 +108,9 @@ def run(folder, options):
         alone = measure_alone(exchange, hand_ins[:3], process, log)
         memory = [measure_memory(process.pid)]
         stop = threading.Event()
-        threads = [threading.Thread(target=work, args=(course, one, folder / one.name, stop)) for one in markers]
+        threads = [
+            threading.Thread(target=work, args=(course, marker, folder / marker.name, stop)) for marker in markers
+        ]
         for thread in threads:
             thread.start()
         try:
@@ -120,9 +122,9 @@ def run(folder, options):
                 thread.join()
     print_waits(hand_ins[3:], alone, options)
     print(f"memory of all processes of `watch`: {memory[0]:.0f} MB before, {memory[1]:.0f} MB after")
-    print(f"marked by {len(markers)} people meanwhile: {', '.join(str(one.marked) for one in markers)} answers")
+    print(f"marked by {len(markers)} people meanwhile: {', '.join(str(marker.marked) for marker in markers)} answers")
     problems = [*check(course, hand_ins), *check_sections(course, folder)]
-    problems += [f"marker {one.name}: {said}" for one in markers for said in one.problems]
+    problems += [f"marker {marker.name}: {complaint}" for marker in markers for complaint in marker.problems]
     for problem in problems:
         print(f"WRONG: {problem}")
     print("nothing lost or doubled" if not problems else f"{len(problems)} things are wrong")
@@ -133,7 +135,7 @@ def make_course(folder, options):
     """Return a course with a roster, sections and markers in which the assignment is released, and the ``Marker``s."""
     markers = [Marker(f"marker{number + 1}") for number in range(options.markers)]
     sections = [f"S{number + 1:02d}" for number in range(SECTIONS)]
-    shares = {one.name: sections[place :: len(markers)] for place, one in enumerate(markers)}
+    shares = {marker.name: sections[place :: len(markers)] for place, marker in enumerate(markers)}
     course = init(folder / "course")
     lines = "\n".join(f"{name} = {{ sections = {json.dumps(own)} }}" for name, own in shares.items())
     text = COURSE_TOML.format(markers=lines, topic=TOPIC, attempts=ATTEMPTS)
@@ -157,7 +159,7 @@ def plan_hand_ins(course, options):
             changed = text.replace("says so.", f"says so, for the {number}. time.")
             is_last = number == min(count, ATTEMPTS)
             hand_ins.append(HandIn(student, number, moment, _with_request(changed) if asks and is_last else changed))
-    return sorted(hand_ins, key=lambda one: one.moment)
+    return sorted(hand_ins, key=lambda attempt: attempt.moment)
 
 
 def _with_request(text):
@@ -168,10 +170,10 @@ def _with_request(text):
 
 def measure_alone(exchange, hand_ins, process, log):
     """Return the median time that these hand-ins take one after another, while nobody marks."""
-    for one in hand_ins:
-        _begin(exchange, one)
-        wait_until(lambda one=one: _is_served(one), process, log)
-    return statistics.median(one.waited for one in hand_ins)
+    for attempt in hand_ins:
+        _begin(exchange, attempt)
+        wait_until(lambda attempt=attempt: _is_served(attempt), process, log)
+    return statistics.median(attempt.waited for attempt in hand_ins)
 
 
 def serve(exchange, hand_ins, process, log):
@@ -181,21 +183,21 @@ def serve(exchange, hand_ins, process, log):
     def all_served():
         while queue and time.monotonic() - start >= queue[0].moment:
             open_ones.append(_begin(exchange, queue.pop(0)))
-        open_ones[:] = [one for one in open_ones if not _is_served(one)]
+        open_ones[:] = [attempt for attempt in open_ones if not _is_served(attempt)]
         return not queue and not open_ones
 
     wait_until(all_served, process, log)
 
 
-def _begin(exchange, one):
-    one.page, one.since = hand_in(exchange, one.student, TOPIC, one.text), time.monotonic()
-    return one
+def _begin(exchange, attempt):
+    attempt.page, attempt.since = hand_in(exchange, attempt.student, TOPIC, attempt.text), time.monotonic()
+    return attempt
 
 
-def _is_served(one):
-    if one.page.is_file():
-        one.waited = time.monotonic() - one.since
-    return one.waited is not None
+def _is_served(attempt):
+    if attempt.page.is_file():
+        attempt.waited = time.monotonic() - attempt.since
+    return attempt.waited is not None
 
 
 def work(course, marker, profile, stop):
@@ -248,7 +250,7 @@ def _wait_for_save(browser, marker):
 
 
 def print_waits(hand_ins, alone, options):
-    waits = sorted(one.waited for one in hand_ins)
+    waits = sorted(attempt.waited for attempt in hand_ins)
     print(f"{len(hand_ins)} hand-ins of {options.students} students in {options.minutes:g} minutes")
     print(f"alone, a hand-in takes {alone:.1f} s (median of 3)")
     most_of_them, median = waits[int(0.9 * len(waits))], statistics.median(waits)
@@ -258,7 +260,7 @@ def print_waits(hand_ins, alone, options):
 
 def check(course, hand_ins):
     """Yield what does not fit: attempts, grades, marks and requests against what was handed in."""
-    handed_in = Counter(one.student for one in hand_ins)
+    handed_in = Counter(attempt.student for attempt in hand_ins)
     with sqlite3.connect(course.root / ".autograder" / "watch.db") as connection:
         rows = connection.execute("SELECT claimed, outcome FROM arrival").fetchall()
     if (arrived := Counter(student for student, _ in rows)) != handed_in:
@@ -270,8 +272,8 @@ def check(course, hand_ins):
     results = load_results(course, TOPIC)
     if set(results) != set(handed_in):
         yield f"{len(handed_in)} students handed in, {len(results)} have a grade"
-    asked = {one.student for one in hand_ins if REQUEST in one.text}
-    listed = Counter(one.student for one in load_requests(course, TOPIC, results))
+    asked = {attempt.student for attempt in hand_ins if REQUEST in attempt.text}
+    listed = Counter(request.student for request in load_requests(course, TOPIC, results))
     if listed != Counter(asked):
         yield f"{len(asked)} students asked for another look, and {sum(listed.values())} requests are listed"
     beyond = sum(outcome == "used up" for _, outcome in rows)

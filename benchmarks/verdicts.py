@@ -55,13 +55,13 @@ def topic_verdicts(topic: str) -> list[dict]:
 
 def every_answer(topic: str, seed: int) -> Iterator[tuple[Exercise, str, Callable[..., object]]]:
     """Yield ``(exercise, name, function)`` of every answer in the repository, the exercises with cases drawn from ``seed``."""
-    told = vars(exercises.module_at(SUBMISSIONS / "told.py"))
+    unlisted = vars(exercises.module_at(SUBMISSIONS / "told.py"))
     mistakes = vars(exercises.module(f"solutions.mistakes.{topic}"))
     for exercise in exercises.load(topic, seed):
         if not exercise.is_called:
             continue
         yield exercise, "reference", reference_of(exercise)
-        for origin, functions in (("mistake", mistakes), ("right", right_answers(topic)), ("told", told)):
+        for origin, functions in (("mistake", mistakes), ("right", right_answers(topic)), ("told", unlisted)):
             for name, function in exercises.versions(functions, exercise.function).items():
                 yield exercise, f"{origin} {name}", function
     for folder in (HELD_OUT, *sorted(path for path in (SUBMISSIONS / "blind").iterdir() if path.is_dir())):

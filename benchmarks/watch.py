@@ -146,10 +146,10 @@ def _serve(exchange, notebooks, process, log):
     return waits
 
 
-def wait_until(found, process, log):
-    """Wait until ``found``; stop with what ``process`` has written into ``log`` if it ends, or after ``PATIENCE_SECONDS``."""
+def wait_until(is_done, process, log):
+    """Wait until ``is_done``; stop with what ``process`` has written into ``log`` if it ends, or after ``PATIENCE_SECONDS``."""
     ends = time.monotonic() + PATIENCE_SECONDS
-    while not found():
+    while not is_done():
         if process.poll() is not None or time.monotonic() > ends:
             raise SystemExit(log.read_text())
         time.sleep(LOOK_SECONDS)
@@ -158,7 +158,7 @@ def wait_until(found, process, log):
 def _cpu(pid):
     """Return the CPU seconds that a process has used, with all below it, those that have ended included."""
     parent = psutil.Process(pid)
-    return sum(sum(one.cpu_times()[:4]) for one in (parent, *parent.children(recursive=True)))
+    return sum(sum(process.cpu_times()[:4]) for process in (parent, *parent.children(recursive=True)))
 
 
 def _check_order(course, students):
@@ -166,7 +166,7 @@ def _check_order(course, students):
         rows = connection.execute("SELECT claimed, outcome, ended FROM arrival ORDER BY number").fetchall()
     ends = [ended for _, _, ended in rows]
     late = max((sum(other < ends[n] for other in ends[n + 1 :]) for n in range(len(ends))), default=0)
-    counts = {outcome: sum(one[1] == outcome for one in rows) for outcome in {one[1] for one in rows}}
+    counts = {outcome: sum(row[1] == outcome for row in rows) for outcome in {row[1] for row in rows}}
     print(f"arrived in the order of handing in: {[name for name, *_ in rows] == students}; {counts}")
     print(f"served out of order by at most {late} places: those of one round are graded side by side")
 
