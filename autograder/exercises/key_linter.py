@@ -236,7 +236,7 @@ def _results_survive_rounding(exercise, reference):
 
 def _shown_numbers_reveal_slips(exercise, reference):
     """A square, symmetric or repeated input hides slips, so that a wrong answer passes the check."""
-    alike, sums = _common_to_all(exercise.hidden, _equal_axes), _common_to_all(exercise.hidden, _summed_axes)
+    alike, sums = _common_to_all(exercise.hidden, _equal_axes), _common_to_all(exercise.hidden, _find_summed_axes)
     for case in exercise.shown:
         for name, item in case.inputs.items():
             per_sentence = ((next(iter(case.inputs)), 0), (name, 0)) in alike or name == next(iter(case.inputs))
@@ -244,7 +244,7 @@ def _shown_numbers_reveal_slips(exercise, reference):
                 remedy = "choose other numbers or another size: a slip must change the result of a shown case"
                 yield case.name, reason, remedy
         sizes = _sizes(case.inputs)
-        coincidences = [t for t in sorted(_summed_axes(case.inputs) - sums) if 1 < sizes[t[0]] != sizes[t[1]] > 1]
+        coincidences = [t for t in sorted(_find_summed_axes(case.inputs) - sums) if 1 < sizes[t[0]] != sizes[t[1]] > 1]
         for axes in coincidences[:1]:
             first, second, total = (f"axis {axis} of {name}" for name, axis in axes)
             remedy = "choose another size: if the two were joined, they would fit where the third belongs"
@@ -328,7 +328,7 @@ def _equal_axes(inputs):
     return {pair for pair in itertools.combinations(sizes, 2) if sizes[pair[0]] == sizes[pair[1]]}
 
 
-def _summed_axes(inputs):
+def _find_summed_axes(inputs):
     """Return the triples of axes of which two are together as long as the third."""
     sizes = _sizes(inputs)
     pairs = list(itertools.combinations(sizes, 2))

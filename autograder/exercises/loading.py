@@ -233,8 +233,8 @@ def _is_made_of_shapes(value):
 def _faults(exercise):
     """Yield ``(what, remedy)`` for each reason why nobody can be graded with ``exercise``."""
     yield from _weak_cases(exercise)
-    yield from _mismatched_equations(exercise)
-    yield from _mismatched_steps(exercise)
+    yield from _find_mismatched_equations(exercise)
+    yield from _find_mismatched_steps(exercise)
     yield from _unmet_conditions(exercise)
 
 
@@ -254,7 +254,7 @@ def _weak_cases(exercise):
             yield what, "make each part name one entry of the dict that the function returns."
 
 
-def _mismatched_equations(exercise):
+def _find_mismatched_equations(exercise):
     """Yield the equations in which the right shapes do not fit together, or that state one of the answers."""
     entry = exercise.entry
     for case in exercise.hidden if entry.kind == "shape" else ():
@@ -270,7 +270,7 @@ def _mismatched_equations(exercise):
                 yield f"the right shapes do not fit in {equation!r}: {error}", "fix `equations` or `given`."
 
 
-def _mismatched_steps(exercise):
+def _find_mismatched_steps(exercise):
     """Yield the steps of a chain that do not follow from the right steps before them."""
     expected = exercise.hidden[0].expected if exercise.follows else {}
     for name, (given, function) in compile_steps(exercise.follows).items():

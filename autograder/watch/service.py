@@ -110,7 +110,7 @@ class Service:
                 if is_machine_failure(error):
                     raise
                 done += self._record_error(arrival, error)  # if not yet, the next round tries it again
-        again = [arrival for arrival in overdue[:size] if arrival not in to_grade]
+        again = [student for student in overdue[:size] if student not in to_grade]
         again = [] if self.alone and to_grade else again
         return done + (self._grade(to_grade, again) if to_grade or again else 0)
 

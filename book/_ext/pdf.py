@@ -114,11 +114,11 @@ def _fill_page_numbers(text, printed):
     """Return ``text`` with the numbers in its contents that the pages have in ``printed``; no line gets longer by it."""
     places = printed.named_destinations
 
-    def numbered(match):
+    def insert_number(match):
         number = printed.get_destination_page_number(places[f"/{match[1]}"]) + 1
         return NUMBER.format(name=match[1], number=number)
 
-    return MISSING_NUMBER.sub(numbered, text)
+    return MISSING_NUMBER.sub(insert_number, text)
 
 
 def whole_book(site, pages):
