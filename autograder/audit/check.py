@@ -20,10 +20,8 @@ from autograder.notebooks import assemble
 from autograder.paths import BOOK
 from solutions import answer_key
 
-CHECK_EFFORT = (
-    30,
-    60,
-)  # mutants of an exercise, and inputs on which one must agree with the reference to be called equal
+# mutants of an exercise, and inputs on which one must agree with the reference to be called equal
+CHECK_EFFORT = 30, 60
 MIN_STYLES = 2  # right answers of each exercise that the tests ask for
 
 

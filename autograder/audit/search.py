@@ -36,7 +36,7 @@ class CaughtMistakes:
 
     @property
     def alone(self) -> dict[str, tuple[str, ...]]:
-        """Case -> the wrong answers that no other case catches. A case without any may still catch others."""
+        """Case -> the wrong answers that no other case catches. Cases without any are for mistakes that nobody has listed."""
         times = Counter(name for names in self.caught.values() for name in names)
         return {case: tuple(name for name in names if times[name] == 1) for case, names in self.caught.items()}
 

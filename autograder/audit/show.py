@@ -102,10 +102,8 @@ def summary(report: Report) -> str:
     """Return what was tried and how it ended, in a few sentences."""
     if not report.exercises:
         return f"{len(report.answers)} held-out answers were graded."
-    tried, made = (
-        sum(audited.tried for audited in report.exercises),
-        sum(audited.mutants for audited in report.exercises),
-    )
+    tried = sum(audited.tried for audited in report.exercises)
+    made = sum(audited.mutants for audited in report.exercises)
     survivors = sum(len(audited.survivors) for audited in report.exercises)
     rejected = sum(len(audited.right_rejected) + len(audited.equivalents_rejected) for audited in report.exercises)
     how = (

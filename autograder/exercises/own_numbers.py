@@ -74,11 +74,8 @@ def draw_numbers(entry: Entry, number: int) -> Flat:
     """Return the draw ``number`` for ``entry``."""
     rng = SteadyGenerator(number, f"{entry.name}, own numbers").free
     book = [flatten(numbers) for numbers in book_numbers(entry).values()]
-    find = (
-        _find_choices
-        if math.prod(len(_find_choices(value)) for value in chain(*book)) >= MIN_COMBINATIONS
-        else _find_more_choices
-    )
+    combinations = math.prod(len(_find_choices(value)) for value in chain(*book))
+    find = _find_choices if combinations >= MIN_COMBINATIONS else _find_more_choices
     return tuple(value for numbers in book for value in _draw_like(numbers, find, rng))
 
 
@@ -146,11 +143,8 @@ def _numbers_in(node):
     except ValueError:
         return None
     numbers = _as_lists(value)
-    return (
-        numbers
-        if all(type(number) in (int, float) for number in flatten(numbers)) and len(flatten(numbers)) > 1
-        else None
-    )
+    flat = flatten(numbers)
+    return numbers if len(flat) > 1 and all(type(number) in (int, float) for number in flat) else None
 
 
 def _as_lists(value):

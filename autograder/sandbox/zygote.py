@@ -36,8 +36,8 @@ LAST_CAPABILITY = 63
 EXIT_GRACE_SECONDS = 2.0  # seconds that a process may take from closing its pipes to its end
 MAP_FIXED = 0x10
 MADV_COLLAPSE = 25  # from Linux 6.1 on; elsewhere it is refused, and nothing changes
-HUGE_PAGE_BYTES = 2**21  # bytes
-COLLAPSE_AFTER_CHILDREN = 3  # children: a zygote that serves fewer is gone before it would pay
+HUGE_PAGE_BYTES = 2**21
+COLLAPSE_AFTER_CHILDREN = 3  # a zygote that serves fewer is gone before it would pay
 VIRTUAL_FS = ("proc", "devpts")  # of the kernel: they hold no files
 
 libc = ctypes.CDLL(None, use_errno=True)

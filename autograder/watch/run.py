@@ -33,9 +33,7 @@ from autograder.watch.status import Status
 from autograder.with_nbgrader.exchange import exchange_problems
 
 FIRST_DELAY_SECONDS, LAST_DELAY_SECONDS = 1.0, 30.0  # between two tries where something does not let it go on
-HAND_INS_PER_WORKER = (
-    4  # hand-ins in a round for each worker: fewer leave workers idle between rounds, more let newcomers wait
-)
+HAND_INS_PER_WORKER = 4  # in a round: fewer leave workers idle between rounds, more let newcomers wait
 BACKUP_SECONDS = 24 * 60 * 60.0
 
 

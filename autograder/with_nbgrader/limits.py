@@ -19,13 +19,11 @@ from autograder.sandbox import Limits
 def limit_traits() -> dict[str, Any]:
     """Return nbgrader's settings for the ``Limits``, and for the isolation: name -> trait."""
     kinds = {float: Float, int: Integer}
-    isolation = Unicode(sandbox.DEFAULT, help="How submissions are isolated from this machine.").tag(config=True)
-    return {"isolation": isolation} | {
-        limit.name: kinds[limit.type](limit.default, min=limit.metadata["least"], help=limit.metadata["help"]).tag(
-            config=True
-        )
-        for limit in fields(Limits)
-    }
+    traits = {"isolation": Unicode(sandbox.DEFAULT, help="How submissions are isolated from this machine.")}
+    for limit in fields(Limits):
+        kind = kinds[limit.type]
+        traits[limit.name] = kind(limit.default, min=limit.metadata["least"], help=limit.metadata["help"])
+    return {name: trait.tag(config=True) for name, trait in traits.items()}
 
 
 _Traits: Any = new_class("_Traits", (Configurable,), exec_body=lambda names: names.update(limit_traits()))
