@@ -150,6 +150,8 @@ class Tests:
                 self.seconds[f"{case.get('classname').replace('.', '/')}.py::{case.get('name')}"] = float(
                     case.get("time")
                 )
+        files = {test.partition("::")[0] for test in self.seconds}
+        self._texts = {file: (self.tree / file).read_text(encoding="utf-8") for file in files}
         self._coverage = CoverageData(basename=str(folder / "coverage"))
         self._coverage.read()
 
@@ -161,12 +163,11 @@ class Tests:
         """
         contexts = self._coverage.contexts_by_lineno(str(self.tree / path)).get(line, ())
         covering = {context.rpartition("|")[0] for context in contexts} & set(self.seconds)
-        stem, files = Path(path).stem, {test.partition("::")[0] for test in self.seconds}
-        named_in = {file for file in files if stem in (self.tree / file).read_text(encoding="utf-8")}
+        stem = Path(path).stem
 
         def place(test):
             file = test.partition("::")[0]
-            return not file.endswith(f"/test_{stem}.py"), file not in named_in, self.seconds[test]
+            return not file.endswith(f"/test_{stem}.py"), stem not in self._texts[file], self.seconds[test]
 
         selected = []
         for test in sorted(covering or self.seconds, key=place):
