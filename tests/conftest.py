@@ -64,8 +64,8 @@ def pytest_xdist_auto_num_workers(config):
 
 TOOK = pytest.StashKey()
 SLOW = ("book", "assignments", "sandbox", "audit")
-SLOW_FILE = re.compile(r"^pytestmark = .*pytest\.mark\.slow", flags=re.MULTILINE)
-MARKED = re.compile(r'^pytestmark = \[?pytest\.mark\.suite\("(\w+)"\)', flags=re.MULTILINE)
+SLOW_FILE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", flags=re.MULTILINE)
+MARKED = re.compile(r'^pytestmark = .*\bpytest\.mark\.suite\("(\w+)"\)', flags=re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path, config):
