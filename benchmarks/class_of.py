@@ -41,7 +41,7 @@ LATE_INTERVAL = 7  # one of so many hands in late
 
 
 @dataclass(frozen=True)
-class Step:
+class CommandCost:
     """What one command took: wall and CPU seconds, MB of memory at most; and what it said."""
 
     name: str
@@ -78,7 +78,7 @@ def _options():
 
 
 def run_pipeline(course, count, folder, workers):
-    """Take a class of ``count`` through all commands in ``course``, where the assignment is released; return the ``Step``s.
+    """Take a class of ``count`` through all commands in ``course``, where the assignment is released; return their costs.
 
     What comes and goes lies in ``folder``: submissions.zip, pages.zip, grades.csv, report.html.
     """
@@ -133,7 +133,7 @@ def _run_command(name, words):
         text = output.read()
     if process.returncode not in (0, 3):  # 3: some pages say that a person has still to mark
         sys.exit(f"error: {name} ended with {process.returncode}\n{text}")
-    return Step(name, taken[1], taken[0], most[0], text)
+    return CommandCost(name, taken[1], taken[0], most[0], text)
 
 
 def _track_peak_memory(number, most, done):

@@ -39,7 +39,7 @@ import torch
 from rich.progress import track
 from torch import nn
 
-from benchmarks.tasks import PAD, START, STOP, TASKS, Task, draw_batch, training_set
+from benchmarks.tasks import PAD, START, STOP, TASKS, TranslationTask, draw_batch, training_set
 from solutions.in_torch.capstone import translation_loss
 from solutions.in_torch.context import AdditiveAttention, Attention
 from solutions.in_torch.encoder import Encoder
@@ -114,7 +114,7 @@ COMPARISONS = {
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainingRun:
     """One training at a constant rate; an annealed end of each of the lengths ``steps`` branches off from it."""
 
     group: str
@@ -130,21 +130,21 @@ class Run:
         return f"{self.group}-{self.model}-{self.size}-{self.sentences}-rate{self.rate:g}-seed{self.seed}-{steps}"
 
     @property
-    def task(self) -> Task:
+    def task(self) -> TranslationTask:
         return TASKS[COMPARISONS[self.group].task]
 
 
-def tuning_runs() -> list[Run]:
+def tuning_runs() -> list[TrainingRun]:
     """Return a run for each side, rate and seed."""
     return [
-        Run(group, model, size, c.count, seed, rate, c.steps)
+        TrainingRun(group, model, size, c.count, seed, rate, c.steps)
         for group, c in COMPARISONS.items()
         for size, rates in c.rates.items()
         for rate, seed, model in product(rates, range(c.seeds), c.models)
     ]
 
 
-def long_runs(rows: dict[str, dict], group: str) -> list[Run]:
+def long_runs(rows: dict[str, dict], group: str) -> list[TrainingRun]:
     """Return the runs of ``group`` that follow once its rates are chosen: for more steps, or on more examples."""
     c = COMPARISONS[group]
     by_rate: dict[tuple[str, int, float], list[int]] = {}
@@ -153,7 +153,7 @@ def long_runs(rows: dict[str, dict], group: str) -> list[Run]:
             if choice := choose_rate(rows, group, model, size, steps):
                 by_rate.setdefault((model, size, choice["rate"]), []).append(steps)
     return [
-        Run(group, model, size, count, seed, rate, tuple(lengths))
+        TrainingRun(group, model, size, count, seed, rate, tuple(lengths))
         for seed, count, ((model, size, rate), lengths) in product(range(c.seeds), c.long_counts, by_rate.items())
     ]
 
@@ -166,7 +166,7 @@ def choose_rate(rows: dict[str, dict], group: str, model: str, size: int, steps:
     c = COMPARISONS[group]
     tried = steps if steps in c.steps else max(c.steps)
     names = {
-        rate: [Run(group, model, size, c.count, seed, rate, ()).name(tried) for seed in range(c.seeds)]
+        rate: [TrainingRun(group, model, size, c.count, seed, rate, ()).name(tried) for seed in range(c.seeds)]
         for rate in c.rates[size]
     }
     if any(name not in rows for of_rate in names.values() for name in of_rate):
@@ -233,7 +233,7 @@ class ScaledDotProductScore(DotProductScore):
         return super().forward(query, projected_keys) / math.sqrt(query.shape[-1])
 
 
-def build_model(run: Run) -> Seq2Seq:
+def build_model(run: TrainingRun) -> Seq2Seq:
     """Return the untrained model of ``run``. An annotation has twice the size of a state; in "scores" they are equal."""
     torch.manual_seed(run.seed)
     task = run.task
@@ -254,7 +254,7 @@ def build_model(run: Run) -> Seq2Seq:
 class Training:
     """A model on its way."""
 
-    def __init__(self, run: Run):
+    def __init__(self, run: TrainingRun):
         self.run, self.step, self.seconds = run, 0, 0.0
         self.model = build_model(run)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=run.rate, fused=True)
@@ -299,7 +299,7 @@ class Training:
 
 
 @torch.no_grad()
-def measure(model: Seq2Seq, run: Run) -> dict[str, object]:
+def measure(model: Seq2Seq, run: TrainingRun) -> dict[str, object]:
     """Return the losses in training and validation, in nats a word, and how many of the test are right, of how many, by length.
 
     Where a task has further results, they are added.
@@ -321,7 +321,7 @@ def measure(model: Seq2Seq, run: Run) -> dict[str, object]:
 
 
 @torch.no_grad()
-def measure_losses(model: Seq2Seq, run: Run) -> dict[str, float]:
+def measure_losses(model: Seq2Seq, run: TrainingRun) -> dict[str, float]:
     """Return the losses in training and validation, in nats a word (or letter, or phoneme).
 
     The loss in training is that of examples as long as those in validation, since long ones are harder.
@@ -368,7 +368,7 @@ def measure_saturation(model: Seq2Seq) -> dict[str, float]:
     }
 
 
-def train(run: Run) -> list[dict]:
+def train(run: TrainingRun) -> list[dict]:
     """Train ``run`` to each of its lengths, and return a row of the record for each."""
     torch.set_num_threads(1)
     training, rows, curve = Training(run), [], []
@@ -438,7 +438,7 @@ def describe_machine() -> dict[str, str]:
     return {"processor": kinds[0] if kinds else platform.machine(), **versions}
 
 
-def run_missing(runs: list[Run], rows: dict[str, dict], jobs: int) -> None:
+def run_missing(runs: list[TrainingRun], rows: dict[str, dict], jobs: int) -> None:
     """Train the ``runs`` of which ``rows`` lack a length, and record each as it ends."""
     missing = [run for run in runs if any(run.name(steps) not in rows for steps in run.steps)]
     with ProcessPoolExecutor(jobs) as pool:
@@ -504,8 +504,8 @@ def main() -> None:
         if unknown := set(options.only) - set(rows):
             parser.error(f"not in the record: {', '.join(sorted(unknown))}. Remedy: --list names the rows")
         for name in options.only:
-            fields = {field: rows[name][field] for field in Run.__dataclass_fields__}
-            (row,) = train(Run(**fields | {"steps": (rows[name]["steps"],)}))
+            fields = {field: rows[name][field] for field in TrainingRun.__dataclass_fields__}
+            (row,) = train(TrainingRun(**fields | {"steps": (rows[name]["steps"],)}))
             for when, measured in (("now ", row), ("then", rows[name])):
                 shown = {what: measured[what] for what in ("validation_loss", "right_of")}
                 print(name, when, json.dumps(shown), flush=True)

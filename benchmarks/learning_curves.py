@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.comparisons import ROOT, Run, Training, describe_machine, measure_losses
+from benchmarks.comparisons import ROOT, Training, TrainingRun, describe_machine, measure_losses
 from benchmarks.tasks import PAD, TASKS
 from solutions.in_numpy.capstone import draw_sentences
 from solutions.in_torch.capstone import as_tensors, build_model, translation_loss
@@ -34,7 +34,7 @@ MISTAKE_STEPS = (1, 10, 25, 50, 100, 150, 200, 300)
 
 def measure_rate(rate: float, seed: int) -> list[tuple[float, float]]:
     """Return the losses in training and in validation after each of ``RATE_STEPS``."""
-    run = Run("bottleneck", "fixed", 48, SENTENCES, seed, rate, RATE_STEPS)
+    run = TrainingRun("bottleneck", "fixed", 48, SENTENCES, seed, rate, RATE_STEPS)
     training, losses = Training(run), []
     while training.step < RATE_STEPS[-1]:
         training.advance()

@@ -21,7 +21,7 @@ Tensors = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
-class Task:
+class TranslationTask:
     """A language to translate from and one to translate into.
 
     ``draw(count, seed)`` returns a training set, padded to the longest; ``unseen(part)`` the "validation" or "test" part.
@@ -153,13 +153,13 @@ NAME_LETTERS = (*spelling.LETTERS, " ")
 HINDI_LETTERS = ("<pad>", "<s>", "</s>", *sorted({letter for written in _name_pairs().values() for letter in written}))
 
 TASKS = {
-    "sentences": Task(
+    "sentences": TranslationTask(
         SOURCE_WORDS, TARGET_WORDS, _draw_sentences, _unseen_sentences, MAX_LENGTH, ((5, 7), (8, 10), (11, 15))
     ),
-    "dates": Task(
+    "dates": TranslationTask(
         dates.SOURCE_LETTERS, dates.TARGET_LETTERS, _draw_dates, _unseen_dates, MOST_LETTERS, equal_targets=True
     ),
-    "spelling": Task(
+    "spelling": TranslationTask(
         spelling.LETTERS,
         spelling.PHONEMES,
         _draw_words,
@@ -170,7 +170,7 @@ TASKS = {
         measured=3000,
         score=_score_words,
     ),
-    "names": Task(
+    "names": TranslationTask(
         NAME_LETTERS,
         HINDI_LETTERS,
         lambda count, seed: _names("training"),
@@ -207,4 +207,4 @@ def draw_batch(task: str, count: int, seed: int, step: int, size: int = 64, pool
     return source, lengths, tensors["target_in"][chosen, :target_len], tensors["target"][chosen, :target_len]
 
 
-__all__ = ["PAD", "START", "STOP", "TASKS", "Task", "draw_batch", "training_set"]
+__all__ = ["PAD", "START", "STOP", "TASKS", "TranslationTask", "draw_batch", "training_set"]

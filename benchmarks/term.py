@@ -74,7 +74,7 @@ class HandIn:
 
 
 @dataclass
-class Marker:
+class SimulatedMarker:
     """A marker at work: what was marked, and what went wrong."""
 
     name: str
@@ -132,8 +132,8 @@ def run(folder, options):
 
 
 def make_course(folder, options):
-    """Return a course with a roster, sections and markers in which the assignment is released, and the ``Marker``s."""
-    markers = [Marker(f"marker{number + 1}") for number in range(options.markers)]
+    """Return a course with a roster, sections and markers in which the assignment is released, and its markers."""
+    markers = [SimulatedMarker(f"marker{number + 1}") for number in range(options.markers)]
     sections = [f"S{number + 1:02d}" for number in range(SECTIONS)]
     shares = {marker.name: sections[place :: len(markers)] for place, marker in enumerate(markers)}
     course = init(folder / "course")

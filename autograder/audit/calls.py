@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder import exercises
 from autograder.exercises import Case, Exercise, compare
-from autograder.exercises.drawing import DrawnCase
+from autograder.exercises.drawing import DrawnCall
 from autograder.grading import judge
 from autograder.grading.judge import Verdict
 from autograder.grading.stopwatch import time_limit
@@ -44,7 +44,7 @@ def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, se
     return Reply(value, changed=tuple(changed), printed=bool(printed.getvalue()))
 
 
-def call_drawn(function: Callable[..., object], exercise: Exercise, given: DrawnCase) -> object:
+def call_drawn(function: Callable[..., object], exercise: Exercise, given: DrawnCall) -> object:
     """Return what ``function`` gives for the drawn call ``given``; a tensor has the memory order of its array."""
     values = {name: _tensor(item) for name, item in given.inputs.items()} if exercise.in_torch else given.inputs
     with contextlib.redirect_stdout(None), silence_warnings():

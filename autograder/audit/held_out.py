@@ -1,6 +1,6 @@
 """Grade the held-out answers, which nobody tuned the grader to, and say how often it was wrong.
 
-In: topics. Out: frozen ``Answer`` and ``Rates``, Wilson intervals. Reads ``tests/submissions/heldout``; writes nothing.
+In: topics. Out: frozen ``HeldOutAnswer`` and ``Rates``, Wilson intervals. Reads ``tests/submissions/heldout``; writes nothing.
 """
 
 import math
@@ -23,7 +23,7 @@ HINTS = ("named", "misled", "general")
 
 
 @dataclass(frozen=True)
-class Answer:
+class HeldOutAnswer:
     """One held-out answer, graded. ``judged`` says what a person found the hint to be; "" where nobody has said yet."""
 
     name: str
@@ -98,7 +98,9 @@ def read_answers(topic: str, folder: Path = HELD_OUT) -> dict[str, Callable[...,
     return {n: scope[n] for n in scope if n not in before and not n.startswith("_") and "__" in n}
 
 
-def grade_answer(exercise: Exercise, name: str, function: Callable[..., object], judged: dict[str, Any]) -> Answer:
+def grade_answer(
+    exercise: Exercise, name: str, function: Callable[..., object], judged: dict[str, Any]
+) -> HeldOutAnswer:
     """Return one of the ``held_out_answers``, graded, with what a person ``judged`` of its hint."""
     verdict = verdict_on(function, exercise, UNHURRIED_SECONDS)
     hint = " ".join(verdict.hints) or "; ".join(part.reason for part in verdict.parts if part.reason)
@@ -107,7 +109,7 @@ def grade_answer(exercise: Exercise, name: str, function: Callable[..., object],
     of_this = judgement.get("verdict", "") if judgement.get("on", "") == hint and not right else ""
     truth = " ".join((function.__doc__ or "").split())
     earned = cast("float", verdict.earned)  # None is of texts, which no function answers
-    return Answer(name, exercise.entry.topic, exercise.name, right, truth, earned, verdict.points, hint, of_this)
+    return HeldOutAnswer(name, exercise.entry.topic, exercise.name, right, truth, earned, verdict.points, hint, of_this)
 
 
 def read_judgement(path: Path) -> dict[str, Any]:
@@ -129,7 +131,7 @@ def read_judgement(path: Path) -> dict[str, Any]:
     return judged
 
 
-def count_rates(topic: str, answers: Sequence[Answer], moved: int) -> Rates:
+def count_rates(topic: str, answers: Sequence[HeldOutAnswer], moved: int) -> Rates:
     wrong = [answer for answer in answers if not answer.right]
     caught = [answer.judged for answer in wrong if not answer.accepted]
     return Rates(

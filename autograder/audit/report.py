@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autograder.audit.held_out import (
     HELD_OUT,
-    Answer,
+    HeldOutAnswer,
     Rates,
     count_rates,
     grade_answer,
@@ -26,7 +26,7 @@ class Report:
     """The whole audit. ``first`` holds the held-out figures as they were first measured."""
 
     exercises: tuple[ExerciseAudit, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[HeldOutAnswer, ...] = ()
     now: tuple[Rates, ...] = ()
     first: tuple[Rates, ...] = ()
     full: bool = False

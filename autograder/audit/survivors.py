@@ -15,7 +15,7 @@ from autograder.audit.mutants import Mutant
 from autograder.audit.outcomes import Outcomes
 from autograder.audit.wrong_values import wrong_values
 from autograder.exercises import Exercise, compare
-from autograder.exercises.drawing import DrawnCase, draw_further_cases
+from autograder.exercises.drawing import DrawnCall, draw_further_cases
 from autograder.exercises.numbers import is_finite, largest
 from autograder.grading import judge
 from autograder.sandbox import Reply
@@ -103,7 +103,7 @@ class _Answers:
             yield self.known[-1]
 
 
-def vary_memory_layout(rows: Iterable[DrawnCase]) -> Iterator[DrawnCase]:
+def vary_memory_layout(rows: Iterable[DrawnCall]) -> Iterator[DrawnCall]:
     """Yield each call, some with arrays in column order."""
     for row, layout in zip(rows, itertools.cycle(("column", "", "")), strict=False):
         turned = {name: np.asfortranarray(item) if np.ndim(item) else item for name, item in row.inputs.items()}

@@ -87,7 +87,7 @@ most_percent = 100  # at most this much is deducted
 
 
 @dataclass(frozen=True, kw_only=True)
-class LateRule:
+class LatePolicy:
     """What being late costs: ``percent_a_day`` of the earned points, after a grace period."""
 
     grace_minutes: Number = 0
@@ -223,7 +223,7 @@ class Plan:
 
     title: str = ""
     website: str = ""
-    late: LateRule = field(default_factory=LateRule)
+    late: LatePolicy = field(default_factory=LatePolicy)
     assignments: dict[str, Assignment] = field(default_factory=dict)
     students: tuple[Student, ...] = ()
     markers: dict[str, Marker] = field(default_factory=dict)
@@ -263,7 +263,7 @@ class Plan:
     def lateness(self, topic: str) -> str:
         """Return a text that changes with every setting for late work; "" without such settings."""
         assignment = self.assignment(topic)
-        if assignment.due is None and self.late == LateRule():
+        if assignment.due is None and self.late == LatePolicy():
             return ""
         own = sorted({*assignment.extensions, *assignment.section_due})
         until = {student: str(assignment.due_for(student)) for student in own}
@@ -360,7 +360,7 @@ def parse_plan(text: str) -> tuple[Plan, str]:
     for name in ("late", "assignment", "markers"):
         if not isinstance(tables.get(name, {}), dict):
             top.refuse(f"{name} is not a table", f"begin it with a line [{name}].", name)
-    late = read_record(LateRule, tables.pop("late", {}), Place(PLAN_FILE, text, "late", "late"), "the late rule")
+    late = read_record(LatePolicy, tables.pop("late", {}), Place(PLAN_FILE, text, "late", "late"), "the late rule")
     if not 0 <= late.grace_minutes <= MAX_GRACE_MINUTES:
         what = "below 0" if late.grace_minutes < 0 else f"more than {MAX_GRACE_MINUTES}, which is a year"
         Place(PLAN_FILE, text, "late", "late").refuse(f"grace_minutes is {what}", "write 0 or more.", "grace_minutes")

@@ -1,6 +1,6 @@
 """Steps that follow from each other: how one entry of a chain is worked from the entries before it.
 
-In: an entry of the key, its reference. Out: ``Step`` objects, whose text is cut from the reference. Touches nothing.
+In: an entry of the key, its reference. Out: ``ChainStep`` objects, whose text is cut from the reference. Touches nothing.
 """
 
 import ast
@@ -10,12 +10,12 @@ from functools import cache
 import numpy as np
 
 from autograder.exercises.ast_utils import compile_function, parse_function, source_of
-from autograder.exercises.model import Step
+from autograder.exercises.model import ChainStep
 from solutions.answer_key import AnswerKeyError, Entry
 
 
-def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
-    """Return ``{entry: Step}``: the lines of the reference that lead from the steps before, its arguments, to the entry.
+def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, ChainStep]:
+    """Return ``{entry: ChainStep}``: the lines of the reference that lead from the steps before, its arguments, to the entry.
 
     So the numbers of a chain stand in the reference alone. It must assign each step to a variable of the step's name.
     """
@@ -38,7 +38,7 @@ def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, Step]:
         lines = _select_needed(lines)
         function.name, function.body = f"_{name}_of_{'_'.join(given)}", lines
         function.args.args = [ast.arg(step) for step in given]
-        steps[name] = Step(tuple(given), function.name, ast.unparse(ast.fix_missing_locations(function)))
+        steps[name] = ChainStep(tuple(given), function.name, ast.unparse(ast.fix_missing_locations(function)))
     return steps
 
 
@@ -73,7 +73,7 @@ def _find_assigned_names(node):
     )
 
 
-def compile_steps(follows: Mapping[str, Step]) -> dict[str, tuple[tuple[str, ...], Callable[..., object]]]:
+def compile_steps(follows: Mapping[str, ChainStep]) -> dict[str, tuple[tuple[str, ...], Callable[..., object]]]:
     """Return ``{entry: (steps, function)}`` for the ``follows`` of a chain, as ``compare.follow_through`` takes it."""
     return {entry: (step.given, _function(step.source)) for entry, step in follows.items()}
 

@@ -1,6 +1,6 @@
 """Choose inputs for a function so that every pair of families of two of its arguments meets in some case.
 
-In: the arguments as the key declares them, a random generator. Out: ``DrawnCase`` objects.
+In: the arguments as the key declares them, a random generator. Out: ``DrawnCall`` objects.
 """
 
 import itertools
@@ -41,7 +41,7 @@ class SizeConstraint:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawnCase:
+class DrawnCall:
     """One call: its inputs, the part it counts for, other parts it touches ``also``, and what is special about it."""
 
     name: str
@@ -55,7 +55,7 @@ class DrawnCase:
     expected: object = None
 
 
-def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) -> Iterator[DrawnCase]:
+def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) -> Iterator[DrawnCall]:
     """Yield the drawn calls of ``entry``; those of its ``gradients`` come last. An ``optional`` argument may be absent."""
     factors = _factors(entry, optional)
     plans = _plans(factors)
@@ -76,7 +76,7 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
         yield _drawn_case(entry, plan, gradients, rng)
 
 
-def random_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[DrawnCase]:
+def random_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[DrawnCall]:
     """Yield calls of ``entry`` without end, in any combination of families: half of the arguments are ordinary."""
     factors = _factors(entry, optional)
     while True:
@@ -100,7 +100,7 @@ def _drawn_case(entry, plan, gradients, rng):
         names.setdefault(family.words, []).append(name)
     advice = {family.words: family.advice for _, family in special}
     words = {text.format(", ".join(names[text])): advice[text] for text in names}
-    return DrawnCase(
+    return DrawnCall(
         name="; ".join([*words, *(["gradients"] if gradients else [])]) or PLAIN,
         inputs=_draw_inputs(entry, plan, rng),
         part=parts[-1],

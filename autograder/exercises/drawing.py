@@ -1,6 +1,6 @@
 """Draw the inputs of an exercise's cases from a seed: sizes, normal numbers, masks, weights, whole numbers.
 
-In: an entry of the key, its reference, a seed. Out: ``DrawnCase`` objects, one a call; the seeds that each attempt of a
+In: an entry of the key, its reference, a seed. Out: ``DrawnCall`` objects, one a call; the seeds that each attempt of a
 student may have. Touches nothing.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from autograder.exercises.covering import DrawnCase, pairwise_cases, random_cases
+from autograder.exercises.covering import DrawnCall, pairwise_cases, random_cases
 from autograder.exercises.steady import SteadyGenerator
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
@@ -35,24 +35,24 @@ def candidate_seeds(seed: int, attempt: int, recorded: Sequence[int] = ()) -> It
         yield (seed + 1_000_003 * attempt + 7919 * draw) % 2**32
 
 
-def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -> Iterator[DrawnCase]:
-    """Yield a ``DrawnCase`` for each call: stated inputs as they are, others drawn; for shown cases whatever the seed is."""
+def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -> Iterator[DrawnCall]:
+    """Yield a ``DrawnCall`` for each call: stated inputs as they are, others drawn; for shown cases whatever the seed is."""
     names = list(inspect.signature(reference).parameters)
     rng = SteadyGenerator(seed, entry.name)
     if isinstance(entry, answer_key.HandWorked):
-        yield DrawnCase(name="your numbers", inputs={}, atol=entry.atol)
+        yield DrawnCall(name="your numbers", inputs={}, atol=entry.atol)
     elif entry.kind == "shape":
         for draw, sizes in enumerate(_sizes(rng.free, len(names)), 1):
-            yield DrawnCase(name=f"sizes {draw}", inputs=dict(zip(names, sizes, strict=True)))
+            yield DrawnCall(name=f"sizes {draw}", inputs=dict(zip(names, sizes, strict=True)))
         for name in names:  # an axis of length 1 is an axis
-            yield DrawnCase(name=f"{name} 1", inputs={**dict(zip(names, sizes, strict=True)), name: 1})
+            yield DrawnCall(name=f"{name} 1", inputs={**dict(zip(names, sizes, strict=True)), name: 1})
     else:
         needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]
         for case in entry.cases:
             given = case.inputs if case.inputs is not None else case.shapes
             _refuse_arguments(f"case {case.name!r} gives", given, names, needed, entry)
             source = SteadyGenerator(0 if case.shown else seed, f"{entry.name}, {case.name}")
-            yield DrawnCase(
+            yield DrawnCall(
                 name=case.name,
                 inputs={name: _input(source, case, name) for name in names[: len(given)]},
                 shown=case.shown,
@@ -66,7 +66,7 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
             yield from pairwise_cases(entry, frozenset(names) - set(needed), rng)
 
 
-def draw_further_cases(entry: answer_key.Entry, reference: Callable[..., object], count: int) -> Iterator[DrawnCase]:
+def draw_further_cases(entry: answer_key.Entry, reference: Callable[..., object], count: int) -> Iterator[DrawnCall]:
     """Yield ``count`` calls beside those of ``draw_cases``, from the same families: in any combination, not only in pairs."""
     yield from itertools.islice(_further_cases(entry, reference), count)
 
@@ -76,7 +76,7 @@ def _further_cases(entry, reference):
     rng = SteadyGenerator(0, f"{entry.name}, further calls").free
     if entry.kind == "shape":
         while True:
-            yield DrawnCase(name="sizes", inputs={p.name: int(rng.integers(1, MAX_SIZE)) for p in parameters})
+            yield DrawnCall(name="sizes", inputs={p.name: int(rng.integers(1, MAX_SIZE)) for p in parameters})
     elif entry.kind == "code" and entry.arguments:
         yield from random_cases(entry, frozenset(p.name for p in parameters if p.default is not p.empty), rng)
     elif entry.kind == "code":

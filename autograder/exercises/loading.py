@@ -18,9 +18,9 @@ import numpy as np
 
 from autograder.exercises import checking, compare, compose
 from autograder.exercises.chains import compile_steps, steps_of
-from autograder.exercises.covering import PLAIN, DrawnCase
+from autograder.exercises.covering import PLAIN, DrawnCall
 from autograder.exercises.drawing import draw_cases
-from autograder.exercises.model import Case, Exercise, LazyMapping, Outcome, Trained, convert, given_shapes
+from autograder.exercises.model import Case, Exercise, LazyMapping, Outcome, WeightsFile, convert, given_shapes
 from autograder.exercises.modules import extract_provided_code, module
 from autograder.exercises.numbers import largest
 from solutions import answer_key
@@ -72,7 +72,9 @@ def load_each(
             yield entry, error
 
 
-def read_course_cases(extra: str, topic: str, place: Place | None = None) -> dict[str, tuple[answer_key.Case, ...]]:
+def read_course_cases(
+    extra: str, topic: str, place: Place | None = None
+) -> dict[str, tuple[answer_key.CaseRecord, ...]]:
     """Return the hidden cases that the JSON text ``extra`` adds to ``topic``, by function.
 
     Raises
@@ -82,7 +84,7 @@ def read_course_cases(extra: str, topic: str, place: Place | None = None) -> dic
     """
     place = place or Place("course.toml", "", f"assignment.{topic}", f"assignment.{topic}")
     entries = {entry.function: entry for entry in answer_key.load(topic).values() if entry.kind == "code"}
-    cases: dict[str, tuple[answer_key.Case, ...]] = {}
+    cases: dict[str, tuple[answer_key.CaseRecord, ...]] = {}
     for number, row in enumerate(json.loads(extra)):
         function = row.pop("exercise", None)
         inside = place.inside("case", number, f"case {row.get('name', number + 1)!r}")
@@ -150,7 +152,7 @@ def _load_trained(entry, references, seed):
     draw, measure = getattr(references, entry.draw), getattr(references, entry.measure)
     shapes = {name: tuple(parameter.shape) for name, parameter in references.build_model().named_parameters()}
     code = extract_provided_code(entry.topic)
-    return Trained(entry.file, shapes, code, draw(seed), seed, entry.run, draw, measure, dict(entry.thresholds))
+    return WeightsFile(entry.file, shapes, code, draw(seed), seed, entry.run, draw, measure, dict(entry.thresholds))
 
 
 def _other_numbers(entry, cases):
@@ -160,7 +162,7 @@ def _other_numbers(entry, cases):
         for name in [name for name, argument in entry.arguments.items() if limits(argument)]:
             inputs[name] = np.array(inputs[name])
             inputs[name].flat[1:] = np.roll(inputs[name].flat[1:], 1)
-        yield DrawnCase(name=f"{PLAIN} in another order", inputs=inputs, part=case.part, also=case.also)
+        yield DrawnCall(name=f"{PLAIN} in another order", inputs=inputs, part=case.part, also=case.also)
 
 
 def _case(exercise, row, reference, wrong):

@@ -69,7 +69,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Trained:
+class WeightsFile:
     """How a file of trained weights is judged. ``provided`` is the code that the assignment's notebook holds ready."""
 
     file: str
@@ -84,7 +84,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Step:
+class ChainStep:
     """How to compute one entry of a chain from the ``given`` earlier ones: the source of the function ``name``."""
 
     given: tuple[str, ...]
@@ -103,8 +103,8 @@ class Exercise(answer_key.FromEntry):
     hints: dict[str, str]  # name of a mistake -> sentence for the student
     parts: dict[str, float]
     cases: tuple[Case, ...]
-    trained: Trained | None = None
-    follows: dict[str, Step] = field(default_factory=dict)  # by the entry of a chain
+    trained: WeightsFile | None = None
+    follows: dict[str, ChainStep] = field(default_factory=dict)  # by the entry of a chain
     mistakes: dict[str, str] = field(default_factory=dict)  # name -> text of the function
 
     @cached_property

@@ -37,7 +37,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Reply:
+class InstructorReply:
     """What a person has answered to a student who asked for another look at an exercise, in these words."""
 
     exercise: str
@@ -63,12 +63,12 @@ class Marks:
     received_at: str = ""
     due: str = ""
     is_earliest: bool = False
-    replies: tuple[Reply, ...] = ()
+    replies: tuple[InstructorReply, ...] = ()
     not_asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Entry:
+class GradebookEntry:
     """A row of the gradebook for one cell: nbgrader's Grade, with the points that the cell is worth."""
 
     points: float
@@ -99,14 +99,14 @@ class CellComment:
 class GradebookState:
     """All rows of the gradebook for one submission; ``is_new`` if it has none yet. The rest is as in ``Marks``."""
 
-    entries: dict[str, Entry] = field(default_factory=dict)  # by cell
+    entries: dict[str, GradebookEntry] = field(default_factory=dict)  # by cell
     comments: dict[str, CellComment] = field(default_factory=dict)  # by cell
     late_penalty: float = 0.0
     is_new: bool = True
     received_at: str = ""
     due: str = ""
     is_earliest: bool = False
-    replies: tuple[Reply, ...] = ()
+    replies: tuple[InstructorReply, ...] = ()
     not_asked: tuple[str, ...] = ()
 
     @property

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DatabaseError, SAWarning
 from autograder.courses.course import Course
 from autograder.courses.plan import Student
 from autograder.errors import CourseError
-from autograder.feedback.marks import CellComment, CellResult, Entry, GradebookState, Marks, merge_results
+from autograder.feedback.marks import CellComment, CellResult, GradebookEntry, GradebookState, Marks, merge_results
 from autograder.gradebook.assignments import has_assignment, store_assignment, store_due_dates
 from autograder.gradebook.database import (
     ASSIGNMENT,
@@ -226,10 +226,10 @@ class Recorder(contextlib.ExitStack):
         due_date = self.lateness.due_for(student, existing.extension if existing else None)
         due = due_date.isoformat() if due_date else ""
         if existing is None:
-            entries = {name: Entry(self.points[name]) for name in graded}
+            entries = {name: GradebookEntry(self.points[name]) for name in graded}
             return GradebookState(entries, {name: CellComment() for name in answers}, due=due)
         rows = {row[0]: row[1:] for row in db.execute(self.grades_of, {"notebook": existing.notebook})}
-        entries = {name: Entry(self.points[name], *rows[cell]) for name, cell in graded.items()}
+        entries = {name: GradebookEntry(self.points[name], *rows[cell]) for name, cell in graded.items()}
         comment_rows = {row[0]: row[1:] for row in db.execute(self.comments_of, {"notebook": existing.notebook})}
         comments = {name: CellComment(*comment_rows[cell]) for name, cell in answers.items()}
         came = existing.timestamp.isoformat() if existing.timestamp else ""

@@ -1,7 +1,8 @@
 """Keep what a person answers to students who asked for another look, because the gradebook has no field for it.
 
-In: a course, a topic, a student. Out: ``Reply`` and ``WaitingRequest`` records. Reads what `grade` has recorded of notebooks;
-writes one small file for each student who was answered, and one for each who asked with a notebook that is not graded.
+In: a course, a topic, a student. Out: ``InstructorReply`` and ``WaitingRequest`` records. Reads what `grade` has recorded
+of notebooks; writes one small file for each student who was answered, and one for each who asked with a notebook that is
+not graded.
 """
 
 import json
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from autograder.courses.course import Course
 from autograder.errors import CourseError
-from autograder.feedback.marks import Reply
+from autograder.feedback.marks import InstructorReply
 from autograder.files import as_json, write_text
 from autograder.notebooks.requests import RegradeRequest
 
@@ -66,7 +67,7 @@ def answer_request(course: Course, topic: str, student: str, exercise: str, answ
     chosen = _select_requests(course, topic, student, exercise)
     asked = {(request.exercise, request.words) for request in chosen}
     kept = [reply for reply in load_replies(course, topic, student) if (reply.exercise, reply.words) not in asked]
-    replies = [*kept, *(Reply(request.exercise, request.words, answer.strip()) for request in chosen)]
+    replies = [*kept, *(InstructorReply(request.exercise, request.words, answer.strip()) for request in chosen)]
     write_text(as_json([asdict(reply) for reply in replies]), _replies_file(course, topic, student))
     return [request._replace(answer=answer.strip()) for request in chosen]
 
@@ -88,14 +89,14 @@ def _select_requests(course, topic, student, exercise):
     return selected
 
 
-def load_replies(course: Course, topic: str, student: str) -> tuple[Reply, ...]:
+def load_replies(course: Course, topic: str, student: str) -> tuple[InstructorReply, ...]:
     """Return what ``student`` was answered for ``topic``.
 
     Raises ``CourseError`` if the file is damaged.
     """
     path = _replies_file(course, topic, student)
     try:
-        return tuple(Reply(**fields) for fields in json.loads(path.read_text(encoding="utf-8")))
+        return tuple(InstructorReply(**fields) for fields in json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return ()
     except (ValueError, TypeError):

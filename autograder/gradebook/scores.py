@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from autograder.courses.course import Course
 from autograder.errors import CourseError
-from autograder.feedback.marks import Entry
+from autograder.feedback.marks import GradebookEntry
 from autograder.gradebook.database import (
     ASSIGNMENT,
     CELL,
@@ -48,7 +48,7 @@ class StudentResult:
     student: str
     time: datetime | None = None  # when it was handed in, in UTC; None if unknown
     penalty: float = 0.0
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, GradebookEntry] = field(default_factory=dict)
 
     @property
     def points(self) -> float:
@@ -96,5 +96,5 @@ def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
         result = results.setdefault(student, StudentResult(student, time, float(penalty or 0.0)))
         name = exercise_of_test(cell)
         if not plan.not_asked_of(student, [name]):
-            result.entries[name] = Entry(float(points), automatic, manual, extra, bool(waiting))
+            result.entries[name] = GradebookEntry(float(points), automatic, manual, extra, bool(waiting))
     return dict(sorted(results.items()))

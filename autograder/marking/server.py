@@ -38,7 +38,7 @@ HEADERS = {
 
 def serve(session: Session, token: str, port: int) -> contextlib.AbstractContextManager[str]:
     """As ``serve_pages``, the page on which a person marks ``session``."""
-    handlers = [(r"/", _Page), (r"/marks", _Marks), (r"/criteria", _Criteria), (r"/pictures/(\w+)", _Picture)]
+    handlers = [(r"/", _MarkingPage), (r"/marks", _Marks), (r"/criteria", _Criteria), (r"/pictures/(\w+)", _Picture)]
     return serve_pages([*handlers, (r"/(page\.(?:css|js))", Asset)], session, token, port)
 
 
@@ -109,7 +109,7 @@ class LoopbackHandler(web.RequestHandler):
         self.finish(f"{self._reason}.\n")
 
 
-class _Page(LoopbackHandler):
+class _MarkingPage(LoopbackHandler):
     def get(self):
         self.require(self.get_query_argument("token", "", strip=False))
         try:

@@ -1,7 +1,7 @@
 """Read what somebody handed out as one archive or folder: entry after entry, and nothing that leads out of it.
 
-In: a zip archive, or a folder. Out: frozen ``Entry`` objects whose bytes are read when they are asked for. Reads the
-archive; nothing is unpacked, no link is followed, and nobody's bytes are more than allowed.
+In: a zip archive, or a folder. Out: frozen ``ArchiveEntry`` objects whose bytes are read when they are asked for. Reads
+the archive; nothing is unpacked, no link is followed, and nobody's bytes are more than allowed.
 """
 
 import contextlib

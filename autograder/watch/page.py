@@ -18,7 +18,7 @@ TEMPLATE = Path(__file__).with_name("page.html.j2")
 MIN_TOKEN_CHARACTERS = 32
 
 
-class _Page(LoopbackHandler):
+class _StatusPage(LoopbackHandler):
     def get(self):
         self.require(self.get_query_argument("token", "", strip=False))
         self.finish(load_template(TEMPLATE).render(now=self.session.snapshot()))
@@ -48,4 +48,4 @@ def load_token(course: Course) -> str:
 
 def status_page(status: Status, port: int, token: str) -> contextlib.AbstractContextManager[str]:
     """As ``serve_pages``, the page of ``status`` and its metrics."""
-    return serve_pages([(r"/", _Page), (r"/metrics", _Metrics), (r"/(page\.css)", _Asset)], status, token, port)
+    return serve_pages([(r"/", _StatusPage), (r"/metrics", _Metrics), (r"/(page\.css)", _Asset)], status, token, port)

@@ -83,7 +83,7 @@ class SocketKernelManager(AsyncKernelManager):
         return [*command[:launcher], "-c", LAUNCH_KERNEL, *command[launcher + 2 :]]
 
 
-class Assignment(SphinxRole):
+class AssignmentRole(SphinxRole):
     """``{assignment}`softmax```: a link to the notebook; its name alone where the website is built without it."""
 
     def run(self):
@@ -143,7 +143,7 @@ def _beside(app, name):
 
 def setup(app):
     jupyter_client.AsyncKernelManager = SocketKernelManager  # nbclient looks it up when it starts a kernel
-    app.add_role("assignment", Assignment())
+    app.add_role("assignment", AssignmentRole())
     app.add_role("minutes", Minutes())
     app.add_config_value("course_assignments", [], "env")
     app.connect("config-inited", configure, priority=100)  # before the extensions that read it

@@ -12,7 +12,7 @@ from solutions.answer_key.reading import read
 from solutions.answer_key.records import (
     KINDS,
     Argument,
-    Case,
+    CaseRecord,
     Code,
     Criterion,
     Drawn,
@@ -36,7 +36,7 @@ __all__ = [
     "LETTERS",
     "AnswerKeyError",
     "Argument",
-    "Case",
+    "CaseRecord",
     "Code",
     "Criterion",
     "Drawn",

@@ -57,7 +57,7 @@ def letters_of(axis):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class CaseRecord:
     """One call of the function. Without ``atol``, the tolerance goes with the size of the expected value."""
 
     shown: ClassVar = False
@@ -71,16 +71,16 @@ class Case:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownCase(Case):
+class ShownCase(CaseRecord):
     """A case that the check cell tries, worked by hand: it states inputs and expected value."""
 
     shown: Literal[True] = True
-    inputs: Values = field()  # field(): or the empty value of Case would be the default
+    inputs: Values = field()  # field(): or the empty value of CaseRecord would be the default
     expected: Value | Values = field()
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownDrawnCase(Case):
+class ShownDrawnCase(CaseRecord):
     """A case that the check cell tries, of sizes that nobody works by hand. Drawn once: no release has other numbers."""
 
     shown: Literal[True] = True
@@ -89,7 +89,7 @@ class ShownDrawnCase(Case):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatedCase(Case):
+class StatedCase(CaseRecord):
     """A hidden case with stated inputs; the reference gives the expected value."""
 
     part: str = ""
@@ -97,7 +97,7 @@ class StatedCase(Case):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawnCase(Case):
+class DrawnCase(CaseRecord):
     """A hidden case with drawn inputs; normal numbers are multiplied by ``scale``."""
 
     part: str = ""
@@ -225,7 +225,7 @@ class Code(Entry):
     least: dict[str, Count] = field(default_factory=dict)
     most: dict[str, Count] = field(default_factory=dict)
     reaches: Number | None = None
-    cases: tuple[Case, ...] = ()
+    cases: tuple[CaseRecord, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

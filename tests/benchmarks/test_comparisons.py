@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from benchmarks import comparisons, tasks
-from benchmarks.comparisons import Comparison, Run, Training, build_model, choose_rate
+from benchmarks.comparisons import Comparison, Training, TrainingRun, build_model, choose_rate
 from solutions.in_numpy import spelling
 from solutions.in_torch.output_layer import Decoder
 
 pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 
-FIXED, ATTENTION = (Run("bottleneck", model, 48, 120, 0, 0.01, (5, 10)) for model in ("fixed", "attention"))
+FIXED, ATTENTION = (TrainingRun("bottleneck", model, 48, 120, 0, 0.01, (5, 10)) for model in ("fixed", "attention"))
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +89,7 @@ def test_taking_all_steps_at_once_is_taking_one_after_the_other():
 
 
 def test_luongs_order_scores_with_the_new_state_and_keeps_the_context_out_of_it():
-    model = build_model(Run("order", "luong", 48, 120, 0, 0.01, (5,)))
+    model = build_model(TrainingRun("order", "luong", 48, 120, 0, 0.01, (5,)))
     state, keys, mask = model.read(torch.tensor([[4, 9, 3]]), torch.tensor([3]))
     word = torch.tensor([5])
     _, new, weights = model.decoder.step(word, state, keys, mask)
@@ -109,7 +109,7 @@ def test_a_batch_is_a_batch_whenever_it_is_drawn_and_its_sentences_are_of_like_l
 
 def test_a_long_training_goes_on_from_its_checkpoint_as_if_it_had_never_stopped(monkeypatch):
     monkeypatch.setattr(comparisons, "CURVE_STEPS", 2)
-    run = Run("spelling", "fixed", 16, 90, 0, 0.01, (4, 10))
+    run = TrainingRun("spelling", "fixed", 16, 90, 0, 0.01, (4, 10))
     at_once = comparisons.train(run)
     assert [point[0] for point in at_once[-1]["curve"]] == [2, 4, 6, 8]
     for row in at_once:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.audit import calls
-from autograder.exercises.drawing import DrawnCase
+from autograder.exercises.drawing import DrawnCall
 from solutions.in_numpy.scoring import additive_score
 from tests.autograder.audit.toys import STRONG, toy
 from tests.autograder.samples import exercise_named
@@ -45,6 +45,6 @@ def test_what_divides_by_zero_while_it_is_tried_says_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         value = calls.call_drawn(
-            lambda *_: np.zeros(2).sum() / np.zeros(2).sum(), exercise, DrawnCase(name="no inputs", inputs={})
+            lambda *_: np.zeros(2).sum() / np.zeros(2).sum(), exercise, DrawnCall(name="no inputs", inputs={})
         )
     assert np.isnan(value)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.audit import calls, survivors
-from autograder.exercises.drawing import DrawnCase
+from autograder.exercises.drawing import DrawnCall
 from tests.autograder.audit.toys import STRONG, WEAK, audited, mix, toy
 
 # on a busy machine the alarm of a slow call may ring in hypothesis's callback of the garbage collector, which cannot raise
@@ -54,7 +54,7 @@ def _slow_down(call):
 def test_some_calls_have_arrays_in_column_order():
     rng = np.random.default_rng(0)
     inputs = {"x": rng.normal(size=(3, 4)), "n": np.arange(3), "scale": 2.0}
-    called = [row.inputs for row in survivors.vary_memory_layout([DrawnCase(name="", inputs=inputs)] * 6)]
+    called = [row.inputs for row in survivors.vary_memory_layout([DrawnCall(name="", inputs=inputs)] * 6)]
     assert [item["x"].flags.f_contiguous for item in called] == [True, False, False] * 2
     assert all(item["n"].dtype == np.arange(3).dtype and item["scale"] == 2.0 for item in called)
     assert all(np.array_equal(item["x"], inputs["x"]) for item in called)

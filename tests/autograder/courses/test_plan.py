@@ -9,7 +9,7 @@ import pytest
 from autograder import exercises
 from autograder.courses import plan
 from autograder.courses.course import Course, init
-from autograder.courses.plan import LateRule, Plan, read_plan, read_roster
+from autograder.courses.plan import LatePolicy, Plan, read_plan, read_roster
 from autograder.errors import CourseError
 from autograder.releases.release import release
 from tests.autograder.test_main import assert_refused, autograder, succeed
@@ -187,9 +187,9 @@ DAY = 24 * 60 * 60
     [(0, 0), (30 * 60, 0), (30 * 60 + 1, 1), (DAY + 30 * 60, 1), (DAY + 30 * 60 + 1, 2), (30 * DAY, 5)],
 )
 def test_each_day_that_has_begun_after_the_grace_costs_its_share_and_no_more_than_the_most(seconds, taken):
-    rule = LateRule(grace_minutes=30, percent_a_day=10, most_percent=50)
+    rule = LatePolicy(grace_minutes=30, percent_a_day=10, most_percent=50)
     assert rule.penalty(10, seconds) == taken
-    assert LateRule().penalty(10, seconds) == 0
+    assert LatePolicy().penalty(10, seconds) == 0
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 from nbgrader.api import Gradebook
 from sqlalchemy import event
 
-from autograder.feedback.marks import CellResult, Entry, Mark, Marks
+from autograder.feedback.marks import CellResult, GradebookEntry, Mark, Marks
 from autograder.gradebook.lateness import ReceivedTime
 from autograder.gradebook.recorder import Recorder
 
@@ -63,11 +63,11 @@ def found_name(marks):
 @pytest.mark.parametrize(
     ("entry", "score"),
     [
-        (Entry(2.0), 0.0),
-        (Entry(2.0, automatic=1.0), 1.0),
-        (Entry(2.0, automatic=1.0, manual=0.0), 0.0),
-        (Entry(2.0, automatic=1.0, extra=0.5), 1.5),
-        (Entry(2.0, extra=0.5), 0.0),
+        (GradebookEntry(2.0), 0.0),
+        (GradebookEntry(2.0, automatic=1.0), 1.0),
+        (GradebookEntry(2.0, automatic=1.0, manual=0.0), 0.0),
+        (GradebookEntry(2.0, automatic=1.0, extra=0.5), 1.5),
+        (GradebookEntry(2.0, extra=0.5), 0.0),
     ],
 )
 def test_a_score_is_the_persons_before_the_graders_with_what_was_given_on_top(entry, score):

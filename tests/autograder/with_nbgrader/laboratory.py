@@ -74,7 +74,7 @@ def collect_grade_and_hand_back(instructor, course, exchange):
 
 
 @dataclass(frozen=True)
-class Desk:
+class StudentLab:
     """A student's JupyterLab, in the window that ``browser`` shows."""
 
     browser: object

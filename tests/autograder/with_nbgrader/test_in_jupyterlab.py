@@ -11,7 +11,7 @@ import pytest
 from tests.autograder.with_nbgrader.laboratory import (
     NO_TANH,
     RIGHT,
-    Desk,
+    StudentLab,
     collect_grade_and_hand_back,
     course_of,
     settings,
@@ -56,7 +56,7 @@ def test_two_students_fetch_answer_validate_submit_and_see_their_feedback(browse
             browser.switch_to.new_window("tab")
             size(browser, 1280)
             open_page(browser, address)
-            desk = Desk(browser)
+            desk = StudentLab(browser)
             desk.fetch()
             said, receipts[student.name] = desk.answer(answer)
             validated = desk.validate()
@@ -80,7 +80,7 @@ def test_two_students_fetch_answer_validate_submit_and_see_their_feedback(browse
         assert all(receipt in said for receipt in receipts.values())
         for student, points in zip(students, ("3 of 3", "0 of 3"), strict=True):
             browser.switch_to.window(desks[student.name])
-            page = Desk(browser).feedback()
+            page = StudentLab(browser).feedback()
             assert receipts[student.name] in page
             assert (f"Student\n{student.name}" in page, points in page) == (True, True), page
         assert "tanh" in page

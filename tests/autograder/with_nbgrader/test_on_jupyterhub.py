@@ -18,7 +18,7 @@ import pytest
 from autograder.paths import ROOT
 from tests.autograder.with_nbgrader.laboratory import (
     RIGHT,
-    Desk,
+    StudentLab,
     collect_grade_and_hand_back,
     course_of,
     settings,
@@ -118,7 +118,7 @@ def log_in(browser, address, password, student):  # noqa: F811
     """Log in as ``student``, and wait for JupyterLab in a server of their own."""
     open_page(browser, f"{address}/hub/logout")
     open_page(browser, f"{address}/hub/login")
-    desk = Desk(browser)
+    desk = StudentLab(browser)
     desk.until(lambda: desk.seen("#username_input")).send_keys(student.name)
     desk.until(lambda: desk.seen("#password_input")).send_keys(password)
     desk.click("#login_submit")
