@@ -131,7 +131,7 @@ def release(
     (topic,) = _select_topics([topic])
     root = _open_course(course)
     website = _website_address(base_url, no_links, root.plan().website)
-    kept = root.chosen_seed(topic, seed)
+    kept = root.choose_seed(topic, seed)
     with out.status(f"Drawing hidden cases for {topic} that catch every known wrong answer …"):
         search = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
     for line in search.lines(verbose):
@@ -872,7 +872,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     out.print(report.summary_line(rows))
     if slowest := report.slowest_line(rows, called):
         _print_line(slowest)
-    for path in course.misplaced_notebooks():
+    for path in course.find_misplaced_notebooks():
         place = f"submitted/STUDENT/{topic}/{topic}.ipynb"
         out.print(f"Ignored: {notices.plain(path)}. Submissions belong in {place}.", markup=False)
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)

@@ -31,7 +31,7 @@ def write_bytes(content: bytes, path: str | Path) -> None:
         raise
 
 
-def unexpected_entries(folder: Path, expected: Collection[str]) -> list[Path]:
+def find_unexpected_entries(folder: Path, expected: Collection[str]) -> list[Path]:
     """Return the entries of ``folder`` that are not regular files named in ``expected``."""
     if folder.is_symlink() or not folder.is_dir():
         return []
@@ -41,8 +41,8 @@ def unexpected_entries(folder: Path, expected: Collection[str]) -> list[Path]:
 
 
 def remove_unexpected(folder: Path, expected: Collection[str]) -> list[Path]:
-    """Delete the ``unexpected_entries`` of ``folder``, of a link only the link itself; return their paths."""
-    removed = unexpected_entries(folder, expected)
+    """Delete the ``find_unexpected_entries`` of ``folder``, of a link only the link itself; return their paths."""
+    removed = find_unexpected_entries(folder, expected)
     for path in removed:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

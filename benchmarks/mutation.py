@@ -87,7 +87,11 @@ def mutation_points(package):
         path for folder in PACKAGES[package][0] for path in (ROOT / "autograder" / folder).rglob("*.py")
     ):
         source, name = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
-        lines, nodes, skipped = source.splitlines(), list(ast_nodes(get_ast(source))), list(_skipped(ast.parse(source)))
+        lines, nodes, skipped = (
+            source.splitlines(),
+            list(ast_nodes(get_ast(source))),
+            list(_find_skipped_ranges(ast.parse(source))),
+        )
         for operator in operator_names():
             if get_operator(operator).arguments():
                 continue  # it is not applied by default
@@ -101,7 +105,7 @@ def mutation_points(package):
     return points
 
 
-def _skipped(tree):
+def _find_skipped_ranges(tree):
     """Yield where annotations and imports begin and end."""
     for node in ast.walk(tree):
         hints = [getattr(node, "annotation", None), getattr(node, "returns", None)]

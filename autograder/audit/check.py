@@ -91,7 +91,7 @@ def check_topic(topic: str, seed: int = 0, folder: Path = answer_key.FOLDER, boo
             notebook = assemble.source_notebook(topic, questions, book)
         except CourseError as error:
             faults.append(Fault("", *_describe_error(error)))
-    text = key_linter.released_text(notebook) if notebook else ""
+    text = key_linter.extract_released_text(notebook) if notebook else ""
     right, called = right_answers(topic), [exercise for exercise in questions if exercise.is_called]
     audited = [_audit_exercise(exercise, text, right, seed) for exercise in called]
     for exercise, audit in zip(called, audited, strict=True):

@@ -89,7 +89,9 @@ def audit_topic(topic: str, full: bool = False, seed: int = 0, seeds: int | None
     """
     draws = [exercises.load(topic, seed + n) for n in range(seeds or SEEDS[full])]
     mistakes, right = exercises.module(f"solutions.mistakes.{topic}"), right_answers(topic)
-    text = key_linter.released_text(assemble.source_notebook(topic, draws[0]))  # it is the same whatever is drawn
+    text = key_linter.extract_released_text(
+        assemble.source_notebook(topic, draws[0])
+    )  # it is the same whatever is drawn
     problems = {}
     for questions in draws:
         for problem in key_linter.lint(questions, text=text):

@@ -443,9 +443,9 @@ class _Batch:
         if taken_back or not earlier.get("scores"):
             return None
         # restore results that the gradebook has lost
-        received_at = parse_received(earlier.get("received", jobs.recorded_beside(earlier).get(TIMESTAMP, "")))
+        received_at = parse_received(earlier.get("received", jobs.parse_recorded_beside(earlier).get(TIMESTAMP, "")))
         received_at = replace(received_at, is_earliest=is_earliest)
-        return self._record(row, state, recording.recorded_results(earlier, state), received_at, {})
+        return self._record(row, state, recording.load_recorded_results(earlier, state), received_at, {})
 
 
 class _TaskQueue:

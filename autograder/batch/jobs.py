@@ -19,7 +19,7 @@ from autograder.errors import CourseError
 from autograder.feedback.marks import GradebookState, Marks
 from autograder.files import write_text
 from autograder.gradebook.lateness import ReceivedTime, parse_received
-from autograder.grading.fingerprint import fingerprint, handed_in_files, select_kept_files
+from autograder.grading.fingerprint import fingerprint, read_handed_in_files, select_kept_files
 from autograder.notebooks.submitted_file import read_file
 from autograder.platforms.attempts import Attempt, find_collected_attempt, format_timestamp
 from autograder.verdicts import Graded
@@ -76,7 +76,7 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
     student, path = row.student, run.course.submission(row.student, run.topic)
     try:
         content = read_file(path, run.course.submitted, run.options.limits.submission_mb)
-        files = handed_in_files(run.released.exercises, path.parent)
+        files = read_handed_in_files(run.released.exercises, path.parent)
         beside = read_beside(path)
     except OSError as error:  # concerns only this student's files
         what = f"it cannot be read ({error.strerror})"
@@ -101,7 +101,7 @@ def read_earlier_job(
     files = select_kept_files(run.released.exercises, kept)
     job = _make_job(run, row, kept[f"{run.topic}.ipynb"], files, beside, earlier)
     if not attempt.platform and job.tries[job.attempt] == earlier.get("latest"):  # put there by hand
-        job.beside = recorded_beside(earlier)
+        job.beside = parse_recorded_beside(earlier)
     job.is_collected, job.is_earliest = bool(attempt.platform), attempt.is_late_without_time
     return job
 
@@ -114,7 +114,7 @@ def _make_job(run, row, content, files, beside, earlier):
     return Job(row, content, files, beside, key, attempt, tries, earlier, shown=run.shown_to(row.student))
 
 
-def recorded_beside(earlier: dict[str, Any]) -> dict[str, str]:
+def parse_recorded_beside(earlier: dict[str, Any]) -> dict[str, str]:
     """Return the exchange's files beside the notebook that was recorded last."""
     return json.loads(earlier["mark"])[3]
 

@@ -121,7 +121,7 @@ def was_taken_back(run: GradingRun, student: str, earlier: dict[str, Any]) -> bo
     return bool(known) and "latest" in earlier and earlier["latest"] not in known
 
 
-def recorded_results(earlier: dict[str, Any], state: GradebookState) -> list[CellResult]:
+def load_recorded_results(earlier: dict[str, Any], state: GradebookState) -> list[CellResult]:
     """Return the recorded results of the cells that ``state`` has."""
     texts, comments = earlier.get("told", {}), earlier.get("comments", {})
     graded = [

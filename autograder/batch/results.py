@@ -67,7 +67,7 @@ class SubmissionResult:
         """Set the points of ``exercises`` from the gradebook's ``marks``."""
         asked = (exercise for exercise in exercises if exercise.name not in marks.not_asked)
         by_exercise = {exercise.name: marks.cells[points_id(exercise)] for exercise in asked}
-        self.points = {name: _given_points(mark) for name, mark in by_exercise.items()}
+        self.points = {name: _get_given_points(mark) for name, mark in by_exercise.items()}
         self.waiting = tuple(name for name, mark in by_exercise.items() if mark.waiting)
 
 
@@ -82,13 +82,15 @@ def mark_changes(exercises: Iterable[ReleasedExercise], state: GradebookState, a
             changes += [MarkChange(exercise.name, old.score, 0.0)] if old.automatic != 0 else []
             continue
         changes.append(
-            MarkChange(exercise.name, _given_points(old), _given_points(new), _describe_remarking(exercise, old, new))
+            MarkChange(
+                exercise.name, _get_given_points(old), _get_given_points(new), _describe_remarking(exercise, old, new)
+            )
         )
     changes.append(MarkChange("late penalty", before.late_penalty, after.late_penalty))
     return tuple(move for move in changes if move.before != move.after or move.why)
 
 
-def _given_points(mark: Mark) -> float | None:
+def _get_given_points(mark: Mark) -> float | None:
     """Return the points of ``mark``, None if a person must give them."""
     return None if mark.waiting and not mark.by_person else mark.score
 

@@ -273,7 +273,7 @@ class Course:
             raise CourseError(what, str(self.submitted), f"run `python -m autograder collect {topic} ARCHIVE` first.")
         return chosen
 
-    def misplaced_notebooks(self) -> list[str]:
+    def find_misplaced_notebooks(self) -> list[str]:
         """Return notebooks in ``submitted`` that nbgrader does not look for."""
         files = [*self.root.glob("submitted/*.ipynb"), *self.root.glob("submitted/*/*.ipynb")]
         return sorted(str(path.relative_to(self.root)) for path in files)
@@ -289,7 +289,7 @@ class Course:
         content = self.release(topic).read_bytes()
         record = self._load_release_record(topic) or ReleaseRecord(seed, digest)
         name = hashlib.sha256(content).hexdigest()[:16]
-        write_bytes(content, self._kept_release(topic, name))
+        write_bytes(content, self._release_copy_path(topic, name))
         versions = (
             record.versions_by_number if name in record.versions_by_number else [*record.versions_by_number, name]
         )
@@ -323,7 +323,7 @@ class Course:
         if not record or not self.release(topic).is_file():
             return None
         # the recorded one: a release that was stopped may have replaced the file
-        kept = [path for name in record.releases[:1] if (path := self._kept_release(topic, name)).is_file()]
+        kept = [path for name in record.releases[:1] if (path := self._release_copy_path(topic, name)).is_file()]
         (path,) = kept or [self.release(topic)]
         return nbformat.read(path, as_version=4), record.seed, record.digest
 
@@ -340,10 +340,10 @@ class Course:
         record = self._load_release_record(topic)
         if not record or not self.release(topic).is_file():
             self._refuse_unreleased(topic)
-        kept = [self._kept_release(topic, name) for name in record.releases]
+        kept = [self._release_copy_path(topic, name) for name in record.releases]
         paths = [self.release(topic), *(path for path in kept if path.is_file())]
         templates = tuple(dict.fromkeys(_read_release(path) for path in paths))
-        cells = _graded_cells(templates[0])
+        cells = _select_graded_cells(templates[0])
         plan = self.plan().assignment(topic)
         facts_file = self._release_record_file(topic).with_suffix("") / "facts.json"
         facts = load_facts(facts_file, topic, record.seed, plan.extra)
@@ -392,7 +392,7 @@ class Course:
             state.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
         return state.hexdigest()
 
-    def chosen_seed(self, topic: str, given: int | None = None) -> int | None:
+    def choose_seed(self, topic: str, given: int | None = None) -> int | None:
         """Return the seed of the hidden cases: ``given``, the plan's, or the last release's; None if one must be drawn."""
         record = self._load_release_record(topic)
         kept = record.seed if record else None
@@ -416,7 +416,7 @@ class Course:
             )
             raise CourseError(f"the record of the release is damaged ({error})", str(path), remedy) from None
 
-    def _kept_release(self, topic, name):
+    def _release_copy_path(self, topic, name):
         return self.root / ".autograder" / "released" / topic / f"{name}.ipynb"
 
     def _release_record_file(self, topic):
@@ -493,7 +493,7 @@ def _resolve_root(root):
     return root
 
 
-def _graded_cells(text):
+def _select_graded_cells(text):
     """Return nbgrader's metadata of the cells in the ``text`` of a release, by id."""
     metadata = [cell["metadata"]["nbgrader"] for cell in json.loads(text)["cells"] if "nbgrader" in cell["metadata"]]
     return {cell["grade_id"]: cell for cell in metadata}

@@ -6,7 +6,7 @@ In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touc
 from autograder.exercises.chains import compile_steps
 from autograder.exercises.drawing import PRIMES, SHAPE_DRAWS
 from autograder.exercises.loading import TOLERANCE, UNREADABLE, load, load_each, make_exercise, versions
-from autograder.exercises.model import Case, Exercise, Outcome, convert, digest, given_shapes, with_points
+from autograder.exercises.model import Case, Exercise, Outcome, compute_given_shapes, convert, digest, with_points
 from autograder.exercises.modules import extract_provided_code, module, module_at, own_parts, setup_code
 
 __all__ = [
@@ -18,10 +18,10 @@ __all__ = [
     "Exercise",
     "Outcome",
     "compile_steps",
+    "compute_given_shapes",
     "convert",
     "digest",
     "extract_provided_code",
-    "given_shapes",
     "load",
     "load_each",
     "make_exercise",

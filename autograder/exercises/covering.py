@@ -73,7 +73,7 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
     if entry.gradients:
         calls += [(plan, entry.gradients) for plan in plans if _may_ask_for_gradients(plan)]
     for plan, gradients in calls:
-        yield _drawn_case(entry, plan, gradients, rng)
+        yield _draw_call(entry, plan, gradients, rng)
 
 
 def random_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[DrawnCall]:
@@ -83,14 +83,14 @@ def random_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator
         plan = {name: levels[0] if rng.integers(2) else levels[rng.integers(len(levels))] for name, levels in factors}
         if _is_consistent(plan, whole=True):
             asked = _may_ask_for_gradients(plan) and rng.integers(2)
-            yield _drawn_case(entry, plan, entry.gradients if asked else (), rng)
+            yield _draw_call(entry, plan, entry.gradients if asked else (), rng)
 
 
 def _may_ask_for_gradients(plan):
     return _count_special(plan) <= 1
 
 
-def _drawn_case(entry, plan, gradients, rng):
+def _draw_call(entry, plan, gradients, rng):
     special = [(name, family) for name, family in _families_of(plan).items() if family.words]
     touched = {next((part for part in family.parts if part in entry.parts), "") for _, family in special}
     touched |= {"gradient"} if gradients else set()
@@ -194,7 +194,7 @@ def _plans(factors):
             plans.append(plan)
             met.update(_pairs(plan))
 
-    for wanted in _wanted_pairs(factors):
+    for wanted in _list_pairs_to_cover(factors):
         if frozenset(wanted.items()) not in met:
             add(_complete(factors, wanted, met, rng))
     arguments = [(name, level) for name in factors if name != SIZES for level in factors[name]]
@@ -222,7 +222,7 @@ def _plans_with_one_special(factors):
     return plans
 
 
-def _wanted_pairs(factors):
+def _list_pairs_to_cover(factors):
     """Yield each pair of special families of two arguments; of sizes, only a size of 1 where a sentence may be empty."""
     for (first, firsts), (second, seconds) in itertools.combinations(factors.items(), 2):
         for level, beside in itertools.product(firsts[1:], seconds[1:]):

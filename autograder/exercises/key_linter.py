@@ -75,7 +75,7 @@ def refuse(
         raise AnswerKeyError(problem.reason, problem.where + case, problem.remedy)
 
 
-def released_text(notebook: NotebookNode) -> str:
+def extract_released_text(notebook: NotebookNode) -> str:
     """Return what a student has in the release of ``notebook``, a source notebook: answers and hidden tests cut out.
 
     What is packed in it counts as read, but for numbers that were drawn: of so many, some are near any answer.
@@ -348,16 +348,16 @@ def _leaks(exercise, text):
     A shape may stand in a docstring of the same notebook, a number in the check of another exercise.
     """
     if exercise.kind == "shape":
-        for entry in stated_shapes(exercise, text):
+        for entry in find_stated_shapes(exercise, text):
             remedy = "ask for another shape, or describe the argument there without its shape"
             yield "", f"a docstring states the shape {entry} that is asked for", remedy
     elif exercise.kind == "number" and not exercise.entry.warm_up:  # the pages work those in full
-        for entry in _parts_stated_in(exercise, text):
+        for entry in _find_stated_parts(exercise, text):
             remedy = "take them out of the text, or use other numbers in the question"
             yield "", f"the numbers of {entry or 'the answer'} appear in the notebook", remedy
 
 
-def stated_shapes(exercise: Exercise, text: str) -> list[str]:
+def find_stated_shapes(exercise: Exercise, text: str) -> list[str]:
     """Return the entries of a shape exercise that a docstring in ``text`` answers, as ``name : (sizes)``."""
     case = exercise.hidden[0]
     sizes = {LETTERS[word]: case.inputs.get(LETTERS[word]) for word in LETTERS} | case.inputs
@@ -374,7 +374,7 @@ LETTERS = {"source_len": "T_x", "attention_size": "a", "key_size": "m", "query_s
 LETTERS |= {"hidden_size": "m", "target_len": "T_y"}
 
 
-def _parts_stated_in(exercise, text):
+def _find_stated_parts(exercise, text):
     """Yield the parts of a number exercise whose numbers all stand in ``text``, with three digits or more.
 
     Numbers of fewer digits, such as 0.5, stand everywhere and give nothing away.

@@ -20,7 +20,7 @@ from autograder.exercises import checking, compare, compose
 from autograder.exercises.chains import compile_steps, steps_of
 from autograder.exercises.covering import PLAIN, DrawnCall
 from autograder.exercises.drawing import draw_cases
-from autograder.exercises.model import Case, Exercise, LazyMapping, Outcome, WeightsFile, convert, given_shapes
+from autograder.exercises.model import Case, Exercise, LazyMapping, Outcome, WeightsFile, compute_given_shapes, convert
 from autograder.exercises.modules import extract_provided_code, module
 from autograder.exercises.numbers import largest
 from solutions import answer_key
@@ -267,7 +267,7 @@ def _find_mismatched_equations(exercise):
             yield "`given` states an answer", "list only what the text states."
         for equation in entry.equations:
             try:
-                compose.shape_of(equation, {**given_shapes(exercise, case.inputs), **case.expected})
+                compose.shape_of(equation, {**compute_given_shapes(exercise, case.inputs), **case.expected})
             except (compose.Misfit, SyntaxError, KeyError, ValueError, AttributeError, TypeError) as error:
                 yield f"the right shapes do not fit in {equation!r}: {error}", "fix `equations` or `given`."
 

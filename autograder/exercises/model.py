@@ -158,7 +158,7 @@ def with_points(exercise: Exercise, points: float) -> Exercise:
     return replace(exercise, entry=answer_key.with_points(exercise.entry, points), parts=parts)
 
 
-def given_shapes(exercise: Exercise, inputs: Mapping[str, int]) -> dict[str, tuple[int | None, ...]]:
+def compute_given_shapes(exercise: Exercise, inputs: Mapping[str, int]) -> dict[str, tuple[int | None, ...]]:
     """Return the shapes of the given operands in the equations of ``exercise``. A size of None may be any."""
 
     def size(term):

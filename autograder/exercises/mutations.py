@@ -181,13 +181,15 @@ class _Enumeration:
             first, second = (argument.axes[axis] for axis in pair)
             if first != second:  # or it is as good as transposed
                 yield from self._perturb_node(node, perturbations.reshapes(*pair, (first, second)), name, 1)
-        yield Mutation(_kept_clause(name), 0, earlier=(name,))
-        yield Mutation(_kept_clause(name), 0, earlier=(name, *(other for other in self.declared if other != name)))
+        yield Mutation(_format_reuse_clause(name), 0, earlier=(name,))
+        yield Mutation(
+            _format_reuse_clause(name), 0, earlier=(name, *(other for other in self.declared if other != name))
+        )
         for other, like in self.declared.items():
             if other != name and len(like.axes) == len(argument.axes) and like.kind == argument.kind:
                 yield _confuse_arguments(node, other)
             if like.kind == "parameter" != argument.kind:
-                clause = _kept_clause(f"what is computed from {name} and {other}")
+                clause = _format_reuse_clause(f"what is computed from {name} and {other}")
                 yield Mutation(clause, 0, earlier=(name, other), both=True)
 
     def _mutate_several_arguments(self):
@@ -293,7 +295,7 @@ class _Enumeration:
 ZEROED = Perturbation("{it} {is} set to 0 at padding positions", perturbations.zero_at_pads)
 
 
-def _kept_clause(name):
+def _format_reuse_clause(name):
     clause = "{it} from an earlier call with the same sizes {is} reused: something is kept between calls"
     return format_clause(clause, name)
 

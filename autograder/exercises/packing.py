@@ -17,14 +17,14 @@ def compress(text: str) -> str:
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
-def packed_texts(source: str) -> list[str]:
+def list_packed_texts(source: str) -> list[str]:
     """Return the texts that are packed in ``source``."""
     return [zlib.decompress(base64.b64decode(packed)).decode() for packed in PACKED.findall(source)]
 
 
 def unpack_texts(source: str) -> str:
     """Return ``source`` with the texts that are packed in it below it."""
-    return "\n".join([source, *packed_texts(source)])
+    return "\n".join([source, *list_packed_texts(source)])
 
 
 def visible_source(source: str) -> str:
@@ -34,7 +34,7 @@ def visible_source(source: str) -> str:
     """
     worked = source.partition(f"\n{DRAWN}")[0]
     return "\n".join(
-        [worked, *(json.dumps(json.loads(text, object_hook=_without_wrong)) for text in packed_texts(worked))]
+        [worked, *(json.dumps(json.loads(text, object_hook=_without_wrong)) for text in list_packed_texts(worked))]
     )
 
 

@@ -65,7 +65,7 @@ class SoftmaxBug:
 def softmax_bugs() -> Iterator[SoftmaxBug]:
     """Yield the wrong ways, those first that differ on ordinary scores."""
     for masked, renormalised in ((True, False), (False, False), (True, True)):
-        after = partial(_changed_first, masked=masked, renormalised=renormalised)
+        after = partial(_build_changed_softmax, masked=masked, renormalised=renormalised)
         for number in (0.0, *FILLED):
             # divided by the sum of what is left, a 0 does no harm but where words lie far below it
             clause = NOT_LOW if number or renormalised else ZERO
@@ -85,7 +85,7 @@ def softmax_bugs() -> Iterator[SoftmaxBug]:
         yield SoftmaxBug(ADDED_BELOW, partial(_add_below, epsilon=epsilon, shifted=shifted))
     for clause, shift in SHIFTS:
         for replacement, masked_first in product((None, 0.0, 1.0, "even"), (True, False)):
-            weigh = partial(_shifted, shift=shift, replacement=replacement, masked_first=masked_first)
+            weigh = partial(_shift_softmax, shift=shift, replacement=replacement, masked_first=masked_first)
             yield SoftmaxBug(clause, weigh, masks=clause == WITH_PADS, rare=True)
     for low, high in bounds(LEAST_BOUND):
         yield SoftmaxBug(
@@ -108,7 +108,7 @@ def log_softmax_bugs() -> Iterator[SoftmaxBug]:
         (LEAST_SHIFT, lambda scores: scores.amin(-1, keepdim=True)),
     )
     for clause, shift in shifts:
-        yield SoftmaxBug(clause, lambda scores, mask, shift=shift: _log_shifted(scores, shift(scores)), rare=True)
+        yield SoftmaxBug(clause, lambda scores, mask, shift=shift: _shift_log_softmax(scores, shift(scores)), rare=True)
     for low, high in bounds(LEAST_BOUND):
         yield SoftmaxBug(BOUNDED, lambda s, mask, low=low, high=high: s.clamp(low, high).log_softmax(-1), rare=True)
 
@@ -169,7 +169,7 @@ def _largest_from(scores, mask, axis):
     return _fill_lowest(scores, mask).amax(axes, keepdim=True)
 
 
-def _changed_first(change, masked, renormalised):
+def _build_changed_softmax(change, masked, renormalised):
     """Return the softmax of ``change(scores, mask)``, whose weights may then be ``masked`` and ``renormalised``."""
 
     def weigh(scores, mask):
@@ -210,7 +210,7 @@ SHIFTS = (
 )
 
 
-def _shifted(scores, mask, shift, replacement, masked_first):
+def _shift_softmax(scores, mask, shift, replacement, masked_first):
     """Return the softmax with ``shift``; NaN becomes ``replacement``; the mask comes before the exponential or after."""
     by = shift(scores, mask)
     if by is None:
@@ -225,7 +225,7 @@ def _shifted(scores, mask, shift, replacement, masked_first):
     return weights.nan_to_num(1 / scores.shape[-1] if replacement == "even" else replacement, posinf=np.inf)
 
 
-def _log_shifted(scores, by):
+def _shift_log_softmax(scores, by):
     return scores - by - (scores - by).exp().sum(-1, keepdim=True).log()
 
 

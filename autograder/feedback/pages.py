@@ -16,7 +16,7 @@ from traitlets.config import Config
 from autograder.feedback import rendering, sanitize
 from autograder.feedback.marks import CellResult, Marks
 from autograder.feedback.page_settings import Shown
-from autograder.notebooks.added_cells import added_cells, is_as_released, source_of
+from autograder.notebooks.added_cells import is_as_released, select_added_cells, source_of
 from autograder.notebooks.cell_ids import code_cells, exercise_of_test, test_id
 from autograder.notebooks.handout import Handout, find_release
 from autograder.verdicts import NOT_ASKED, Graded, Verdict
@@ -49,7 +49,7 @@ def enter_results(
     for released in template.cells:
         meta = released.metadata.nbgrader
         if meta.grade or meta.solution:
-            added = list(added_cells(notebook.cells, meta.grade_id)) if meta.grade and meta.solution else []
+            added = list(select_added_cells(notebook.cells, meta.grade_id)) if meta.grade and meta.solution else []
             result = _result(released, by_id.get(meta.grade_id), verdicts, added)
             name = exercise_of_test(meta.grade_id)
             result = replace(result, auto_score=None, comment=None) if name in later else result

@@ -69,7 +69,7 @@ def store_due_dates(course: Course, topic: str, student: str = "") -> None:
 def has_assignment(course: Course, topic: str) -> bool:
     """Return whether the gradebook has the assignment ``topic`` as it was released."""
     stored = _cells_in_gradebook(course, topic)
-    return stored is not None and stored[0] == _graded_cells(_read_release(course, topic))
+    return stored is not None and stored[0] == _select_graded_cells(_read_release(course, topic))
 
 
 def store_assignment(course: Course, topic: str) -> bool:
@@ -78,7 +78,7 @@ def store_assignment(course: Course, topic: str) -> bool:
     Raises ``CourseError`` if the gradebook has another assignment of that name, or the assignment's source is gone.
     """
     released = _read_release(course, topic)
-    wanted, stored = _graded_cells(released), _cells_in_gradebook(course, topic)
+    wanted, stored = _select_graded_cells(released), _cells_in_gradebook(course, topic)
     if stored is not None and stored[0] == wanted:
         return False
     if not course.source(topic).is_file():
@@ -106,7 +106,7 @@ def refuse_changed_exercises(course: Course, topic: str, released: Mapping[str, 
     stored = _cells_in_gradebook(course, topic)
     if stored is None or not stored[1]:
         return
-    other = sorted(set(stored[0]) ^ set(_graded_cells(released)))
+    other = sorted(set(stored[0]) ^ set(_select_graded_cells(released)))
     if other:
         raise CourseError(
             f"exercises were added or removed ({', '.join(other[:3])}), but {stored[1]} submissions have already been graded",
@@ -119,7 +119,7 @@ def _read_release(course, topic):
     return json.loads(course.release(topic).read_text(encoding="utf-8"))
 
 
-def _graded_cells(notebook):
+def _select_graded_cells(notebook):
     """Return ``{name: points}`` of the cells of ``notebook`` that nbgrader gives points for."""
     cells = [cell["metadata"]["nbgrader"] for cell in notebook["cells"] if "nbgrader" in cell["metadata"]]
     return {cell["grade_id"]: float(cell["points"]) for cell in cells if cell["grade"]}

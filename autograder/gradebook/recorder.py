@@ -133,7 +133,7 @@ class Recorder(contextlib.ExitStack):
             existing = self._find_submission(connection, student)
             state = self._read_state(connection, student, existing)
         state = self._add_course_facts(state, student)
-        return state if received is None else _set_times(state, _received_at(existing, received), received)
+        return state if received is None else _set_times(state, _choose_time(existing, received), received)
 
     def update_penalty(self, student: str, state: GradebookState) -> Marks:
         """Recompute the late penalty, since a person may have changed marks in ``state``; return the resulting marks."""
@@ -182,7 +182,7 @@ class Recorder(contextlib.ExitStack):
         """Return the existing rows, their state, the new state, when the submission came, and the late penalty."""
         existing = self._find_submission(db, student)
         before = self._read_state(db, student, existing)
-        when = _received_at(existing, received)
+        when = _choose_time(existing, received)
         before = self._add_course_facts(before, student)
         state = _set_times(merge_results(before, results, texts), when, received)
         penalty = self._penalty(student, state)
@@ -291,7 +291,7 @@ class Recorder(contextlib.ExitStack):
         return self.lateness.penalty(student, state.marks.score, came, due)
 
 
-def _received_at(existing, received):
+def _choose_time(existing, received):
     """Return when the submission came. An attempt without a time has none, even if the gradebook has an earlier one's."""
     return received.time or (existing.timestamp if existing and not received.is_another else None)
 

@@ -41,10 +41,10 @@ class ExerciseWithFiles(Protocol):
     def trained(self) -> WeightsFile | None: ...
 
 
-def handed_in_files(exercises: Iterable[ExerciseWithFiles], folder: str | Path) -> dict[str, bytes | None]:
+def read_handed_in_files(exercises: Iterable[ExerciseWithFiles], folder: str | Path) -> dict[str, bytes | None]:
     """Return the files in ``folder`` that ``exercises`` ask for: name -> bytes, None for one that is too large."""
     files = {}
-    for name, allowed in _bytes_allowed(exercises).items():
+    for name, allowed in _limit_file_sizes(exercises).items():
         path = Path(folder) / name
         if path.is_file() and not path.is_symlink():
             files[name] = path.read_bytes() if path.stat().st_size <= allowed else None
@@ -52,12 +52,12 @@ def handed_in_files(exercises: Iterable[ExerciseWithFiles], folder: str | Path) 
 
 
 def select_kept_files(exercises: Iterable[ExerciseWithFiles], kept: Mapping[str, bytes]) -> dict[str, bytes | None]:
-    """As ``handed_in_files``, of an earlier attempt that is no more in a folder: ``kept`` has its files by name."""
-    allowed = _bytes_allowed(exercises)
+    """As ``read_handed_in_files``, of an earlier attempt that is no more in a folder: ``kept`` has its files by name."""
+    allowed = _limit_file_sizes(exercises)
     return {name: kept[name] if len(kept[name]) <= most else None for name, most in allowed.items() if name in kept}
 
 
-def _bytes_allowed(exercises):
+def _limit_file_sizes(exercises):
     allowed = {}
     for weights in (exercise.trained for exercise in exercises if exercise.trained):
         allowed[weights.file] = NPZ_OVERHEAD_BYTES + 8 * sum(map(math.prod, weights.arrays.values()))

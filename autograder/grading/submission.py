@@ -23,7 +23,7 @@ from autograder.grading import grade
 from autograder.grading.stopwatch import Stopwatch, time_limit
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import exercise_of_text, id_of
-from autograder.notebooks.handout import handout, own_draws
+from autograder.notebooks.handout import handout, select_own_draws
 from autograder.notebooks.requests import RegradeRequest, find_requests, hash_without_requests
 from autograder.sandbox import Limits
 from autograder.verdicts import Graded
@@ -52,7 +52,7 @@ class Task:
     """One submission on its way to whatever machine grades it: only text, bytes and numbers."""
 
     content: bytes
-    files: dict[str, bytes | None]  # what lies beside it, by name; see ``handed_in_files``
+    files: dict[str, bytes | None]  # what lies beside it, by name; see ``read_handed_in_files``
     topic: str
     templates: tuple[str, ...]  # JSON of the releases that it may have been made from, the newest first
     points: dict[str, float]  # by exercise, as released
@@ -114,7 +114,7 @@ def grade_task(task: Task) -> GradingResult:
     graded = task.graded
     if graded is None:
         points = {name: points for name, points in task.points.items() if name not in later_exercises}
-        own = own_draws(asked, task.student)
+        own = select_own_draws(asked, task.student)
         judged = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, task.attempt_seeds, own)
         prepared = grade.sources_to_prepare(templates[0])
         with watch.stage("host"):
@@ -180,7 +180,7 @@ def exercises_for(
 ) -> tuple[exercises.Exercise, ...]:
     """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``.
 
-    ``own`` has the student's draws by exercise; see ``handout.own_draws``.
+    ``own`` has the student's draws by exercise; see ``handout.select_own_draws``.
     """
     with LOADING_LOCK:
         drawn = _load_drawn(topic, seed, attempt, extra, attempt_seeds)

@@ -20,7 +20,7 @@ from autograder.gradebook import database as tables
 from autograder.gradebook.database import open_connection, open_gradebook
 from autograder.gradebook.lateness import update_penalties
 from autograder.gradebook.scores import require_gradebook
-from autograder.notebooks.added_cells import added_cells, as_markdown, is_as_released
+from autograder.notebooks.added_cells import format_as_markdown, is_as_released, select_added_cells
 from autograder.notebooks.cell_ids import id_of
 from autograder.notebooks.handout import Question, handout
 from autograder.notebooks.repair import PICTURES
@@ -168,14 +168,14 @@ def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[NewMar
             written = [cast(Any, db.execute(statement)).rowcount for statement in (grade, remark)]
             if written != [1, 1] or not same_text:
                 db.rollback()
-                raise AnswersChanged(_changed_answers(course, topic, exercise, gradebook, marks))
+                raise AnswersChanged(_find_changed_answers(course, topic, exercise, gradebook, marks))
         db.expire_all()
         update_penalties(course, topic, gradebook, [answer.student for answer, _ in marks])
         db.commit()
     return [replace(answer, held=held) for answer, held in marks]
 
 
-def _changed_answers(course, topic, exercise, gradebook, marks):
+def _find_changed_answers(course, topic, exercise, gradebook, marks):
     """Return those of ``marks`` that are not as they were seen, by student, as they are now."""
     rows = {row[0]: row for row in gradebook.db.execute(_select_rows(topic, exercise)).all()}
     gradebook.db.rollback()
@@ -215,12 +215,12 @@ def _read_text(course, topic, exercise, student):
     """Return text and attachments of an answer as it was graded, with the student's own cells below it; "" without any."""
     try:
         cells = json.loads(course.autograded(student, topic).read_bytes())["cells"]
-        added = list(added_cells(cells, exercise))
+        added = list(select_added_cells(cells, exercise))
         own = [cell for cell in cells if id_of(cell) == exercise]
         written = [*(cell for cell in own if not (added and is_as_released(cell))), *added]
         texts, pictures = [], {}
         for number, cell in enumerate(written):
-            text, prefix = as_markdown(cell), f"{number}-" if number else ""
+            text, prefix = format_as_markdown(cell), f"{number}-" if number else ""
             for name, picture in (cell.get("attachments") or {}).items():
                 text = text.replace(f"attachment:{name}", f"attachment:{prefix}{name}")
                 pictures[f"{prefix}{name}"] = picture

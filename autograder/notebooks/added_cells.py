@@ -27,7 +27,7 @@ def request_words(cell: Mapping[str, Any]) -> str:
     return text.replace("at …", "at", 1) if re.search(r"\w", asked) else ""
 
 
-def added_cells(cells: Iterable[Mapping[str, Any]], exercise_name: str) -> Iterator[Mapping[str, Any]]:
+def select_added_cells(cells: Iterable[Mapping[str, Any]], exercise_name: str) -> Iterator[Mapping[str, Any]]:
     """Yield the cells, none of them empty, that were added between ``exercise_name`` and the exercise after it."""
     inside = False
     for cell in cells:
@@ -52,7 +52,7 @@ def source_of(cell: Mapping[str, Any]) -> str:
     return source if isinstance(source, str) else "".join(source)
 
 
-def as_markdown(cell: Mapping[str, Any]) -> str:
+def format_as_markdown(cell: Mapping[str, Any]) -> str:
     """Return what a cell says, with code in a block of its own."""
     text = source_of(cell)
     if cell["cell_type"] == "markdown":

@@ -17,7 +17,7 @@ from autograder.notebooks.cells import (
     exercise_cells,
     heading_cell,
     imports_cell,
-    provided_cells,
+    make_provided_cells,
     receipt_cell,
     request_cell,
     student_cell,
@@ -54,7 +54,7 @@ def source_notebook(
     cells += [imports_cell(exercises), *([student_cell()] if draws else [])]
     builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
     for exercise in exercises:
-        cells += provided_cells(topic) if exercise is builds_on else []
+        cells += make_provided_cells(topic) if exercise is builds_on else []
         cells += students_cells(topic) if exercise.trained else []
         name = exercise.name
         cells += exercise_cells(exercise, texts[name], sections_without(name), draws.get(name, ()))

@@ -20,8 +20,8 @@ from autograder.exercises import (
     checking,
     compare,
     compose,
+    compute_given_shapes,
     extract_provided_code,
-    given_shapes,
     own_parts,
     setup_code,
 )
@@ -154,7 +154,7 @@ def compare_cell(exercises: Sequence[Exercise], own_numbers: bool = False) -> No
     ]
     body = re.sub(r"\n{3,}", "\n\n", textwrap.indent("\n\n".join(parts), "    "))
     known = {exercise.name: check_data(exercise) for exercise in exercises if exercise.is_automatic}
-    drawn = {exercise.name: cases for exercise in exercises if (cases := _shown(exercise, drawn=True))}
+    drawn = {exercise.name: cases for exercise in exercises if (cases := _describe_shown_cases(exercise, drawn=True))}
     text = f"""# @title What the checks use. Run this cell first, and do not change it.
 # It reports anything this computer lacks, and defines the checks. They live in a function, so that none of your
 # names can replace one of theirs. Packed JSON at the end holds what each check tries and which mistakes it recognises.
@@ -227,7 +227,7 @@ def exercise_cells(
 def _examples(exercise):
     """Return the shown cases that were worked by hand, for the question: a call that can be copied, and what it returns."""
     examples = []
-    for case in _shown_cases(exercise, drawn=False):
+    for case in _select_shown_cases(exercise, drawn=False):
         lines = [f"{name} = {_as_code(item, f'{name} = ', exercise.in_torch)}" for name, item in case.inputs.items()]
         call = "\n".join([*lines, f"{exercise.function}({', '.join(case.inputs)})"])
         title = case.name[:1].upper() + case.name[1:]
@@ -263,7 +263,7 @@ def _points_text(exercise):
     return f"{exercise.points:g} point{'s' if exercise.points != 1 else ''}"
 
 
-def provided_cells(topic: str) -> list[NotebookNode]:
+def make_provided_cells(topic: str) -> list[NotebookNode]:
     """Return the locked cells with the code that the exercises of ``topic`` build on, if there is any: its packages first."""
     code = extract_provided_code(topic)
     if not code:
@@ -321,7 +321,7 @@ def check_data(exercise: Exercise) -> dict[str, Any]:
     """Return what the check of ``exercise`` may know, as JSON can say it. It stands in the notebook: packed, and no secret."""
     if exercise.trained:
         return {"file": exercise.trained.file, "arrays": exercise.trained.arrays}
-    cases = _shown(exercise, drawn=False) or [_form_case(exercise)]
+    cases = _describe_shown_cases(exercise, drawn=False) or [_form_case(exercise)]
     known = {"function": exercise.function, "kind": exercise.kind, "cases": cases, "in_torch": exercise.in_torch}
     hidden = {"count": len(exercise.hidden), "kinds": kinds_of_hidden(exercise)}
     known["hidden"] = {**hidden, "families": len(families_of_hidden(exercise))}
@@ -331,11 +331,11 @@ def check_data(exercise: Exercise) -> dict[str, Any]:
         known["numbers"] = {"holds": dict(exercise.entry.holds), "follows": follows, "atol": exercise.entry.atol}
     if exercise.entry.equations:
         known["equations"] = list(exercise.entry.equations)
-        known["given"] = given_shapes(exercise, cases[0]["inputs"])
+        known["given"] = compute_given_shapes(exercise, cases[0]["inputs"])
     return known
 
 
-def _shown_cases(exercise, drawn):
+def _select_shown_cases(exercise, drawn):
     """Return the shown cases of an exercise that were drawn, or those that were worked by hand."""
     if not exercise.shown:
         return []
@@ -343,11 +343,11 @@ def _shown_cases(exercise, drawn):
     return [case for case in exercise.shown if case.name in names]
 
 
-def _shown(exercise, drawn):
-    return [_shown_case(exercise, case) for case in _shown_cases(exercise, drawn)]
+def _describe_shown_cases(exercise, drawn):
+    return [_describe_shown_case(exercise, case) for case in _select_shown_cases(exercise, drawn)]
 
 
-def _shown_case(exercise, case):
+def _describe_shown_case(exercise, case):
     """Return a shown case with the *values* that known mistakes give on it: enough for a hint, no code of theirs."""
     wrong = []
     for name, outcome in case.mistaken.items():

@@ -85,7 +85,7 @@ def handout(release: NotebookNode) -> Handout:
     return Handout(title[1] if title else "", chapter[1] if chapter else "", version, questions)
 
 
-def own_draws(asked: Handout, student: str) -> dict[str, tuple[Numbers, tuple[Numbers, ...]]]:
+def select_own_draws(asked: Handout, student: str) -> dict[str, tuple[Numbers, tuple[Numbers, ...]]]:
     """Return the numbers of ``student``, and those that all students have among them, by exercise that has own numbers."""
     draws = {}
     for question in (candidate for candidate in asked.questions if candidate.own):

@@ -26,8 +26,10 @@ def require(python, packages):
     """
     own = tuple(sys.version_info[:2])
     if own < python:
-        newer = f"this notebook needs Python {_dotted(python)} or newer"
-        raise NotReady(f"{newer}; this is {_dotted(own)}. Open it with another kernel, or in a hosted notebook.")
+        newer = f"this notebook needs Python {_format_version(python)} or newer"
+        raise NotReady(
+            f"{newer}; this is {_format_version(own)}. Open it with another kernel, or in a hosted notebook."
+        )
     for name, oldest in packages.items():
         get = f"Run %pip install --upgrade {name} in a cell of its own, then restart the kernel."
         try:
@@ -40,8 +42,8 @@ def require(python, packages):
                 f"importing {name} finds something else. Is there a file {name}.py in this folder?"
             ) from None
         if tuple(int(number) for number in re.findall(r"\d+", version)[: len(oldest)]) < oldest:
-            raise NotReady(f"this notebook needs {name} {_dotted(oldest)} or newer; this is {version}. {get}")
+            raise NotReady(f"this notebook needs {name} {_format_version(oldest)} or newer; this is {version}. {get}")
 
 
-def _dotted(version):
+def _format_version(version):
     return ".".join(map(str, version))

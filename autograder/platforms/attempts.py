@@ -87,7 +87,7 @@ def load_files(course: Course, student: str, topic: str, attempt: Attempt) -> di
     """Return the files of ``attempt`` by name: the copies that were kept, or those still in the student's folder."""
     contents = {}
     for name, digest in attempt.files.items():
-        kept = _kept_path(course, student, topic, name, digest)
+        kept = _copy_path(course, student, topic, name, digest)
         for path in (kept, course.submission(student, topic).with_name(name)):
             with contextlib.suppress(OSError):  # the student's own may be a link, or not to be read
                 if path.is_file() and not path.is_symlink() and _hash(content := path.read_bytes()) == digest:
@@ -102,7 +102,7 @@ def _hash(content):
     return hashlib.sha256(content).hexdigest()
 
 
-def _kept_path(course, student, topic, name, digest):
+def _copy_path(course, student, topic, name, digest):
     return course.root / ".autograder" / "earlier" / student / topic / f"{digest[:32]}{PurePosixPath(name).suffix}"
 
 
@@ -145,7 +145,7 @@ def read_current_files(course: Course, notebook: Path, attempt: Attempt) -> dict
 def keep_files(course: Course, student: str, topic: str, files: Mapping[str, bytes]) -> None:
     """Keep ``files`` as those of an earlier attempt, each under its hash, so that equal files are stored once."""
     for name, content in files.items():
-        place = _kept_path(course, student, topic, name, _hash(content))
+        place = _copy_path(course, student, topic, name, _hash(content))
         with write_guard(course, place):
             if not place.exists():
                 write_bytes(content, place)

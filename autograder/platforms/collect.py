@@ -468,7 +468,7 @@ def _select_one(parts, exercises=None):
     fitting = [(copies, content) for (fits, content), copies in candidates.items() if fits]
     if len(fitting) == 1:
         return fitting[0]
-    if latest := _highest_numbered(fitting):
+    if latest := _find_highest_numbered(fitting):
         return latest
     what = "several hold this assignment" if fitting else "none of them holds this assignment"
     named = [copies for copies, _ in fitting] or candidates.values()
@@ -476,7 +476,7 @@ def _select_one(parts, exercises=None):
     raise RefusedEntry(f"it is unclear which of its files counts, {what}: {names}")
 
 
-def _highest_numbered(candidates):
+def _find_highest_numbered(candidates):
     """Return the candidate to which the platform gave the highest number; None if it gave none, or the same one twice."""
     orders = [max(part.owner.order for part in copies) for copies, _ in candidates]
     if (
@@ -544,10 +544,10 @@ def _summarise(run, student, attempt, content):
     """Return the report on ``attempt``, whose notebook has the bytes ``content``."""
     sources = sources_by_id(content)
 
-    def locked_cells_kept(release):
+    def count_locked_cells_kept(release):
         return sum(sources.get(name) == source for name, source in release.locked_cells.items())
 
-    release = max(run.releases, key=locked_cells_kept)  # of equals the first, which is the newest
+    release = max(run.releases, key=count_locked_cells_kept)  # of equals the first, which is the newest
     receipt = receipt_of_file(content, release.handout)
     note = _describe_lateness(run.plan.assignment(run.topic), student, attempt)
     if receipt and receipt.printed not in ("", receipt.code):
@@ -555,7 +555,7 @@ def _summarise(run, student, attempt, content):
     return Collected(
         student,
         file=escape_unprintable(attempt.file),
-        version=release.number if locked_cells_kept(release) else 0,
+        version=release.number if count_locked_cells_kept(release) else 0,
         code=receipt.code if receipt else "",
         note=note,
     )

@@ -339,7 +339,7 @@ def _match_moodle_rows(course, topic, everybody, students, cells, shared):
         key = re.sub(r"\D", "", text) if what == "number" else fold_name(text)
         student = known[what].get(key, "")
         in_archive = called.get((key, student), "")
-        is_certain = what != "number" or students or _may_be_called(row.get("full name", ""), in_archive)
+        is_certain = what != "number" or students or _may_be_name(row.get("full name", ""), in_archive)
         return student if is_certain and student not in matched.values() else ""
 
     for what, column in (("number", "identifier"), ("e-mail", "email address"), ("name", "full name")):
@@ -350,7 +350,7 @@ def _match_moodle_rows(course, topic, everybody, students, cells, shared):
     return matched
 
 
-def _may_be_called(full_name, in_archive):
+def _may_be_name(full_name, in_archive):
     """Return whether ``full_name`` may be the name ``in_archive``; an empty name may be any."""
     name = normalise_moodle_name(full_name)
     return not (name and in_archive) or in_archive == name or in_archive.endswith(f"-{name}")

@@ -36,7 +36,7 @@ def prove(
     """
     place = f"assignment {questions[0].name.split('-')[0]}"
     automatic = {e.name: e.points for e in questions if e.is_automatic}
-    untouched, isolation = _restore_tests(released, source, questions), trusted_isolation()
+    untouched, isolation = _restore_tests(released, source, questions), choose_trusted_isolation()
     for notebook, who, wanted in ((source, "reference", automatic), (untouched, "untouched release", None)):
         files = reference_files(questions) if wanted else {}
         earned = {}
@@ -84,12 +84,12 @@ def reference_files(questions: Sequence[Exercise]) -> dict[str, bytes]:
     files = {}
     for exercise in questions:
         if exercise.trained:
-            files[exercise.trained.file] = _trained_by_reference(exercise.entry.topic, exercise.function)
+            files[exercise.trained.file] = _train_by_reference(exercise.entry.topic, exercise.function)
     return files
 
 
 @cache
-def _trained_by_reference(topic, function):
+def _train_by_reference(topic, function):
     reference = getattr(importlib.import_module(f"solutions.in_torch.{topic}"), function)
     with tempfile.TemporaryDirectory(prefix="trained-") as folder, contextlib.redirect_stdout(None):
         path = Path(folder) / "weights.npz"
@@ -97,7 +97,7 @@ def _trained_by_reference(topic, function):
         return path.read_bytes()
 
 
-def trusted_isolation() -> str:
+def choose_trusted_isolation() -> str:
     """Return the isolation for our own code: the default if this machine has a sandbox, else none."""
     try:
         sandbox.warm_up(sandbox.Limits())

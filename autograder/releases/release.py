@@ -56,7 +56,7 @@ def release(
     """
     plan = course.plan()
     wanted = plan.assignment(topic)
-    chosen = course.chosen_seed(topic, seed)
+    chosen = course.choose_seed(topic, seed)
     seed = draw_seed() if chosen is None else chosen
     everything, *later = (exercises.load(topic, attempt_seed, wanted.extra) for attempt_seed in (seed, *attempt_seeds))
     for drawn in (everything, *later):

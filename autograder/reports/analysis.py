@@ -28,7 +28,7 @@ from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.gradebook.provenance import load_marking_record
 from autograder.gradebook.scores import StudentResult, load_results
-from autograder.notebooks.handout import handout, own_draws
+from autograder.notebooks.handout import handout, select_own_draws
 from autograder.notebooks.submitted_file import read_file, sources_by_id
 from autograder.verdicts import Graded
 
@@ -405,8 +405,8 @@ def cohens_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
 def analyse_variants(release: NotebookNode, everybody: Mapping[str, StudentResult]) -> Iterable[VariantAnalysis]:
     """Yield a ``VariantAnalysis`` for each exercise of ``release`` in which students have numbers of their own."""
     asked = handout(release)
-    numbers = {student: own_draws(asked, student) for student in everybody}
-    for name in own_draws(asked, ""):
+    numbers = {student: select_own_draws(asked, student) for student in everybody}
+    for name in select_own_draws(asked, ""):
         entries = {student: result.entries[name] for student, result in everybody.items() if name in result.entries}
         marked = {student: entry.score / entry.points for student, entry in entries.items() if not entry.waiting}
         if not marked:

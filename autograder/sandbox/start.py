@@ -61,7 +61,7 @@ def start_worker(
         return _process(_in_container, limits, remedy=container.REMEDY)
     if isolation == "user":  # only file permissions hide anything from it
         return _process(_as_another_user, limits, remedy=setuid.REMEDY)
-    return _process(_unsandboxed, limits, alone=False)
+    return _process(_prepare_unsandboxed, limits, alone=False)
 
 
 def require_known(isolation: str) -> None:
@@ -128,7 +128,7 @@ def _as_another_user(stack, limits):
     return group.join(command), settings
 
 
-def _unsandboxed(stack, limits):
+def _prepare_unsandboxed(stack, limits):
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True))
     home = {name: value.replace("/scratch", folder) for name, value in bubblewrap.ENVIRONMENT.items()}
     os.makedirs(home["TMPDIR"])

@@ -55,7 +55,7 @@ def main() -> None:
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         sys.exit(f"the zygote has {threads} threads, and a fork would copy only one of them")
-    shared = _shared_memory()
+    shared = _find_shared_memory()
     os.dup2(null, 2)
     gc.collect()
     gc.freeze()  # so that the children's collections skip these objects
@@ -108,7 +108,7 @@ def _mappings():
     return [(*(int(end, 16) for end in place.split("-")), rights, name) for place, rights, _, _, _, *name in lines]
 
 
-def _shared_memory():
+def _find_shared_memory():
     """Return ``[(first, last)]``: where this process has memory that a child could write for the next one to read."""
     return [(first, last) for first, last, rights, _ in _mappings() if rights[1::2] == "ws"]
 

@@ -24,15 +24,15 @@ from autograder.batch.results import SubmissionResult
 from autograder.courses.course import EXCHANGE_FILES, TIMESTAMP, Course
 from autograder.errors import CourseError
 from autograder.feedback import pages
-from autograder.files import unexpected_entries
+from autograder.files import find_unexpected_entries
 from autograder.gradebook.assignments import store_due_dates
 from autograder.gradebook.lateness import ReceivedTime, parse_received
 from autograder.gradebook.recorder import Recorder
 from autograder.grading import grade, submission
 from autograder.notebooks import repair
-from autograder.notebooks.added_cells import added_cells
+from autograder.notebooks.added_cells import select_added_cells
 from autograder.notebooks.cell_ids import REQUEST, id_of
-from autograder.notebooks.handout import find_release, own_draws
+from autograder.notebooks.handout import find_release, select_own_draws
 from autograder.notebooks.submitted_file import read_file
 from autograder.sandbox import doctor
 from autograder.with_nbgrader import limits
@@ -72,7 +72,7 @@ def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[st
     for folder in {Path(notebook).parent for notebook in notebooks}:
         links = [path for path in (folder.parent, folder) if path.is_symlink()]
         beside = {name for name in EXCHANGE_FILES if _is_readable_beside(folder / name)}
-        unexpected = unexpected_entries(folder, {f"{assignment}.ipynb", *trained, *beside})
+        unexpected = find_unexpected_entries(folder, {f"{assignment}.ipynb", *trained, *beside})
         target = course.set_aside_folder(folder.parent.name, assignment)
         for path in links[:1] or [path for path in unexpected if not _is_ignored_by_nbgrader(path)]:
             target.mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ class Judge(limits.Judge, NbGraderPreprocessor):
         course, released = run.course, run.released
         doctor.require_once(self.isolation, course.hidden)
         job = _read_job(run, student)
-        own = own_draws(find_release(nb.cells, run.handouts), student)
+        own = select_own_draws(find_release(nb.cells, run.handouts), student)
         cases = released.extra, released.attempt_seeds, own
         questions = submission.exercises_for(run.topic, released.seed, job.attempt, released.points, *cases)
         graded = course.store.get(job.key)
@@ -181,6 +181,6 @@ class Judge(limits.Judge, NbGraderPreprocessor):
                 continue
             if meta.grade_id in not_asked:  # nbgrader then gives 0 points, and lets it wait for nobody
                 meta["checksum"] = compute_checksum(cell)
-            elif any(added_cells(nb.cells, meta.grade_id)):
+            elif any(select_added_cells(nb.cells, meta.grade_id)):
                 meta.pop("checksum", None)  # else nbgrader takes it for no response
         return nb, resources

@@ -165,7 +165,7 @@ get_ipython().ast_transformers.append(_Guard())
 '''
 
 
-def imported_names(source):
+def find_imported_names(source):
     """Return ``{module: names}`` that Python source imports from this project.
 
     Raises
@@ -197,7 +197,7 @@ def copyable(sources):
             bound = {part.id for part in names if isinstance(part.ctx, ast.Store)}
             bound |= {part.name for part in parts if isinstance(part, ast.FunctionDef | ast.ClassDef)}
             texts = (str(part.value) for part in parts if isinstance(part, ast.Constant))
-            own = set().union(*imported_names(ast.unparse(statement)).values())
+            own = set().union(*find_imported_names(ast.unparse(statement)).values())
             is_ours = bool(own or ours & {part.id for part in names if isinstance(part.ctx, ast.Load)})
             is_ours = is_ours or any(text.startswith("../") for text in texts)
             ours = (ours | own | bound) if is_ours else ours - bound
@@ -212,7 +212,7 @@ def module_cells(source):
     Cells are ``{module: text}``; a module that no notebook can bring along is not among them.
     """
     cells = {}
-    for module in imported_names(source):
+    for module in find_imported_names(source):
         if module in cells or not _is_available(module):
             continue
         text, asked = _module_text(module, source)
@@ -259,7 +259,9 @@ def build_notebook(page):
     title = re.search(r"^# ([^:\n]*)", text, flags=re.MULTILINE)[1]
     cells = jupytext.reads(CODE_ENDS.split(text)[0], fmt="md:myst").cells
     source = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    absent = [name for module, names in imported_names(source).items() if not _is_available(module) for name in names]
+    absent = [
+        name for module, names in find_imported_names(source).items() if not _is_available(module) for name in names
+    ]
     lost = f"# What only the repository has.\n_lost.update(dict.fromkeys({absent}, [_REPOSITORY]))"
     set_up = [SET_UP.rstrip(), *module_cells(source).values(), lost]
     shown = [

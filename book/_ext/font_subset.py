@@ -37,7 +37,7 @@ def subset_hindi(site: Path, texts: list[str]) -> None:
         plain = (HINDI_ESCAPE.sub(_character, text) for text in texts)
         words = sorted({word for text in plain for word in HINDI_WORD.findall(text)})
         with TTFont(path) as font:
-            glyphs = _shaped_glyphs(font, words)
+            glyphs = _find_shaped_glyphs(font, words)
         save_subset(path, path, layout_features=["*"], layout_closure=False, text="".join(words), glyphs=glyphs)
 
 
@@ -45,7 +45,7 @@ def _character(escape):
     return chr(int(escape[1], 16))
 
 
-def _shaped_glyphs(font, words):
+def _find_shaped_glyphs(font, words):
     """Return the names of all glyphs that take part when a ``TTFont`` shows ``words``."""
     plain = io.BytesIO()
     font.flavor = None

@@ -85,7 +85,7 @@ LAZY_LAYOUT = """@media screen {
 }"""
 
 
-def unmarked_tokens(sheet: str) -> set[str]:
+def find_unmarked_tokens(sheet: str) -> set[str]:
     """Return the marks of code that a style ``sheet`` of Pygments gives the colour of unmarked code in every mode."""
     grounds = dict(BASE_COLOUR.findall(sheet))
     alike = [
@@ -188,7 +188,7 @@ def optimize(app, exception):
     paths = [path for path in sorted(site.rglob("*.html")) if "_static" not in path.relative_to(site).parts]
     trees = {path: LexborHTMLParser(path.read_text(encoding="utf-8")) for path in paths}
     sheet = _read(site / font_subset.KATEX_SHEET).replace(*STACK_END)
-    rules, unmarked = font_subset.font_rules(sheet), unmarked_tokens(_read(static / "pygments.css"))
+    rules, unmarked = font_subset.font_rules(sheet), find_unmarked_tokens(_read(static / "pygments.css"))
     letters, lengths, texts = {}, set(), {}
     for path, tree in trees.items():
         fix_accessibility(tree)

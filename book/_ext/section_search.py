@@ -180,7 +180,7 @@ def index_sections(doctree, numbers, page_weight=1.0):
                 continue
             entry = _entry_heading(child)
             if entry:
-                here = [_own_ids(child)[0], entry, [], 1.0, ""]
+                here = [_select_own_ids(child)[0], entry, [], 1.0, ""]
                 sections.append(here)
             here[2].append(visible_text(child).removeprefix(entry))
     return [
@@ -195,14 +195,14 @@ def _index_terms(section):
     return "; ".join(value for index in indexes for _, value, *_ in index["entries"])
 
 
-def _own_ids(node):
+def _select_own_ids(node):
     """Return the ids that links of the book lead to, without those of ``{index}`` directives."""
     return [name for name in node["ids"] if not name.startswith("index-")]
 
 
 def _entry_heading(node):
     """Return the bold beginning of a paragraph that links can lead to, such as an erratum; "" for other nodes."""
-    if not isinstance(node, nodes.paragraph) or not _own_ids(node):
+    if not isinstance(node, nodes.paragraph) or not _select_own_ids(node):
         return ""
     first = next((child for child in node.children if child.astext()), None)
     return visible_text(first) if isinstance(first, nodes.strong) else ""

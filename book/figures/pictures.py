@@ -210,7 +210,7 @@ def _serialize(node, known):
     style = dict(part.split(": ", 1) for part in node.get("style", "").split("; ") if part)
     if tag in ("path", "use") and _is_unseen(style):
         return ""
-    kept = _kept_attributes(node, known)
+    kept = _keep_attributes(node, known)
     if tag in ("g", "defs") and (not inner or not kept):
         return f"<defs>{inner}</defs>" if tag == "defs" and inner else inner
     if tag == "text":  # which is in the middle of its place, unless it says where it begins or ends
@@ -226,7 +226,7 @@ def _is_unseen(style):
     return (style.get("fill") == "none" and "stroke" not in style) or style.get("opacity") == "0"
 
 
-def _kept_attributes(node, known):
+def _keep_attributes(node, known):
     kept = ((name.rpartition("}")[2], _attribute(node, name, value, known)) for name, value in node.attrib.items())
     return [(name, value) for name, value in kept if value is not None]
 

@@ -148,7 +148,7 @@ def test_what_has_the_colour_of_the_rest_in_one_mode_only_stays_marked():
         for mode, colour in zip(MODES, colours, strict=True)
     ]
     bold = 'html[data-theme="light"] .highlight .gs { color: #000; font-weight: bold }\n'
-    found = page_optimizer.unmarked_tokens("".join([LIGHT, DARK, *marks, bold]))
+    found = page_optimizer.find_unmarked_tokens("".join([LIGHT, DARK, *marks, bold]))
     assert found == {"p", "n", page_optimizer.OPERATOR}
 
 

@@ -24,7 +24,7 @@ PERSON_NOTE = "This is not part of the score above; it will be marked by a perso
 NOT_ANSWERED = "Not answered."
 
 
-def graded_results(
+def build_graded_results(
     outcome: GradingResult, content: bytes, releases: Sequence[Handout], seconds: float
 ) -> dict[str, Any]:
     """Return the results of a submission whose notebook had the bytes ``content``.
@@ -56,12 +56,12 @@ def graded_results(
     }
 
 
-def refused_results(why: str) -> dict[str, Any]:
+def build_refused_results(why: str) -> dict[str, Any]:
     """Return the results of a submission that cannot be graded, with the reason for the student."""
     return _results([f"This was not graded: {why}"]) | {"score": 0, "extra_data": {}}
 
 
-def failed_results(why: str) -> dict[str, Any]:
+def build_failed_results(why: str) -> dict[str, Any]:
     """Return results without a score, for failures that are not the student's fault."""
     return _results(
         [f"{why} This is not the fault of your submission, and no score was given. Please tell your instructor."]
@@ -72,7 +72,7 @@ def attempt_number(metadata: bytes, content: bytes) -> int:
     """Return the number of the attempt ``content``, from 0, among the student's different attempts.
 
     https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/ lists earlier submissions with their results,
-    in which ``graded_results`` stores a hash. Unreadable ones are not counted.
+    in which ``build_graded_results`` stores a hash. Unreadable ones are not counted.
     """
     try:
         earlier = json.loads(metadata)["previous_submissions"]

@@ -26,7 +26,7 @@ import nbformat
 from autograder.errors import CourseError
 from autograder.files import as_json, write_text
 from autograder.grading import grade, submission
-from autograder.grading.fingerprint import handed_in_files
+from autograder.grading.fingerprint import read_handed_in_files
 from autograder.notebooks.handout import handout
 from autograder.platforms.archives import RefusedEntry
 from autograder.platforms.collect import AssignmentSpec, describe_refusal, select_files
@@ -64,10 +64,10 @@ def _run_watched(command, seconds):
         output, _ = process.communicate(timeout=seconds)
         return json.loads(output)
     except subprocess.TimeoutExpired:
-        return results.failed_results(TIMED_OUT)
+        return results.build_failed_results(TIMED_OUT)
     except ValueError:
         print(f"the grading process exited with status {process.returncode}")
-        return results.failed_results(GRADER_FAILED)
+        return results.build_failed_results(GRADER_FAILED)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -86,7 +86,7 @@ def _run_grader(root):
         print(f"{type(error).__name__}, raised in")
         for frame in traceback.extract_tb(error.__traceback__):
             print(f"  {frame.filename}:{frame.lineno}, {frame.name}")
-        report = results.failed_results(GRADER_FAILED)
+        report = results.build_failed_results(GRADER_FAILED)
     finally:
         close()
     with os.fdopen(answer, "w") as file:
@@ -102,14 +102,14 @@ def grade_one(root: Path) -> dict[str, Any]:
     try:
         files = select_files(root / "submission", asked)
     except RefusedEntry as refusal:
-        return results.refused_results(describe_refusal(str(refusal), packed.topic))
+        return results.build_refused_results(describe_refusal(str(refusal), packed.topic))
     templates = tuple(nbformat.reads(text, as_version=4) for text in packed.templates)
     hidden = tuple(str(root / name) for name in (f"source/{ASSIGNMENT_FILE}", "submission", "results", METADATA, "."))
     try:
         isolation = _choose_isolation(limits, hidden, grade.sources_to_prepare(templates[0]))
     except CourseError as error:
         print(error)
-        return results.failed_results(NO_SANDBOX)
+        return results.build_failed_results(NO_SANDBOX)
     content = files[f"{packed.topic}.ipynb"]
     task = submission.Task(
         content,
@@ -133,10 +133,10 @@ def grade_one(root: Path) -> dict[str, Any]:
             outcome = submission.grade_task(task)
     except CourseError as error:
         print(error)
-        return results.failed_results(GRADER_FAILED)
+        return results.build_failed_results(GRADER_FAILED)
     if outcome.set_aside:
-        return results.refused_results(outcome.set_aside)
-    return results.graded_results(outcome, content, tuple(map(handout, templates)), time.monotonic() - began)
+        return results.build_refused_results(outcome.set_aside)
+    return results.build_graded_results(outcome, content, tuple(map(handout, templates)), time.monotonic() - began)
 
 
 def _choose_isolation(limits, hidden, prepared):
@@ -164,7 +164,7 @@ def _read_beside(packed, files):
         for name in names:
             Path(folder, name).write_bytes(files[name])
         questions = submission.exercises_for(packed.topic, packed.seed, 0, packed.points, packed.extra)
-        return handed_in_files(questions, folder)
+        return read_handed_in_files(questions, folder)
 
 
 def _read_metadata(root):

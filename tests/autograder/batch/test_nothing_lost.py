@@ -504,14 +504,14 @@ def test_a_student_of_an_odd_name_goes_the_whole_way(course, tmp_path):
 def test_a_file_that_may_not_be_read_sets_its_student_aside_and_nobody_else(course, monkeypatch):
     hand_in(course, "mia")
     hand_in(course, "noa")
-    honest = jobs.handed_in_files
+    honest = jobs.read_handed_in_files
 
     def forbidden(exercises, folder):
         if folder.parent.name == "mia":
             raise PermissionError(errno.EACCES, "Permission denied", str(folder))
         return honest(exercises, folder)
 
-    monkeypatch.setattr(jobs, "handed_in_files", forbidden)
+    monkeypatch.setattr(jobs, "read_handed_in_files", forbidden)
     rows = grade_quickly(course)
     assert "Permission denied" in rows["mia"].set_aside
     assert rows["noa"].total == AUTOMATIC
@@ -609,8 +609,10 @@ def test_a_release_that_nbgrader_would_refuse_leaves_everything_as_it_was(course
     hand_in(course, "mia")
     grade_quickly(course)
     before = {path: path.read_bytes() for path in course.root.rglob("*.ipynb")}
-    honest = assignments._graded_cells
-    monkeypatch.setattr(assignments, "_graded_cells", lambda notebook: {**honest(notebook), "scoring-new-test": 1.0})
+    honest = assignments._select_graded_cells
+    monkeypatch.setattr(
+        assignments, "_select_graded_cells", lambda notebook: {**honest(notebook), "scoring-new-test": 1.0}
+    )
     with pytest.raises(CourseError, match=r"\(scoring-new-test\), but 1 submissions have already been graded"):
         release(course, "scoring", seed=0)
     assert {path: path.read_bytes() for path in course.root.rglob("*.ipynb")} == before

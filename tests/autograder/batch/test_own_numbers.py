@@ -13,7 +13,7 @@ from autograder.errors import CourseError
 from autograder.exercises import own_numbers
 from autograder.feedback import cell_html
 from autograder.notebooks.cell_ids import STUDENT, id_of, own_id
-from autograder.notebooks.handout import handout, own_draws
+from autograder.notebooks.handout import handout, select_own_draws
 from autograder.notebooks.own_text import NO_ID
 from autograder.platforms.gradescope.pack import pack
 from autograder.releases.release import release
@@ -56,7 +56,7 @@ def read_release(course):
 
 def values_for(course, student):
     """Return the right numbers of ``student``."""
-    numbers, _ = own_draws(handout(read_release(course)), student)[NAME]
+    numbers, _ = select_own_draws(handout(read_release(course)), student)[NAME]
     return own_numbers.exercise_with("scoring", "scores_by_hand_twin", numbers).hidden[0].expected.round(4).tolist()
 
 
@@ -101,7 +101,7 @@ def shown_by_kernel(course, folder, monkeypatch, typed="", hub=""):
 def test_a_notebook_shows_the_exercise_with_the_numbers_of_its_student(own, tmp_path, monkeypatch, typed, hub):
     said, shown = shown_by_kernel(own, tmp_path, monkeypatch, typed, hub)
     assert said == "Your numbers are those of ada."
-    numbers, _ = own_draws(handout(read_release(own)), "ada")[NAME]
+    numbers, _ = select_own_draws(handout(read_release(own)), "ada")[NAME]
     first = ", ".join(f"{one:g}" for one in numbers[:3])
     assert f"$s = ({first})$" in shown
     assert "W_{query} = \\begin{pmatrix} 1 & 0 & 2" in shown
@@ -131,7 +131,7 @@ def test_a_hint_tells_the_numbers_of_others_and_of_the_book(graded):
 
 
 def test_a_listed_mistake_with_own_numbers_gets_its_hint(own, pool):
-    numbers, others = own_draws(handout(read_release(own)), "eve")[NAME]
+    numbers, others = select_own_draws(handout(read_release(own)), "eve")[NAME]
     exercise = own_numbers.exercise_with("scoring", "scores_by_hand_twin", numbers, others)
     wrong = exercise.hidden[0].mistaken[f"{exercise.function}__no_tanh"].value
     hand_in(own, "eve", wrong.tolist())
@@ -142,7 +142,7 @@ def test_a_listed_mistake_with_own_numbers_gets_its_hint(own, pool):
 def question_for(course, student):
     """Return the question as the feedback page of ``student`` must have it."""
     (question,) = [one for one in handout(read_release(course)).for_student(student).questions if one.own]
-    numbers, _ = own_draws(handout(read_release(course)), student)[NAME]
+    numbers, _ = select_own_draws(handout(read_release(course)), student)[NAME]
     assert all(f"{one:g}" in question.text for one in numbers)
     return str(cell_html.prose(question.text))
 
@@ -213,7 +213,7 @@ def test_gradescope_is_refused_because_it_passes_no_id_on(own):
 
 
 def test_without_own_numbers_in_course_toml_everybody_has_the_book_s(course, pool):
-    assert own_draws(handout(read_release(course)), "ada") == {}
+    assert select_own_draws(handout(read_release(course)), "ada") == {}
     assert not course.released("scoring").has_own_numbers
     hand_in(course, "ada", exercise_named(NAME).hidden[0].expected.round(4).tolist())
     (row,) = grade_class(course, "scoring", students=["ada"], executor=pool)

@@ -71,7 +71,7 @@ DAMAGED = {
 def test_a_record_of_a_release_that_is_damaged_is_refused_with_its_file(course, damage):
     path = course._release_record_file("scoring")
     path.write_text(damage(path.read_text(encoding="utf-8")), encoding="utf-8", errors="surrogateescape")
-    for ask in (course.released, course.last_release, course.chosen_seed):
+    for ask in (course.released, course.last_release, course.choose_seed):
         with pytest.raises(CourseError, match=r"scoring\.json: the record of the release"):
             ask("scoring")
 

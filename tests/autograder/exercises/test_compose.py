@@ -145,7 +145,7 @@ def test_entry_by_entry_no_two_shapes_grow_into_a_third(left, right):
 
 def shown(exercise):
     inputs = the_cells._form_case(exercise)["inputs"]
-    return exercise.entry.equations, inputs, exercises.given_shapes(exercise, inputs)
+    return exercise.entry.equations, inputs, exercises.compute_given_shapes(exercise, inputs)
 
 
 @each_exercise
@@ -241,7 +241,7 @@ def test_the_check_cell_knows_no_right_shape(name):
         if other.kind == "shape":
             inputs = {**exercise.hidden[0].inputs, **other.hidden[0].inputs}
             if set(exercise.hidden[0].inputs) <= set(other.hidden[0].inputs):
-                stated = exercises.given_shapes(exercise, inputs)
+                stated = exercises.compute_given_shapes(exercise, inputs)
                 assert not [n for n, shape in stated.items() if other.hidden[0].expected.get(n) == shape]
 
 
@@ -273,7 +273,10 @@ def test_the_equations_of_a_check_leave_each_shape_more_than_one_size_that_fits(
 
 
 def fits(exercise, inputs, answer):
-    known = {**exercises.given_shapes(exercise, inputs), **{entry: tuple(shape) for entry, shape in answer.items()}}
+    known = {
+        **exercises.compute_given_shapes(exercise, inputs),
+        **{entry: tuple(shape) for entry, shape in answer.items()},
+    }
     with contextlib.suppress(Misfit):
         return all(shape_of(equation, known) is not None for equation in exercise.entry.equations)
     return False

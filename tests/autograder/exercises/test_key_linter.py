@@ -353,14 +353,14 @@ def test_a_problem_is_raised_with_place_case_and_remedy(tmp_path):
 def test_the_key_of_every_topic_is_sound(topic):
     """The audit asks the same of exercises that are called, with the seeds 0 to 2."""
     asked = topic_exercises(topic)
-    text = key_linter.released_text(assemble.source_notebook(topic, asked))
+    text = key_linter.extract_released_text(assemble.source_notebook(topic, asked))
     assert not [str(problem) for problem in key_linter.lint(asked, text=text)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_what_is_looked_through_for_leaks_is_what_students_get(topic):
-    text = key_linter.released_text(assemble.source_notebook(topic, topic_exercises(topic)))
+    text = key_linter.extract_released_text(assemble.source_notebook(topic, topic_exercises(topic)))
     for exercise in topic_exercises(topic):
         if exercise.is_called:
             assert f"def {exercise.function}(" in text
@@ -397,4 +397,4 @@ def test_digits_are_counted_without_zeros_that_say_nothing(token, digits):
 def test_a_number_gives_the_answer_away_from_three_digits_on_if_it_is_rounded(number, stated, leaks):
     case = types.SimpleNamespace(expected=np.array([number]))
     exercise = types.SimpleNamespace(hidden=(case,))
-    assert list(key_linter._parts_stated_in(exercise, f"The answer is {stated}.")) == ([""] if leaks else [])
+    assert list(key_linter._find_stated_parts(exercise, f"The answer is {stated}.")) == ([""] if leaks else [])

@@ -175,22 +175,22 @@ def test_files_that_are_asked_for_are_read_up_to_a_bound_and_never_through_a_lin
     name = exercise.trained.file
     numbers = sum(math.prod(shape) for shape in exercise.trained.arrays.values())
     (tmp_path / "other.npz").write_bytes(b"other")
-    assert fingerprint.handed_in_files([exercise], tmp_path) == {}
+    assert fingerprint.read_handed_in_files([exercise], tmp_path) == {}
     (tmp_path / name).write_bytes(b"0" * 8 * numbers)
-    assert len(fingerprint.handed_in_files([exercise], tmp_path)[name]) == 8 * numbers
+    assert len(fingerprint.read_handed_in_files([exercise], tmp_path)[name]) == 8 * numbers
     assert fingerprint.select_kept_files([exercise], {name: b"0" * 8 * numbers, "other.npz": b""}) == {
         name: b"0" * 8 * numbers
     }
     (tmp_path / name).write_bytes(b"0" * 16 * (numbers + 100_000))
-    assert fingerprint.handed_in_files([exercise], tmp_path) == {name: None}
+    assert fingerprint.read_handed_in_files([exercise], tmp_path) == {name: None}
     assert fingerprint.select_kept_files([exercise], {name: b"0" * 16 * (numbers + 100_000)}) == {name: None}
     assert fingerprint.select_kept_files([exercise], {}) == {}
     (tmp_path / name).unlink()
     (tmp_path / name).symlink_to(tmp_path / "other.npz")
-    assert fingerprint.handed_in_files([exercise], tmp_path) == {}
+    assert fingerprint.read_handed_in_files([exercise], tmp_path) == {}
     (tmp_path / name).unlink()
     (tmp_path / name).mkdir()
-    assert fingerprint.handed_in_files([exercise], tmp_path) == {}
+    assert fingerprint.read_handed_in_files([exercise], tmp_path) == {}
 
 
 def test_tests_receipts_and_trainings_are_left_out_of_what_is_run(sandboxed):

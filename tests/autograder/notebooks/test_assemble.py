@@ -19,7 +19,7 @@ from nbclient import NotebookClient
 
 from autograder.errors import CourseError
 from autograder.exercises import Outcome, checking, compare, compile_steps, compose
-from autograder.exercises.packing import packed_texts
+from autograder.exercises.packing import list_packed_texts
 from autograder.grading import judge
 from autograder.notebooks import assemble, ready, receipt
 from autograder.notebooks import cells as the_cells
@@ -351,7 +351,9 @@ def test_no_check_knows_a_hidden_case(assembled):
     assert set(known) == {exercise.name for exercise in exercises if exercise.kind != "text"}
     for exercise in exercises:
         check = "".join(
-            packed_texts(f'"{texts.get(exercise.name, "")}"')[0] for texts in (known, drawn) if exercise.name in texts
+            list_packed_texts(f'"{texts.get(exercise.name, "")}"')[0]
+            for texts in (known, drawn)
+            if exercise.name in texts
         )
         for case in exercise.hidden:
             assert not any(
@@ -432,7 +434,7 @@ def test_the_checks_are_readable_python_and_leave_no_other_names_behind(assemble
     exercises, notebook = assembled
     source = cells_by_id(notebook)["compare"].source
     assert not re.search(r"exec\((?!source, space\))", source)  # a step of a chain, which is in the data
-    data = [line for line in source.splitlines() if packed_texts(line)]
+    data = [line for line in source.splitlines() if list_packed_texts(line)]
     assert all(re.fullmatch(r'    "[\w-]+": "[^"]+",', line) for line in data)
     assert len(data) >= sum(exercise.is_automatic for exercise in exercises)
     assert max(len(line) for line in source.splitlines() if line not in data) <= 140
@@ -557,7 +559,7 @@ def test_the_check_of_a_shown_case_and_the_verdict_give_the_same_hint(assembled)
     assert any(exercise.shown for exercise in assembled[0])
     for exercise in assembled[0]:
         for case in exercise.shown:
-            stated = the_cells._shown_case(exercise, case)
+            stated = the_cells._describe_shown_case(exercise, case)
             assert stated["wrong"]
             for hint, wrong in stated["wrong"]:
                 assert hint in exercise.hints.values()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.notebooks.added_cells import INSTRUCTION, UNTOUCHED_REQUEST, added_cells, is_request
+from autograder.notebooks.added_cells import INSTRUCTION, UNTOUCHED_REQUEST, is_request, select_added_cells
 from autograder.notebooks.handout import Question
 from autograder.notebooks.requests import (
     MAX_REQUESTS,
@@ -105,7 +105,7 @@ def test_a_request_below_a_written_question_is_no_part_of_the_answer():
     request = cell("Please look again at this.")
     cells = [cell("## Why?", "scoring-why-text"), cell("", "scoring-why"), request, cell("My answer.")]
     assert is_request(request)
-    assert [one["source"] for one in added_cells(cells, "scoring-why")] == ["My answer."]
+    assert [one["source"] for one in select_added_cells(cells, "scoring-why")] == ["My answer."]
 
 
 def test_the_work_is_the_same_with_a_request_and_another_with_anything_else():

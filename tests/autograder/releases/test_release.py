@@ -73,7 +73,7 @@ def others(tmp_path_factory):
 def test_every_topic_releases_one_notebook_proved_both_ways(topic, others, request, monkeypatch):
     if topic in ("capstone", "spelling"):
         weights = request.getfixturevalue(f"{topic}_weights")
-        monkeypatch.setattr(proof, "_trained_by_reference", lambda *names: weights)  # the same, trained once
+        monkeypatch.setattr(proof, "_train_by_reference", lambda *names: weights)  # the same, trained once
     release.release(others, topic, seed=1)
     assert [path.name for path in others.release(topic).parent.iterdir()] == [f"{topic}.ipynb"]
 
@@ -198,7 +198,7 @@ def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_
     earned = []
 
     def of_the_reference(source, _, questions, later):  # one of four runs: each is a process that has to import torch
-        judged = grade.grade(source, questions, isolation=proof.trusted_isolation()).by_exercise
+        judged = grade.grade(source, questions, isolation=proof.choose_trusted_isolation()).by_exercise
         earned.append(
             [judged[exercise.name].earned == exercise.points for exercise in questions if exercise.is_automatic]
         )
@@ -284,8 +284,8 @@ def test_a_page_that_does_not_fit_leaves_the_course_as_it_was(tmp_path):
 def test_a_docstring_that_answers_a_shape_exercise_is_noticed():
     asked = {exercise.function: exercise for exercise in exercises.load("scoring", 0)}
     stated = "    scores : (source_len,)\n    W_key : (attention_size, key_size)\n"
-    assert list(key_linter.stated_shapes(asked["additive_shapes"], stated)) == ["scores"]
-    assert list(key_linter.stated_shapes(asked["batched_additive_shapes"], stated)) == []
+    assert list(key_linter.find_stated_shapes(asked["additive_shapes"], stated)) == ["scores"]
+    assert list(key_linter.find_stated_shapes(asked["batched_additive_shapes"], stated)) == []
 
 
 def test_the_marking_scheme_has_every_criterion_and_the_release_has_none(released, notebooks):

@@ -153,7 +153,7 @@ kept[:3] = b"old"
 for own in (False, True):
     child = os.fork()
     if child == 0:
-        if own: zygote._privatise_shared_memory(zygote._shared_memory())
+        if own: zygote._privatise_shared_memory(zygote._find_shared_memory())
         assert kept[:3] == (b"new" if own else b"old")
         kept[:3] = b"own" if own else b"new"
         assert kept[:3] == (b"own" if own else b"new")

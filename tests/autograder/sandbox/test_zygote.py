@@ -200,13 +200,13 @@ memory = mmap.mmap(-1, mmap.PAGESIZE)
 memory[:5] = b"clean"
 first = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 shared = [(first, first + mmap.PAGESIZE)]
-assert shared[0] in zygote._shared_memory()
+assert shared[0] in zygote._find_shared_memory()
 child = os.fork()
 if not child:
     zygote._privatise_shared_memory(shared)
     assert memory[:5] == b"clean"
     memory[:5] = b"dirty"
-    assert memory[:5] == b"dirty" and shared[0] not in zygote._shared_memory()
+    assert memory[:5] == b"dirty" and shared[0] not in zygote._find_shared_memory()
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 assert memory[:5] == b"clean"

@@ -275,15 +275,17 @@ run._run_grader(Path())
 
 def test_an_exception_is_told_by_its_place_and_never_by_its_words():
     done = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert json.loads(done.stdout) == results.failed_results(run.GRADER_FAILED)
+    assert json.loads(done.stdout) == results.build_failed_results(run.GRADER_FAILED)
     assert "ValueError" in done.stderr
     assert ", fails" in done.stderr
     assert "2.7743" not in done.stderr
 
 
 def test_a_process_that_says_nothing_or_never_ends_is_a_failure_without_a_score():
-    assert run._run_watched([sys.executable, "-c", "print('nothing')"], 60) == results.failed_results(run.GRADER_FAILED)
-    assert run._run_watched(["sleep", "60"], 0.2) == results.failed_results(run.TIMED_OUT)
+    assert run._run_watched([sys.executable, "-c", "print('nothing')"], 60) == results.build_failed_results(
+        run.GRADER_FAILED
+    )
+    assert run._run_watched(["sleep", "60"], 0.2) == results.build_failed_results(run.TIMED_OUT)
 
 
 # --- what is handed in -----------------------------------------------------------------------------------------------
@@ -335,9 +337,9 @@ def test_a_grader_of_another_version_fails_in_words_and_without_a_score(tree, gr
     path = tree / "source" / ASSIGNMENT_FILE
     packed = PackedAssignment.from_json(path.read_text(encoding="utf-8"))
     path.write_text(replace(packed, digest="of others").to_json(), encoding="utf-8")
-    assert graded_here(tree) == results.failed_results(run.GRADER_FAILED)
+    assert graded_here(tree) == results.build_failed_results(run.GRADER_FAILED)
     assert "exercises differ from the course" in capsys.readouterr().out
-    assert "score" not in results.failed_results(run.GRADER_FAILED)
+    assert "score" not in results.build_failed_results(run.GRADER_FAILED)
 
 
 def test_a_link_is_not_followed(course, tree, tmp_path, graded_here):
@@ -433,7 +435,7 @@ def test_the_words_are_those_of_the_feedback_page_and_an_essay_has_no_points(cou
     judged = Graded(verdicts, {}, failure="Stopped at cell 3: \x1b[31mred\x1b[0m\u202e.")
     cells = pages.enter_results(released, judged, released, {})
     outcome = submission.GradingResult("", ("Mended.",), judged, cells, nbformat.writes(released).encode())
-    found = results.graded_results(outcome, b"content", [handout(released)], 12.34)
+    found = results.build_graded_results(outcome, b"content", [handout(released)], 12.34)
     jsonschema.validate(found, SCHEMA)
     assert (
         found["tests"][0]["output"].split("\n")
