@@ -26,7 +26,7 @@ import torch
 from autograder import exercises
 from autograder.audit.calls import verdict_on
 from autograder.audit.held_out import HELD_OUT, held_out_answers
-from autograder.audit.run import reference_of, right_answers
+from autograder.audit.run import right_answers
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
@@ -60,7 +60,7 @@ def every_answer(topic: str, seed: int) -> Iterator[tuple[Exercise, str, Callabl
     for exercise in exercises.load(topic, seed):
         if not exercise.is_called:
             continue
-        yield exercise, "reference", reference_of(exercise)
+        yield exercise, "reference", exercises.reference_of(exercise)
         for origin, functions in (("mistake", mistakes), ("right", right_answers(topic)), ("told", unlisted)):
             for name, function in exercises.versions(functions, exercise.function).items():
                 yield exercise, f"{origin} {name}", function

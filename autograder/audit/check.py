@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder import exercises
 from autograder.audit.notebook_run import run_notebook
 from autograder.audit.outcomes import FOLDER, Outcomes
-from autograder.audit.run import audit_exercise, reference_of, right_answers
+from autograder.audit.run import audit_exercise, right_answers
 from autograder.errors import CourseError
 from autograder.exercises import key_linter
 from autograder.notebooks import assemble
@@ -121,7 +121,9 @@ def _audit_exercise(exercise, text, right, seed):
     problems = [str(problem) for problem in key_linter.lint([exercise], text=text)]
     mistakes = vars(exercises.module(f"solutions.mistakes.{exercise.entry.topic}"))
     outcomes = Outcomes(exercise, FOLDER)
-    audited = audit_exercise((outcomes,), reference_of(exercise), mistakes, right, False, seed, problems, CHECK_EFFORT)
+    audited = audit_exercise(
+        (outcomes,), exercises.reference_of(exercise), mistakes, right, False, seed, problems, CHECK_EFFORT
+    )
     outcomes.save()
     return audited
 

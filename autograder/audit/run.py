@@ -14,7 +14,7 @@ from autograder.audit.equivalents import equivalents
 from autograder.audit.mutants import mutants
 from autograder.audit.outcomes import FOLDER, Outcomes, Version, version_of
 from autograder.audit.survivors import UnrejectedMutant, classify_survivors, wrong_numbers
-from autograder.exercises import Exercise, key_linter
+from autograder.exercises import key_linter
 from autograder.notebooks import assemble
 from autograder.paths import ROOT
 
@@ -101,14 +101,11 @@ def audit_topic(topic: str, full: bool = False, seed: int = 0, seeds: int | None
         if exercise.is_called:
             key_problems = tuple(dict.fromkeys(problems.get(exercise.name, ())))
             outcomes = [Outcomes(version, FOLDER) for version in versions]
-            yield audit_exercise(outcomes, reference_of(exercise), vars(mistakes), right, full, seed, key_problems)
+            yield audit_exercise(
+                outcomes, exercises.reference_of(exercise), vars(mistakes), right, full, seed, key_problems
+            )
             for each in outcomes:
                 each.save()
-
-
-def reference_of(exercise: Exercise) -> FunctionType:
-    """Return the function of ``solutions`` that answers ``exercise``."""
-    return getattr(exercises.module(f"solutions.{exercise.entry.module}.{exercise.entry.topic}"), exercise.function)
 
 
 def right_answers(topic: str) -> dict[str, object]:

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from autograder import exercises
 from autograder.audit.mutants import mutants
 from autograder.audit.outcomes import FOLDER, Outcomes, version_of
-from autograder.audit.run import reference_of
 from autograder.audit.survivors import classify_survivors
 from autograder.errors import CourseError
-from autograder.exercises import Exercise
+from autograder.exercises import Exercise, reference_of
 from autograder.exercises.drawing import candidate_seeds
 from autograder.releases.proof import prove_fairness
 

@@ -124,7 +124,7 @@ def _without_answer(source):
 
 def _weaknesses(exercise, references):
     """Yield the problems that the rules find in the cases of ``exercise``."""
-    scope = references or vars(exercises.module(f"solutions.{exercise.entry.module}.{exercise.entry.topic}"))
+    scope = references or vars(exercises.module(exercise.entry.reference_module))
     reference = scope[exercise.function]
     for rule in (*RULES, *(OF_CODE if exercise.kind == "code" else ())):
         yield from rule(exercise, reference)

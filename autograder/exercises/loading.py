@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def load_each(
         If the key itself cannot be read, or a module of answers cannot be imported.
     """
     entries = answer_key.load(topic, folder).values()
-    for name in dict.fromkeys(f"solutions.{entry.module}.{topic}" for entry in entries if entry.kind != "text"):
+    for name in dict.fromkeys(entry.reference_module for entry in entries if entry.kind != "text"):
         module(name)
     module(f"solutions.mistakes.{topic}")
     for entry in entries:
@@ -110,6 +110,11 @@ def versions(functions: Mapping[str, object], function: str) -> dict[str, Callab
     return {name: each for name, each in functions.items() if name.startswith(f"{function}__") and callable(each)}
 
 
+def reference_of(exercise: Exercise) -> FunctionType:
+    """Return the function of ``solutions`` that answers ``exercise``."""
+    return getattr(module(exercise.entry.reference_module), exercise.function)
+
+
 def make_exercise(
     entry: answer_key.Entry, seed: int = 0, references: ModuleType | None = None, mistakes: ModuleType | None = None
 ) -> Exercise:
@@ -119,7 +124,7 @@ def make_exercise(
     """
     if entry.kind == "text":
         return Exercise(entry, "", {}, {"": entry.points}, ())
-    references = references or module(f"solutions.{entry.module}.{entry.topic}")
+    references = references or module(entry.reference_module)
     mistakes = mistakes or module(f"solutions.mistakes.{entry.topic}")
     reference = getattr(references, entry.function, None)
     if reference is None:

@@ -39,7 +39,7 @@ class Mutations:
 
     @cached_property
     def _scope(self):
-        return vars(module(f"solutions.{self._exercise.entry.module}.{self._exercise.entry.topic}"))
+        return vars(module(self._exercise.entry.reference_module))
 
     @cached_property
     def _instrumented(self):

@@ -60,7 +60,7 @@ def exercise_of(entry: Entry, numbers: Flat, others: tuple[Flat, ...] = ()) -> E
         )
     flat = iter(numbers)
     pairs = [(stated, _restore_shape(stated, flat)) for stated in book.values()]
-    references = _copy_with_numbers(f"solutions.{entry.module}.{topic}", [function], pairs)
+    references = _copy_with_numbers(entry.reference_module, [function], pairs)
     mistakes = module(f"solutions.mistakes.{topic}")
     wrong = _copy_with_numbers(mistakes.__name__, list(versions(vars(mistakes), function)), pairs)
     if function in vars(wrong):  # mistakes may start from the right answer
@@ -84,7 +84,7 @@ def book_numbers(entry: Entry) -> dict[str, Numbers]:
 
     Raises ``AnswerKeyError`` if one is not a vector or a matrix written out there.
     """
-    stated = _find_stated(f"solutions.{entry.module}.{entry.topic}", entry.function)
+    stated = _find_stated(entry.reference_module, entry.function)
     for name in entry.own:
         if name not in stated:
             raise AnswerKeyError(
@@ -97,7 +97,7 @@ def book_numbers(entry: Entry) -> dict[str, Numbers]:
 
 def vary_all(entry: answer_key.HandWorked) -> answer_key.HandWorked:
     """Return ``entry`` with all vectors and matrices of its reference in ``own``, and no conditions on the answer."""
-    stated = _find_stated(f"solutions.{entry.module}.{entry.topic}", entry.function)
+    stated = _find_stated(entry.reference_module, entry.function)
     return replace(entry, own=tuple(stated), holds={})
 
 
@@ -277,7 +277,7 @@ def _answers_of_others(entry: Entry, numbers: Flat, others: tuple[Flat, ...]) ->
         return answer
 
     def answer_of_book():
-        return getattr(module(f"solutions.{entry.module}.{entry.topic}"), entry.function)()
+        return getattr(module(entry.reference_module), entry.function)()
 
     answer_of_book.__doc__ = BOOK_HINT
     elsewhere = {f"numbers_of_variant_{n}": answer_of(other) for n, other in enumerate(others) if other != numbers}

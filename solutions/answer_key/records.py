@@ -145,6 +145,11 @@ class Entry:
     def function(self):
         return self.name.split("-")[1]
 
+    @property
+    def reference_module(self):
+        """The name of the module with the reference answer."""
+        return f"solutions.{self.module}.{self.topic}"
+
 
 @dataclass(frozen=True, eq=False)
 class FromEntry:

@@ -8,7 +8,7 @@ import numpy as np
 from autograder import exercises
 from autograder.audit.calls import reply_to
 from autograder.audit.held_out import UNHURRIED_SECONDS
-from autograder.audit.run import reference_of
+from autograder.exercises import reference_of
 from autograder.grading import judge
 from autograder.grading.judge import Verdict
 from tests.autograder.samples import topic_exercises

@@ -54,10 +54,6 @@ def module_of(folder, name):
     return importlib.import_module(f"{folder}.{name.split('-')[0]}")
 
 
-def reference_of(exercise):
-    return getattr(module_of(f"solutions.{exercise.entry.module}", exercise.name), exercise.function)
-
-
 def versions_of(module, exercise):
     return exercises.versions(vars(module), exercise.function)
 
@@ -78,7 +74,7 @@ def right_replies(exercise):
 
 @cache
 def _replies_of_reference(exercise):
-    return replies_of(reference_of(exercise), exercise)
+    return replies_of(exercises.reference_of(exercise), exercise)
 
 
 def arrays(dtypes=wire.DTYPES):

@@ -7,8 +7,7 @@ that each mistake gets its own hint, is asked in ``audit/test_run.py``.
 import pytest
 
 from autograder import exercises
-from autograder.audit.run import reference_of
-from autograder.exercises import compare
+from autograder.exercises import compare, reference_of
 from tests.autograder.answers import called_exercises, judge_answer, told_answers
 from tests.autograder.samples import TOPICS
 

@@ -108,7 +108,7 @@ def test_warm_ups_give_at_most_a_quarter_of_the_points(topic):
 
 @each_graded
 def test_the_reference_is_a_function_with_solution_markers_and_a_docstring(entry):
-    reference = getattr(importlib.import_module(f"solutions.{entry.module}.{entry.topic}"), entry.function)
+    reference = getattr(importlib.import_module(entry.reference_module), entry.function)
     source = inspect.getsource(reference)
     assert source.count("### BEGIN SOLUTION\n") == source.count("### END SOLUTION\n") == 1
     assert reference.__doc__

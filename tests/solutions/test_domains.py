@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from autograder.exercises import reference_of
 from autograder.exercises.loading import outcome_of
 from autograder.notebooks.assemble import source_notebook
 from solutions import answer_key
 from solutions.answer_key.domains import describe_inputs, limits
-from tests.autograder.samples import NAMES, TOPICS, exercise_named, reference_of, topic_exercises
+from tests.autograder.samples import NAMES, TOPICS, exercise_named, topic_exercises
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,8 @@ import pytest
 
 from autograder import exercises
 from autograder.audit.equivalents import equivalents
-from autograder.exercises import compare
-from tests.autograder.samples import NAMES, exercise_named, reference_of
+from autograder.exercises import compare, reference_of
+from tests.autograder.samples import NAMES, exercise_named
 
 pytestmark = pytest.mark.suite("audit")
 

@@ -9,7 +9,7 @@ import torch
 from autograder import exercises
 from autograder.audit.calls import verdict_on
 from autograder.audit.outcomes import Outcomes, Version
-from autograder.audit.run import reference_of
+from autograder.exercises import reference_of
 from tests.autograder.samples import exercise_named
 
 pytestmark = [pytest.mark.suite("audit"), pytest.mark.filterwarnings("ignore")]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from autograder.audit.mutants import mutants
-from autograder.exercises import compare
-from tests.autograder.samples import NAMES, exercise_named, reference_of
+from autograder.exercises import compare, reference_of
+from tests.autograder.samples import NAMES, exercise_named
 
 pytestmark = pytest.mark.suite("audit")
 

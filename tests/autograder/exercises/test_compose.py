@@ -11,11 +11,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from autograder import exercises
-from autograder.exercises import compose
+from autograder.exercises import compose, reference_of
 from autograder.exercises.compare import NotYet
 from autograder.exercises.compose import Misfit, shape_of
 from autograder.notebooks import cells as the_cells
-from tests.autograder.samples import ENTRIES, NAMES, exercise_named, reference_of
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named
 
 pytestmark = pytest.mark.slow  # it works out exercises to know what there is to test
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from autograder import exercises
+from autograder.exercises import reference_of
 from autograder.exercises.drawing import DRAWS, MAX_DRAWS, PRIMES, candidate_seeds, draw_further_cases
 from autograder.exercises.loading import outcome_of
 from solutions import answer_key
 from tests.autograder.audit.toys import STRONG, mix, toy
-from tests.autograder.samples import ENTRIES, NAMES, TOPICS, exercise_named, reference_of, topic_exercises
+from tests.autograder.samples import ENTRIES, NAMES, TOPICS, exercise_named, topic_exercises
 
 each_topic = pytest.mark.parametrize("topic", TOPICS)
 CODE = [name for name in NAMES if ENTRIES[name].kind == "code"]

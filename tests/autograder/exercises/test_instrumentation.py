@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from autograder import exercises
 from autograder.exercises import compare
 from autograder.exercises.instrumentation import InstrumentedFunction
-from tests.autograder.samples import ENTRIES, NAMES, exercise_named, module_of
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named
 
 WORKED = [name for name in NAMES if ENTRIES[name].kind in ("code", "number")]
 FEW = 6  # hidden cases of an exercise
@@ -87,7 +88,7 @@ def test_a_change_may_look_at_what_was_seen_before(mix):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_reference_taken_apart_still_gives_what_it_gave(name):
     exercise = exercise_named(name)
-    instrumented = InstrumentedFunction(exercise.source, vars(module_of(f"solutions.{exercise.entry.module}", name)))
+    instrumented = InstrumentedFunction(exercise.source, vars(exercises.module(exercise.entry.reference_module)))
     assert [node.number for node in instrumented.nodes] == list(range(len(instrumented.nodes)))
     for case in [case for case in exercise.hidden if not case.gradients][:FEW]:
         given = {n: torch.from_numpy(x.copy()) if exercise.in_torch else x for n, x in case.inputs.items()}

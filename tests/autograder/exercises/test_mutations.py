@@ -6,9 +6,9 @@ import warnings
 import numpy as np
 import pytest
 
-from autograder.exercises import softmax
+from autograder.exercises import reference_of, softmax
 from autograder.exercises.mutations import Mutations, mutations_of, sizes_of
-from tests.autograder.samples import ENTRIES, NAMES, exercise_named, reference_of
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named
 
 pytestmark = pytest.mark.slow
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from autograder import exercises
 from autograder.exercises import softmax
 from autograder.exercises.instrumentation import InstrumentedFunction
 from autograder.exercises.softmax import (
@@ -16,7 +17,7 @@ from autograder.exercises.softmax import (
     reference_softmax,
     softmax_bugs,
 )
-from tests.autograder.samples import exercise_named, module_of
+from tests.autograder.samples import exercise_named
 
 SCORES = np.array([[0.5, -1.0, 2.0], [1.0, 1.5, -0.5]])
 MASK = np.array([[True, False, True], [True, True, True]])
@@ -164,7 +165,7 @@ FOUND = {  # exercise: scores, mask, whether there are logarithms
 
 
 def instrumented(exercise):
-    scope = vars(module_of(f"solutions.{exercise.entry.module}", exercise.name))
+    scope = vars(exercises.module(exercise.entry.reference_module))
     return InstrumentedFunction(exercise.source, scope)
 
 

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autograder.audit import calls
-from autograder.exercises import SHAPE_DRAWS, compare, compile_steps
+from autograder.exercises import SHAPE_DRAWS, compare, compile_steps, reference_of
 from autograder.feedback import pages
 from autograder.grading import judge
 from autograder.sandbox import Reply, wire
@@ -32,7 +32,6 @@ from tests.autograder.samples import (
     module_of,
     over_the_wire,
     plain_values,
-    reference_of,
     replies_of,
     right_replies,
     topic_exercises,

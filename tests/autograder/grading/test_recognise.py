@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from autograder.audit import calls
+from autograder.exercises import reference_of
 from autograder.exercises.instrumentation import InstrumentedFunction
 from autograder.exercises.mutations import mutations_of, sizes_of
 from autograder.grading import judge, recognise
 from autograder.grading.recognise import find_equal_sizes, infer_mistake
 from autograder.grading.values import JudgedCase
 from autograder.sandbox import Reply
-from tests.autograder.samples import ENTRIES, NAMES, exercise_named, reference_of, replies_of, right_replies
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named, replies_of, right_replies
 
 pytestmark = pytest.mark.slow
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from autograder.exercises import PRIMES
+from autograder.exercises import PRIMES, reference_of
 from autograder.grading import judge
 from autograder.grading.shapes import explain
 from solutions.answer_key import LETTERS
-from tests.autograder.samples import ENTRIES, NAMES, exercise_named, reference_of, replies_of
+from tests.autograder.samples import ENTRIES, NAMES, exercise_named, replies_of
 
 SIZES = [
     {"m": 11, "n": 13, "a": 17, "T_x": 19},

@@ -18,14 +18,14 @@ import torch
 from nbclient import NotebookClient
 
 from autograder.errors import CourseError
-from autograder.exercises import Outcome, checking, compare, compile_steps, compose
+from autograder.exercises import Outcome, checking, compare, compile_steps, compose, reference_of
 from autograder.exercises.packing import list_packed_texts
 from autograder.grading import judge
 from autograder.notebooks import assemble, ready, receipt
 from autograder.notebooks import cells as the_cells
 from autograder.notebooks.assemble import source_notebook
 from autograder.sandbox import Reply
-from tests.autograder.samples import ENTRIES, NAMES, TOPICS, exercise_named, notebook_of, reference_of, topic_exercises
+from tests.autograder.samples import ENTRIES, NAMES, TOPICS, exercise_named, notebook_of, topic_exercises
 
 pytestmark = pytest.mark.slow
 
