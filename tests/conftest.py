@@ -129,7 +129,7 @@ class _Clock:
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    terminalreporter.section("CPU seconds by suite, in all processes together")
+    terminalreporter.section("CPU seconds by suite: of its tests and of the processes they waited for")
     for suite, seconds in sorted(config.stash[TOOK].items()):
         over = f", {seconds / BUDGETS[suite]:.1f} times the budget" if seconds > BUDGETS[suite] else ""
         terminalreporter.line(f"{suite:12} {seconds:6.0f} of {BUDGETS[suite]:4d}{over}")
