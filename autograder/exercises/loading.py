@@ -20,7 +20,15 @@ from autograder.exercises import checking, compare, compose
 from autograder.exercises.chains import compile_steps, steps_of
 from autograder.exercises.covering import PLAIN, DrawnCall
 from autograder.exercises.drawing import draw_cases
-from autograder.exercises.model import Case, Exercise, LazyMapping, Outcome, WeightsFile, compute_given_shapes, convert
+from autograder.exercises.model import (
+    Case,
+    Exercise,
+    LazyMapping,
+    Outcome,
+    TrainedWeights,
+    compute_given_shapes,
+    convert,
+)
 from autograder.exercises.modules import extract_provided_code, module
 from autograder.exercises.numbers import largest
 from solutions import answer_key
@@ -157,7 +165,7 @@ def _load_trained(entry, references, seed):
     draw, measure = getattr(references, entry.draw), getattr(references, entry.measure)
     shapes = {name: tuple(parameter.shape) for name, parameter in references.build_model().named_parameters()}
     code = extract_provided_code(entry.topic)
-    return WeightsFile(entry.file, shapes, code, draw(seed), seed, entry.run, draw, measure, dict(entry.thresholds))
+    return TrainedWeights(entry.file, shapes, code, seed, entry.run, draw, measure, dict(entry.thresholds))
 
 
 def _other_numbers(entry, cases):

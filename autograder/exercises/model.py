@@ -69,18 +69,22 @@ class Case:
 
 
 @dataclass(frozen=True)
-class WeightsFile:
+class TrainedWeights:
     """How a file of trained weights is judged. ``provided`` is the code that the assignment's notebook holds ready."""
 
     file: str
     arrays: dict[str, tuple[int, ...]]  # name -> shape
     provided: str
-    inputs: dict[str, np.ndarray]  # evaluation data for the weights
     seed: int
     run: str
     draw: Callable[[int], dict[str, np.ndarray]]
     measure: Callable[[object, dict[str, np.ndarray]], dict[str, float]]
     thresholds: dict[str, float]
+
+    @cached_property
+    def inputs(self) -> dict[str, np.ndarray]:
+        """Evaluation data for the weights, drawn when first needed because drawing them takes seconds."""
+        return self.draw(self.seed)
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class Exercise(answer_key.FromEntry):
     hints: dict[str, str]  # name of a mistake -> sentence for the student
     parts: dict[str, float]
     cases: tuple[Case, ...]
-    trained: WeightsFile | None = None
+    trained: TrainedWeights | None = None
     follows: dict[str, ChainStep] = field(default_factory=dict)  # by the entry of a chain
     mistakes: dict[str, str] = field(default_factory=dict)  # name -> text of the function
 
@@ -186,7 +190,8 @@ def digest(exercises: Iterable[Exercise]) -> str:
 def _digest(exercises):
     state = []
     for e in exercises:
-        cases, trained = [_verdict_inputs(case) for case in e.cases], e.trained and asdict(e.trained)
+        cases = [_verdict_inputs(case) for case in e.cases]
+        trained = e.trained and asdict(e.trained) | {"inputs": e.trained.inputs}
         follows = {entry: asdict(step) for entry, step in e.follows.items()}
         entry = {name: value for name, value in asdict(e.entry).items() if name != "where"}
         state.append([entry, e.source, e.hints, e.mistakes, cases, trained, follows])
