@@ -30,7 +30,7 @@ MENU, ON_THIS_PAGE = "nav.bd-links a[href='softmax.html']", "nav.page-toc a[href
 WIDTHS = {320: 640, 375: 740, 768: 1024, 1280: 900}  # of the window: its height
 
 
-class Handler(SimpleHTTPRequestHandler):
+class RecordingHandler(SimpleHTTPRequestHandler):
     """Serves the website, and remembers what it could not give."""
 
     def log_request(self, code="-", size="-"):
@@ -44,7 +44,7 @@ class Handler(SimpleHTTPRequestHandler):
 @contextlib.contextmanager
 def serving(folder):
     """Serve a folder as a website, as long as it is wanted."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder)) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(RecordingHandler, directory=folder)) as server:
         server.failures = []
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

@@ -45,7 +45,7 @@ HOURS = st.sampled_from([None, None, -5, 20, 60])  # after the due date; None: n
 
 
 @dataclass(frozen=True)
-class HandIn:
+class SubmittedWork:
     """What a student has handed in: how many exercises are right, and when it came, as far as anybody knows."""
 
     number: int
@@ -60,7 +60,7 @@ class HandIn:
 class Due:
     """What a student has in the gradebook: what was graded last, its points by exercise, and what a person has given."""
 
-    attempt: HandIn
+    attempt: SubmittedWork
     automatic: dict[str, float] = field(default_factory=dict)
     by_person: dict[str, float] = field(default_factory=dict)
 
@@ -132,7 +132,7 @@ class Grades(RuleBasedStateMachine):
             came = DUE + timedelta(hours=hours)
             set_times(self.course, "scoring", {name: came}, journal)
         self.undoable = name, list(self.attempts[name])
-        self.attempts[name].append(HandIn(self.count, right, essay, came, late, hours is not None))
+        self.attempts[name].append(SubmittedWork(self.count, right, essay, came, late, hours is not None))
 
     @precondition(lambda self: self.undoable)
     @rule()

@@ -340,7 +340,7 @@ def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
 def test_of_an_error_only_the_lines_of_the_notebook_are_shown_and_many_are_cut(monkeypatch):
     shown = []
 
-    class Shell:
+    class FakeShell:
         class InteractiveTB:
             @staticmethod
             def structured_traceback(kind, error, trace, tb_offset):
@@ -352,7 +352,7 @@ def test_of_an_error_only_the_lines_of_the_notebook_are_shown_and_many_are_cut(m
     notebook = {}
     exec(compile("def answer(x):\n    if x:\n        answer(x - 1)\n    return [][0]\n", "<cell>", "exec"), notebook)
     monkeypatch.setattr(checking, "ANSWERS", notebook)
-    monkeypatch.setattr("IPython.get_ipython", Shell)
+    monkeypatch.setattr("IPython.get_ipython", FakeShell)
     for depth, lines in ((0, [4]), (2, [3, 3, 4]), (5, [3] * 5 + [4]), (40, [3] * 5 + [4])):
         shown.clear()
         with pytest.raises(IndexError) as raised:

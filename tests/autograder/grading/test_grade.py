@@ -50,7 +50,7 @@ def test_a_verdict_depends_on_everything_that_its_fingerprint_names():
     assert fingerprint.fingerprint(**known) == found[0]
 
 
-class Clock:
+class FakeClock:
     """In place of the time module: time passes only where a test says so."""
 
     def __init__(self):
@@ -65,7 +65,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    clock = Clock()
+    clock = FakeClock()
     monkeypatch.setattr(grade, "time", clock)
     return clock
 
