@@ -32,11 +32,11 @@ def made_once(name, make):
         if not folder.is_dir():
             folder.mkdir()
             try:
-                made = pickle.dumps(make(folder))
+                pickled = pickle.dumps(make(folder))
             except Exception:
                 (folder / "failure.txt").write_text(traceback.format_exc(), encoding="utf-8")
                 raise
-            (folder / "made.pickle").write_bytes(made)
+            (folder / "made.pickle").write_bytes(pickled)
     failure = folder / "failure.txt"
     assert not failure.is_file(), f"{name} could not be made:\n{failure.read_text(encoding='utf-8')}"
     return pickle.loads((folder / "made.pickle").read_bytes())

@@ -96,10 +96,10 @@ def test_public_functions_of_the_autograder_have_types():
     folder, lacking = ROOT / "autograder", {}
     for path in sorted(folder.rglob("*.py")):
         name = path.relative_to(folder).as_posix()
-        if name not in TRAVELLING and (found := without_types(path.read_text(encoding="utf-8"))):
-            lacking[name] = found
-    told = [f"autograder/{name}:{each}" for name in lacking for each in lacking[name]]
-    assert not told, "\n".join(told)
+        if name not in TRAVELLING and (untyped := without_types(path.read_text(encoding="utf-8"))):
+            lacking[name] = untyped
+    places = [f"autograder/{name}:{each}" for name in lacking for each in lacking[name]]
+    assert not places, "\n".join(places)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_git_holds_sources_only():
 def test_no_tracked_file_names_a_path_of_this_machine():
     words = [str(ROOT), str(ROOT.parent) + "/main"]
     for word in words:
-        found = subprocess.run(["git", "grep", "-nIF", word], cwd=ROOT, capture_output=True, text=True)
-        assert found.stdout == ""
+        grep = subprocess.run(["git", "grep", "-nIF", word], cwd=ROOT, capture_output=True, text=True)
+        assert grep.stdout == ""
 
 
 def requirements():
@@ -149,15 +149,23 @@ def test_every_requirement_is_bounded_on_both_sides():
 def test_what_requirements_txt_repeats_is_as_in_pyproject():
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     repeated = {Requirement(line) for line in lines if line and line[0] not in "#-"}
-    assert {one.name for one in repeated} == {"jupyter-book", "torch", "numpy", "nbgrader", "matplotlib"}
+    assert {requirement.name for requirement in repeated} == {
+        "jupyter-book",
+        "torch",
+        "numpy",
+        "nbgrader",
+        "matplotlib",
+    }
     assert repeated <= set(itertools.chain(*requirements().values()))
 
 
 def test_a_hosted_notebook_gets_what_pyproject_asks_for():
     lines = (ROOT / "binder" / "requirements.txt").read_text().splitlines()
     hosted = {Requirement(line) for line in lines if line and line[0] != "#"}
-    assert {one.name for one in hosted} == {"numpy", "torch", "matplotlib", "jupyterlab"}
-    assert {one for one in hosted if one.name != "jupyterlab"} <= set(itertools.chain(*requirements().values()))
+    assert {requirement.name for requirement in hosted} == {"numpy", "torch", "matplotlib", "jupyterlab"}
+    assert {requirement for requirement in hosted if requirement.name != "jupyterlab"} <= set(
+        itertools.chain(*requirements().values())
+    )
 
 
 def test_what_the_workflows_run_is_there():
@@ -188,15 +196,15 @@ def test_the_versions_that_were_tested_are_within_the_bounds():
 
 def imported(*folders):
     """Return the packages from elsewhere that Python files in ``folders`` import: name -> one file that does."""
-    found = {}
+    packages = {}
     for path in itertools.chain(*((ROOT / folder).rglob("*.py") for folder in folders)):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if "submissions" not in path.parts else ():
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-            found |= {module.split(".")[0]: path for module in modules}
+            packages |= {module.split(".")[0]: path for module in modules}
     beside = {"compare", "wire", "worker"}  # in the sandbox they lie side by side
     own = {"autograder", "benchmarks", "solutions", "tests"} | {path.stem for path in (ROOT / "book/_ext").glob("*.py")}
-    return {name: path for name, path in found.items() if name not in own | beside | sys.stdlib_module_names}
+    return {name: path for name, path in packages.items() if name not in own | beside | sys.stdlib_module_names}
 
 
 @pytest.mark.slow
@@ -206,7 +214,7 @@ def imported(*folders):
 )
 def test_every_import_is_declared(folders, extras):
     extras = requirements() if extras is None else extras
-    declared = {canonicalize_name(one.name) for extra in extras for one in requirements()[extra]}
+    declared = {canonicalize_name(requirement.name) for extra in extras for requirement in requirements()[extra]}
     owners = packages_distributions()
     for name, path in imported(*folders).items():
         names = owners.get(name, [name])  # what is not installed has the name that it is imported by

@@ -46,11 +46,11 @@ each_way = pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["in one pr
 
 
 def assert_told_once(done):
-    told = done.stdout + done.stderr
-    assert done.returncode == 1, told
-    assert told.count(SENTENCE) == 1, told
-    assert "Traceback" not in told
-    assert "raise AnswerKeyError" not in told
+    output = done.stdout + done.stderr
+    assert done.returncode == 1, output
+    assert output.count(SENTENCE) == 1, output
+    assert "Traceback" not in output
+    assert "raise AnswerKeyError" not in output
 
 
 @each_way

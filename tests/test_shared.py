@@ -11,10 +11,10 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_what_was_made_is_made_once():
-    made = []
-    assert made_once("it", lambda folder: made.append(folder.is_dir()) or 7) == 7
-    assert made_once("it", lambda folder: made.append(True)) == 7
-    assert made == [True]
+    calls = []
+    assert made_once("it", lambda folder: calls.append(folder.is_dir()) or 7) == 7
+    assert made_once("it", lambda folder: calls.append(True)) == 7
+    assert calls == [True]
 
 
 def test_what_could_not_be_made_is_told_to_each_and_not_tried_again():

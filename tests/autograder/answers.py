@@ -43,8 +43,8 @@ class Judged:
 def judge_answer(exercise, name, function, hint=""):
     replies = {n: reply_to(function, exercise, case, UNHURRIED_SECONDS) for n, case in enumerate(exercise.hidden)}
     (verdict,) = judge.judge([exercise], {(exercise.name, n): reply for n, reply in replies.items()})
-    said = "\n".join([*(part.reason for part in verdict.parts), *verdict.hints])
-    leaked = {digits for digits in expected_digits(exercise) if digits in said}
+    feedback = "\n".join([*(part.reason for part in verdict.parts), *verdict.hints])
+    leaked = {digits for digits in expected_digits(exercise) if digits in feedback}
     if leaked:  # only then are the answer's own numbers, which are many, looked through
         numbers = [number for reply in replies.values() for number in numbers_in(reply.value)]
         leaked -= {f"{x:.6g}" for number in numbers for x in (number, abs(number))}

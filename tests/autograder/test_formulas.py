@@ -55,7 +55,7 @@ def test_one_process_sets_all_formulas_and_ends_when_told():
 
 
 @pytest.mark.parametrize(
-    ("tex", "said"),
+    ("tex", "message"),
     [
         (r"\scoer_j", r"Undefined control sequence: \scoer at position 1"),
         ("{a", "Expected '}'"),
@@ -65,8 +65,8 @@ def test_one_process_sets_all_formulas_and_ends_when_told():
         (r"\def\a{\a\a}\a", "Too many expansions"),
     ],
 )
-def test_a_formula_that_cannot_be_set_as_it_must_be_says_why(typesetter, tex, said):
-    with pytest.raises(formulas.FormulaError, match=re.escape(said)):
+def test_a_formula_that_cannot_be_set_as_it_must_be_says_why(typesetter, tex, message):
+    with pytest.raises(formulas.FormulaError, match=re.escape(message)):
         typesetter.html(tex)
     assert "mathnormal" in typesetter.html("x")
 
@@ -101,8 +101,8 @@ def test_a_missing_katex_is_named_with_the_remedy(tmp_path, monkeypatch):
 
 def test_the_style_asks_for_the_fonts_that_there_are():
     style = formulas.style_sheet("../fonts")
-    asked = re.findall(r"url\(([^)]*)\)", style)
-    assert sorted(asked) == sorted(f"../fonts/{path.name}" for path in formulas.font_files())
+    addresses = re.findall(r"url\(([^)]*)\)", style)
+    assert sorted(addresses) == sorted(f"../fonts/{path.name}" for path in formulas.font_files())
     assert all(path.is_file() for path in formulas.font_files())
     assert ".katex .mathbf{" in style
 

@@ -23,16 +23,16 @@ pytestmark = pytest.mark.suite("assignments")
 
 def autograder(*args):
     """Run a command line in this process, from its words to its exit status, as ``python -m autograder`` does."""
-    words, said, complained = ["autograder", *map(str, args)], io.StringIO(), io.StringIO()
+    words, output, errors = ["autograder", *map(str, args)], io.StringIO(), io.StringIO()
     with (
         mock.patch.object(sys, "argv", words),
         mock.patch.object(__main__, "out", Console(width=160)),  # as where no terminal is
-        contextlib.redirect_stdout(said),
-        contextlib.redirect_stderr(complained),
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(errors),
         pytest.raises(SystemExit) as ended,
     ):
         __main__.main()
-    return subprocess.CompletedProcess(words, ended.value.code, said.getvalue(), complained.getvalue())
+    return subprocess.CompletedProcess(words, ended.value.code, output.getvalue(), errors.getvalue())
 
 
 def succeed(*args, status=0):
@@ -64,8 +64,8 @@ def test_a_hint_repeats_the_course_unless_it_is_the_usual_one(tmp_path):
 
 def test_help_is_everywhere():
     for command in ([], ["init"], ["release"], ["handouts"], ["grade"], ["pack"], ["doctor"], ["demo"]):
-        said = succeed(*command, "--help")
-        assert "Usage" in said
+        output = succeed(*command, "--help")
+        assert "Usage" in output
 
 
 def test_an_unknown_topic_is_refused_with_those_that_there_are(tmp_path):
@@ -137,8 +137,8 @@ def test_the_exit_status_says_that_something_was_set_aside(course):
     path = course.submission("ben", "scoring")
     path.parent.mkdir(parents=True)
     path.write_text("no notebook")
-    said = succeed(*command, status=3)
-    assert re.search(r"0 graded, 1 reused \(.*\), 1 set aside \(.*\), 0 failed", said.replace("\n", " "))
+    output = succeed(*command, status=3)
+    assert re.search(r"0 graded, 1 reused \(.*\), 1 set aside \(.*\), 0 failed", output.replace("\n", " "))
 
 
 def test_init_twice_leaves_what_is_there(tmp_path):

@@ -35,8 +35,8 @@ def run(*command):
 
 @pytest.mark.parametrize(("command", "done"), [("grade", "2 reused"), ("regrade", "2 would stay the same")])
 def test_a_class_with_nothing_to_do_is_graded_without_what_grades(course, command, done):
-    status, said, imported = run(command, "scoring", "ada_loops", "emil_no_tanh", *LIMITS, "--course", course)
-    assert (status, done in said) == (0, True), said
+    status, output, imported = run(command, "scoring", "ada_loops", "emil_no_tanh", *LIMITS, "--course", course)
+    assert (status, done in output) == (0, True), output
     assert "typer" in imported
     assert imported & HEAVY == set()
 
@@ -53,6 +53,6 @@ def test_a_class_with_nothing_to_do_is_graded_without_what_grades(course, comman
 )
 def test_what_grades_nothing_imports_nothing_that_grades(course, command, status):
     places = {"COURSE": course, "ARCHIVE": course.parent / "archive", "GRADES": course.parent / "grades.csv"}
-    ended, said, imported = run(*(places.get(word, word) for word in command))
-    assert ended == status, said
+    ended, output, imported = run(*(places.get(word, word) for word in command))
+    assert ended == status, output
     assert imported & HEAVY == set()

@@ -23,14 +23,14 @@ def test_a_class_goes_through_all_commands_and_nobody_is_lost(released, tmp_path
     assert all(step.megabytes > 1 for step in steps)
     assert f"{COUNT} collected (0 replaced), 0 set aside, 0 not collected" in steps[0].said
     assert f"{COUNT} graded, 0 reused, 0 set aside, 0 failed" in steps[1].said
-    found = load_results(course, "scoring")
+    results = load_results(course, "scoring")
     with (tmp_path / "grades.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))[2:]
     assert {row[1]: float(row[-1]) for row in rows} == {
-        f"{1000 + number}": pytest.approx(one.score) for number, one in enumerate(found.values())
+        f"{1000 + number}": pytest.approx(result.score) for number, result in enumerate(results.values())
     }
-    assert len({one.earned for one in found.values()}) > 3  # no two answer alike
-    late = [number for number, one in enumerate(found.values()) if one.penalty]
+    assert len({result.earned for result in results.values()}) > 3  # no two answer alike
+    late = [number for number, result in enumerate(results.values()) if result.penalty]
     assert late == [0, 7]
     with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
         assert "student00007_LATE_1007_50007_scoring.html" in bundle.namelist()

@@ -100,8 +100,8 @@ def test_luongs_order_scores_with_the_new_state_and_keeps_the_context_out_of_it(
 @pytest.mark.parametrize("task", ["sentences", "dates", "spelling"])
 def test_a_batch_is_a_batch_whenever_it_is_drawn_and_its_sentences_are_of_like_length(task):
     first, lengths, target_in, target = tasks.draw_batch(task, 90, 0, 3, size=16)
-    again = tasks.draw_batch(task, 90, 0, 3, size=16)
-    assert all(torch.equal(a, b) for a, b in zip((first, lengths, target_in, target), again, strict=True))
+    redrawn = tasks.draw_batch(task, 90, 0, 3, size=16)
+    assert all(torch.equal(a, b) for a, b in zip((first, lengths, target_in, target), redrawn, strict=True))
     words = (target != 0).sum(dim=1)
     assert words.max() - words.min() <= 4
     assert (target[:, -1] != 0).any()

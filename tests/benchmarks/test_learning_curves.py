@@ -22,8 +22,8 @@ NUMBERS = {"rate_times_ten": 1, "gradients_kept": 2, "summed": 3, "softmax_twice
 def tables(label):
     """Return the tables of an exercise, each as its rows of texts without the heading, by the bold line above it."""
     text = PAGE.read_text(encoding="utf-8").split(f":label: capstone-{label}\n")[1].split("\n```\n")[0]
-    found = re.findall(r"(?:\*\*(.+?)\*\*\n\n)?\|.*\|\n\|[-|]+\|\n((?:\|.*\|\n)+)", text + "\n")
-    return [(name, [row.strip("| ").split(" | ") for row in rows.splitlines()]) for name, rows in found]
+    matches = re.findall(r"(?:\*\*(.+?)\*\*\n\n)?\|.*\|\n\|[-|]+\|\n((?:\|.*\|\n)+)", text + "\n")
+    return [(name, [row.strip("| ").split(" | ") for row in rows.splitlines()]) for name, rows in matches]
 
 
 def as_printed(row):

@@ -70,11 +70,11 @@ def test_a_median_is_of_each_number_for_itself():
 
 
 def test_the_table_says_how_many_times_the_stock_website_has():
-    found = {
+    measured = {
         ("scoring", "ours"): Load(250_000, 1000, 800, 0.001),
         ("scoring", "stock"): Load(1_000_000, 8000, 2000, 0.1),
     }
-    head, *lines = site.table(found)
+    head, *lines = site.table(measured)
     assert head.split() == ["page", "website", "kB", "formula", "s", "paint", "s", "shift"]
     assert [line.split() for line in lines] == [
         ["scoring", "ours", "250", "1.00", "0.80", "0.001"],

@@ -80,11 +80,11 @@ def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browse
         for width, mode in ((1280, "light"), (1280, "dark"), (375, "light")):
             size(browser, width)
             browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
-            found = findings(browser, other_rules) if mode == "light" else []
+            violations = findings(browser, other_rules) if mode == "light" else []
             if browser.execute_script(MARK_NEW_LOOKS):
                 looks += 1
-                found += findings(browser, {"runOnly": OF_COLOURS}, "[data-look]")
-            amiss |= {(page, width, mode): found} if found else {}
+                violations += findings(browser, {"runOnly": OF_COLOURS}, "[data-look]")
+            amiss |= {(page, width, mode): violations} if violations else {}
     assert amiss == {}
     assert looks >= 2 * len(names)  # light and dark at least
 

@@ -206,7 +206,7 @@ def visits(browser, address, site, server):
     keep_nothing(browser, True)  # or fonts of the page before count as asked for
     browser.get("about:blank")
     requests(browser), complaints(browser), server.failures.clear()
-    found = {}
+    by_page = {}
     for page in sorted(str(path.relative_to(site)) for path in all_pages(site)):
         size(browser, 1280)
         open_page(browser, f"{address}/{page}")
@@ -224,15 +224,15 @@ def visits(browser, address, site, server):
         for width in WIDTHS if page.startswith("book/") else ():  # the entrance is gone by now
             size(browser, width)
             seen_there[width] = overhang(browser), cut_off(browser)
-        found[page] = seen_there
+        by_page[page] = seen_there
     keep_nothing(browser, False)
-    assert len(found) > 10
-    return found
+    assert len(by_page) > 10
+    return by_page
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_page_is_wider_than_the_window(visits, width):
-    wide = {page: found[width][0] for page, found in visits.items() if width in found}
+    wide = {page: visit[width][0] for page, visit in visits.items() if width in visit}
     assert len(wide) > 10
     assert max(wide.values()) <= 1, wide
 
@@ -256,7 +256,7 @@ def test_the_buttons_above_the_text_fit_at_twice_the_size_of_text(browser, addre
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_formula_is_seen_whole_without_scrolling(visits, width):
-    cut = {page: found[width][1] for page, found in visits.items() if width in found}
+    cut = {page: visit[width][1] for page, visit in visits.items() if width in visit}
     assert len(cut) > 10
     assert {page: tex for page, tex in cut.items() if tex} == {}
 
@@ -288,8 +288,8 @@ def test_the_letters_of_every_picture_are_large_enough_and_whole_on_a_phone(brow
             """
         )
     assert sum(map(len, seen_there.values())) > 15
-    for page, found in seen_there.items():
-        for picture in found:
+    for page, pictures in seen_there.items():
+        for picture in pictures:
             assert picture["drawn"] == 1, page
             assert picture["smallest"] >= 11, (page, picture)
             assert picture["overhang"] <= 1, (page, picture)
@@ -380,8 +380,8 @@ def test_what_covers_the_shadows_has_the_colour_of_what_lies_behind(browser, add
         open_page(browser, f"{address}/book/{page}.html")
         browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
         for scrolls in ("div.math > .katex-display", ".pst-scrollable-table-container"):
-            found = browser.execute_script(COVERS_ARE_OF_THE_GROUND, f".bd-content {scrolls}")
-            for kind, differences in found.items():
+            by_kind = browser.execute_script(COVERS_ARE_OF_THE_GROUND, f".bd-content {scrolls}")
+            for kind, differences in by_kind.items():
                 apart.setdefault((scrolls, kind), []).extend(differences)
     assert {kind for _, kind in apart} >= {"exercise", "text"}
     assert min(map(len, apart.values())) > 0
@@ -433,8 +433,8 @@ def test_no_name_is_torn_no_comma_begins_a_line_and_no_way_on_lacks_its_arrow(br
     pages = "notation scoring softmax context for_instructors from_bahdanau_to_transformers the_paper"
     for page in pages.split():
         open_page(browser, f"{address}/book/{page}.html")
-        found = browser.execute_script(TORN)
-        torn |= {f"{page}, {kind}": texts for kind, texts in found.items() if texts}
+        by_kind = browser.execute_script(TORN)
+        torn |= {f"{page}, {kind}": texts for kind, texts in by_kind.items() if texts}
     assert torn == {}
 
 
@@ -575,17 +575,17 @@ def test_without_scripts_every_page_can_be_gone_to_and_no_button_is_dead(address
 
 
 def test_every_page_is_typeset_without_an_error(visits):
-    for page, found in visits.items():
-        assert (found["fonts"], found["complaints"]) == ([], []), page
-        assert found["shown"] == found["formulas"], page
-    assert sum(found["shown"] for found in visits.values()) > 500
+    for page, visit in visits.items():
+        assert (visit["fonts"], visit["complaints"]) == ([], []), page
+        assert visit["shown"] == visit["formulas"], page
+    assert sum(visit["shown"] for visit in visits.values()) > 500
 
 
 def test_every_page_asks_this_host_only_and_finds_what_it_asks_for(visits, address):
-    for page, found in visits.items():
-        assert found["asked"], page
-        assert [url for url in found["asked"] if not url.startswith(f"{address}/")] == [], page
-        assert found["failures"] == [], page
+    for page, visit in visits.items():
+        assert visit["asked"], page
+        assert [url for url in visit["asked"] if not url.startswith(f"{address}/")] == [], page
+        assert visit["failures"] == [], page
 
 
 PACKED = {".png", ".woff", ".woff2"}  # gzip makes them no smaller
@@ -602,11 +602,11 @@ def weights(visits, address, site):
         data = path.read_bytes()
         return len(data) if path.suffix in PACKED else len(gzip.compress(data, 6))
 
-    books = {page: found["needs"] for page, found in visits.items() if page.startswith("book/")}
-    asked = {page: {Path(site, unquote(urlsplit(url).path)[1:]) for url in urls} for page, urls in books.items()}
-    asked = {page: {path for path in paths if path.parent != site / "made"} for page, paths in asked.items()}
-    sizes = {path: weigh(path) for path in set().union(*asked.values())}
-    return {page: {path: sizes[path] for path in paths} for page, paths in asked.items()}
+    books = {page: visit["needs"] for page, visit in visits.items() if page.startswith("book/")}
+    files = {page: {Path(site, unquote(urlsplit(url).path)[1:]) for url in urls} for page, urls in books.items()}
+    files = {page: {path for path in paths if path.parent != site / "made"} for page, paths in files.items()}
+    sizes = {path: weigh(path) for path in set().union(*files.values())}
+    return {page: {path: sizes[path] for path in paths} for page, paths in files.items()}
 
 
 def test_no_page_weighs_more_than_350_kilobytes_with_all_that_it_shows(weights):

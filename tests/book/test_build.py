@@ -36,14 +36,14 @@ class Addresses:
     def __init__(self, text):
         self.fetched, self.links = [], []
         for node in LexborHTMLParser(text).css("*"):
-            found = node.attributes
+            attributes = node.attributes
             if node.tag == "a":
-                self.links += [found["href"]] if "href" in found else []
+                self.links += [attributes["href"]] if "href" in attributes else []
             elif node.tag == "link":
-                apart = {"next", "prev", "index", "search", "canonical"} & set((found.get("rel") or "").split())
-                (self.links if apart else self.fetched).append(found["href"])
+                apart = {"next", "prev", "index", "search", "canonical"} & set((attributes.get("rel") or "").split())
+                (self.links if apart else self.fetched).append(attributes["href"])
             else:
-                self.fetched += [found[name] for name in ("src", "data", "poster") if name in found]
+                self.fetched += [attributes[name] for name in ("src", "data", "poster") if name in attributes]
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,9 @@ def addresses(site):
 
 
 def test_the_build_prints_nothing_about_fonts(site):
-    said = site.with_name(LOG).read_text(encoding="utf-8")
-    assert "Finished generating HTML" in said
-    assert [line for line in said.splitlines() if re.search("fontTools|findfont", line)] == []
+    log = site.with_name(LOG).read_text(encoding="utf-8")
+    assert "Finished generating HTML" in log
+    assert [line for line in log.splitlines() if re.search("fontTools|findfont", line)] == []
 
 
 def test_no_id_stands_twice_on_a_page_and_no_block_in_a_summary(site):
@@ -76,16 +76,16 @@ def test_only_the_pages_of_the_table_of_contents_are_published(site):
 
 
 def test_no_page_and_no_style_of_the_site_fetches_from_another_host(site, addresses):
-    for path, found in addresses.items():
-        assert [address for address in found.fetched if urlsplit(address).netloc] == [], path
+    for path, references in addresses.items():
+        assert [address for address in references.fetched if urlsplit(address).netloc] == [], path
     for path in site.rglob("*.css"):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         assert re.findall(r"(?:@import|url\()\s*['\"]?\s*(?:https?:)?//[^)]*", text) == [], path
 
 
 def test_no_link_within_the_site_is_dead(site, addresses):
-    for path, found in addresses.items():
-        for address in found.fetched + found.links:
+    for path, references in addresses.items():
+        for address in references.fetched + references.links:
             parts = urlsplit(address)
             if not parts.scheme and not parts.netloc and parts.path:
                 start = site if parts.path.startswith("/") else path.parent  # that of a dead link may stand anywhere
@@ -117,13 +117,13 @@ def test_every_chapter_keeps_the_order_of_its_sections():
     ]
     for topic in answer_key.topics():
         text = (ROOT / "book" / f"{topic}.md").read_text(encoding="utf-8")
-        found = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
+        headings = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
         if topic == "from_bahdanau_to_transformers":  # a history: its idea is a row of ideas, each beside its code
-            assert [name for name in found if name in wanted] == [name for name in wanted if name in found]
-            assert {"The question", "See it", "What goes wrong", "Exercises", "Sources"} <= set(found)
+            assert [name for name in headings if name in wanted] == [name for name in wanted if name in headings]
+            assert {"The question", "See it", "What goes wrong", "Exercises", "Sources"} <= set(headings)
         else:
-            assert found == [name for name in wanted if name in found]
-            assert set(wanted) - set(found) <= {"A closer look"}
+            assert headings == [name for name in wanted if name in headings]
+            assert set(wanted) - set(headings) <= {"A closer look"}
 
 
 def test_every_picture_stands_in_its_page_with_words_a_caption_and_its_number(site):

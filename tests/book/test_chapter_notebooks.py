@@ -125,19 +125,19 @@ def answered(topic):
 
 @pytest.mark.parametrize("topic", answer_key.topics())
 def test_each_chapter_runs_in_an_empty_folder_and_says_which_answers_it_needs(ran, topic):
-    status, said = ran[topic]
-    assert status == 0, said
-    assert "Traceback" not in said
-    assert f"of {topic}.ipynb" in said
-    assert LACKING in said
+    status, output = ran[topic]
+    assert status == 0, output
+    assert "Traceback" not in output
+    assert f"of {topic}.ipynb" in output
+    assert LACKING in output
 
 
 @pytest.mark.parametrize("topic", ANSWERED)
 def test_with_the_answers_beside_it_all_of_a_chapter_runs(ran, topic):
-    status, said = ran[f"{topic}, answered"]
-    assert status == 0, said
-    assert LACKING not in said
-    assert "passed over" not in said
+    status, output = ran[f"{topic}, answered"]
+    assert status == 0, output
+    assert LACKING not in output
+    assert "passed over" not in output
 
 
 @pytest.mark.parametrize("topic", answer_key.topics())
@@ -165,8 +165,8 @@ def test_a_notebook_has_the_code_and_the_headings_of_its_page(notebooks, topic):
 
 def test_what_follows_from_an_answer_needs_it_too_and_what_takes_its_name_does_not(ran):
     assert chapter_notebooks.copyable(SOURCES) == [False, False, False, True, True, True, False, False]
-    status, said = ran["following"]
-    assert (status, said.splitlines()) == (
+    status, output = ran["following"]
+    assert (status, output.splitlines()) == (
         0,
         [
             *[f"{LACKING} softmax of softmax.ipynb."] * 2,

@@ -50,8 +50,8 @@ def site(folder):
 
 
 def meta(page):
-    found = BeautifulSoup(page.read_text(), "html.parser").find_all("meta")
-    return {tag.get("property") or tag.get("name"): tag.get("content") for tag in found}
+    tags = BeautifulSoup(page.read_text(), "html.parser").find_all("meta")
+    return {tag.get("property") or tag.get("name"): tag.get("content") for tag in tags}
 
 
 def links_of(page):
@@ -60,9 +60,9 @@ def links_of(page):
 
 def test_a_page_says_how_long_its_exercises_take_as_their_notebook_does(site):
     least, most = answer_key.minutes(answer_key.load("softmax").values())
-    said = f"an estimated {least} to {most} minutes."
-    assert said in (site / "book" / "intro.html").read_text()
-    assert said in source_notebook("softmax", exercises.load("softmax", 0)).cells[0].source
+    sentence = f"an estimated {least} to {most} minutes."
+    assert sentence in (site / "book" / "intro.html").read_text()
+    assert sentence in source_notebook("softmax", exercises.load("softmax", 0)).cells[0].source
 
 
 def test_the_entrance_leads_to_the_first_page_and_has_an_icon(site):
@@ -121,9 +121,9 @@ def test_with_an_address_the_sitemap_lists_every_page_and_a_dead_link_finds_them
     pages = [element.text for element in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
     assert pages == [f"{ADDRESS}book/intro.html", f"{ADDRESS}book/page.html"]
     assert {"/course/index.html", "/course/search.html"} <= set(links_of(site / "404.html"))
-    told = meta(site / "book" / "page.html")
-    assert (told["og:url"], told["og:site_name"]) == (f"{ADDRESS}book/page.html", "A book <of> its own")
-    assert told["description"] == told["og:description"] == "More of it."
+    meta_tags = meta(site / "book" / "page.html")
+    assert (meta_tags["og:url"], meta_tags["og:site_name"]) == (f"{ADDRESS}book/page.html", "A book <of> its own")
+    assert meta_tags["description"] == meta_tags["og:description"] == "More of it."
 
 
 PAGE = """---

@@ -11,7 +11,7 @@ css_bundle = import_extension("css_bundle")
 
 
 @pytest.mark.parametrize(
-    ("sheet", "left"),
+    ("sheet", "expected"),
     [
         (".used{a:b}.unused{c:d}", ".used{a:b}"),
         (".unused,.used:hover,p{a:b}", ".unused,.used:hover,p{a:b}"),
@@ -25,8 +25,8 @@ css_bundle = import_extension("css_bundle")
         ("@font-face{src:url(x)}", "@font-face{src:url(x)}"),
     ],
 )
-def test_rules_for_what_is_on_no_page_are_left_out(sheet, left):
-    assert css_bundle.purge(sheet, {"used"}) == left
+def test_rules_for_what_is_on_no_page_are_left_out(sheet, expected):
+    assert css_bundle.purge(sheet, {"used"}) == expected
 
 
 def test_only_sheets_of_others_lose_rules_and_addresses_lead_where_they_led(tmp_path):

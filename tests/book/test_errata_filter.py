@@ -18,8 +18,8 @@ def shown(browser):  # noqa: F811
     script = (
         "return [...document.querySelectorAll('article p > strong:first-child')].filter((e) => e.checkVisibility())"
     )
-    found = browser.execute_script(f"{script}.map((e) => e.textContent)")
-    return [name for name in found if re.match(r"[A-EX]-\d+ ·", name)]
+    names = browser.execute_script(f"{script}.map((e) => e.textContent)")
+    return [name for name in names if re.match(r"[A-EX]-\d+ ·", name)]
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ def test_only_what_was_chosen_is_shown_and_its_number_is_said(browser, errata): 
     tick(browser, "note", "D")
     both = [note for note, severity in wrong if note in "AD"]
     assert [name[0] for name in shown(browser)] == both
-    (told,) = seen(browser, "errata-filter output")
-    assert told.text == f"{len(both)} of {len(ENTRIES)} entries."
+    (status,) = seen(browser, "errata-filter output")
+    assert status.text == f"{len(both)} of {len(ENTRIES)} entries."
 
 
 def test_an_address_keeps_what_is_chosen_and_a_link_to_another_entry_shows_all(browser, errata):  # noqa: F811

@@ -74,19 +74,19 @@ def test_the_weights_on_with_differ_more_from_model_to_model_where_the_second_of
 def outputs(site, name):
     """Return what the cells of a page print, and the page without it."""
     page = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
-    found = re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)
-    texts = [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in found]
+    blocks = re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)
+    texts = [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in blocks]
     return texts, re.sub(r"<pre>.*?</pre>", "", page, flags=re.DOTALL)
 
 
 def test_the_step_of_the_introduction_is_told_with_the_numbers_that_it_prints(site):
-    texts, told = outputs(site, "intro")
+    texts, prose = outputs(site, "intro")
     (printed,) = [text for text in texts if re.match(r"scores +\[", text)]
     rows = {line.split("[")[0].strip(): re.findall(r"\d+\.\d+", line) for line in printed.splitlines()}
     assert list(rows) == ["scores", "weights", "context", "new state", "probability"]
     for row, numbers in rows.items():
         for number in numbers[:1] if row == "probability" else numbers:
-            assert f"{float(number):.4f}" in told, (row, number)
+            assert f"{float(number):.4f}" in prose, (row, number)
 
 
 def test_a_swap_of_the_matrices_shows_in_the_worked_example_at_all_positions_but_the_first():
@@ -124,12 +124,12 @@ def rows_at_best(record, group, model):
 
 def shares(record, context, sentences, steps, group):
     """Return the exact match of each seed, in a group of lengths."""
-    found = {
+    counts = {
         row["seed"]: row["right_of"][group]
         for row in rows_at_best(record, "bottleneck", context)
         if (row["sentences"], row["steps"]) == (sentences, steps)
     }
-    return np.array([right / every for right, every in found.values()])
+    return np.array([right / every for right, every in counts.values()])
 
 
 def test_the_record_has_every_training_and_each_side_its_best_rate_inside_the_grid(record):
@@ -154,7 +154,7 @@ def test_the_test_of_the_race_begins_with_that_of_the_page():
 
 def test_what_the_page_says_of_the_fixed_vector_is_in_the_record(record):
     first, last = ([shares(record, "fixed", 60_000, steps, group) for group in GROUPS] for steps in (300, 4000))
-    assert [len(found) for found in first + last] == [3] * 6
+    assert [len(by_seed) for by_seed in first + last] == [3] * 6
     assert 0.7 < first[0].mean() < 0.8
     assert first[2].mean() == pytest.approx(0.02, abs=0.005)
     assert min(last[0].min(), last[1].min()) > 0.98
@@ -186,11 +186,11 @@ def test_what_the_page_says_of_attention_is_in_the_record(record):
 
 def exact_by_rate(record, model, size):
     """Return the exact match of each seed, by rate, in the comparison of the scores."""
-    found = {}
+    by_rate = {}
     for row in record["rows"]:
         if (row["group"], row["model"], row["size"]) == ("scores", model, size):
-            found.setdefault(row["rate"], []).append(np.divide(*np.sum(list(row["right_of"].values()), axis=0)))
-    return {rate: np.array(found[rate]) for rate in sorted(found)}
+            by_rate.setdefault(row["rate"], []).append(np.divide(*np.sum(list(row["right_of"].values()), axis=0)))
+    return {rate: np.array(by_rate[rate]) for rate in sorted(by_rate)}
 
 
 def test_what_the_page_says_of_the_three_scores_is_in_the_record(record):
@@ -239,7 +239,7 @@ def test_what_the_page_says_of_the_two_orders_is_in_the_record(record):
         for order in ("bahdanau", "luong")
         for steps in (200, 300)
     }
-    assert {len(found) for found in longest.values()} == {5}
+    assert {len(by_seed) for by_seed in longest.values()} == {5}
     assert longest["bahdanau", 200][1] > longest["luong", 200][-1] > longest["bahdanau", 200][0]
     assert min(longest["bahdanau", 300] + longest["luong", 300]) > 0.99
 

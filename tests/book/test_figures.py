@@ -73,7 +73,7 @@ def compute(browser, address):  # noqa: F811
     open_page(browser, f"{address}/book/notation.html")
 
     def compute(module, expression, inputs):
-        found = browser.execute_async_script(
+        results = browser.execute_async_script(
             """
             const [module, expression, inputs, done] = arguments;
             import(module).then((m) => inputs.map(new Function("m", "x", `return ${expression}`).bind(null, m)))
@@ -83,8 +83,8 @@ def compute(browser, address):  # noqa: F811
             expression,
             inputs,
         )
-        assert not isinstance(found, dict), found
-        return found
+        assert not isinstance(results, dict), results
+        return results
 
     return compute
 
@@ -104,8 +104,8 @@ def draw(seed, count=30):
 def test_the_terms_of_a_score_add_to_the_score_of_the_reference(compute, kind):
     drawn = list(draw(1))
     query = "other_query" if kind == "dot" else "query"  # a dot product needs one size
-    found = compute("arithmetic", f"m.terms['{kind}'](x.{query}, x.keys, x).map(m.total)", [plain(x) for x in drawn])
-    for x, scores in zip(drawn, found, strict=True):
+    totals = compute("arithmetic", f"m.terms['{kind}'](x.{query}, x.keys, x).map(m.total)", [plain(x) for x in drawn])
+    for x, scores in zip(drawn, totals, strict=True):
         s, H = x[query][None], x["keys"][None]
         wanted = {
             "additive": lambda s=s, H=H, x=x: additive_score(s, H, x["W_query"], x["W_key"], x["v"]),
@@ -123,11 +123,11 @@ def test_weights_and_their_entropy_are_those_of_the_reference(compute):
         length = int(rng.integers(1, 7))
         scores, mask = scale * rng.normal(size=length), rng.random(length) < 0.7
         inputs.append({"e": scores.tolist(), "mask": mask.tolist(), "tau": float(10 ** rng.uniform(-1, 1))})
-    found = compute(
+    results = compute(
         "arithmetic", "[m.softmax(x.e, x.mask, x.tau), m.entropy(m.softmax(x.e, undefined, x.tau))]", inputs
     )
     assert not all(any(x["mask"]) for x in inputs)
-    for x, (weights, nats) in zip(inputs, found, strict=True):
+    for x, (weights, nats) in zip(inputs, results, strict=True):
         scores = np.array([x["e"]])
         np.testing.assert_allclose(weights, masked_softmax(scores / x["tau"], np.array([x["mask"]]))[0], **CLOSE)
         wanted = entropy(torch.tensor(scores), torch.tensor([x["tau"]], dtype=torch.float64))
@@ -140,8 +140,8 @@ def test_contexts_and_pulls_are_those_of_the_reference(compute):
     for x in draw(4):
         weights = softmax(rng.normal(size=len(x["keys"])))
         inputs.append({"weights": weights.tolist(), "keys": x["keys"].tolist(), "g": x["context"].tolist()})
-    found = compute("arithmetic", "[m.mix(x.weights, x.keys), m.pulls(x.weights, x.keys)]", inputs)
-    for x, (context, pulls) in zip(inputs, found, strict=True):
+    results = compute("arithmetic", "[m.mix(x.weights, x.keys), m.pulls(x.weights, x.keys)]", inputs)
+    for x, (context, pulls) in zip(inputs, results, strict=True):
         weights, keys, g = (np.array(x[name])[None] for name in ("weights", "keys", "g"))
         np.testing.assert_allclose(context, context_vector(weights, keys)[0], **CLOSE)
         np.testing.assert_allclose(np.array(pulls) @ g[0], scores_gradient(g, weights, keys)[0], **CLOSE)
@@ -157,8 +157,8 @@ def step_of_the_reference(x, query, embedded):
 
 def test_both_orders_of_a_step_are_those_of_the_reference(compute):
     drawn = list(draw(5))
-    found = compute("decoder_fusion", "m.steps(x.query, x.embedded, x)", [plain(x) for x in drawn])
-    for x, both in zip(drawn, found, strict=True):
+    results = compute("decoder_fusion", "m.steps(x.query, x.embedded, x)", [plain(x) for x in drawn])
+    for x, both in zip(drawn, results, strict=True):
         names = ("e", "weights", "context", "state")
         for name, wanted in zip(names, step_of_the_reference(x, x["query"], x["embedded"]), strict=True):
             np.testing.assert_allclose(both["bahdanau"][name], wanted, **CLOSE)
@@ -193,12 +193,12 @@ def test_a_step_of_a_beam_keeps_what_the_reference_keeps(compute):
         inputs.append({"scores": scores.tolist(), "after": after.tolist()})
     expression = """m.beamStep(x.scores.map((score, k) => ({words: [String(k)], score})),
         ([k]) => Object.fromEntries(x.after[k].map((p, w) => ["w" + w, p])), x.scores.length)"""
-    for x, kept in zip(inputs, compute("arithmetic", expression, inputs), strict=True):
+    for x, hypotheses in zip(inputs, compute("arithmetic", expression, inputs), strict=True):
         scores, log_probabilities = torch.tensor([x["scores"]]), torch.tensor([x["after"]]).log()
         chosen = beam_step(scores, log_probabilities)[0].tolist()
-        assert [[int(one["words"][0]), int(one["words"][1][1:])] for one in kept] == chosen
+        assert [[int(hypothesis["words"][0]), int(hypothesis["words"][1][1:])] for hypothesis in hypotheses] == chosen
         wanted = [x["scores"][k] + np.log(x["after"][k][w]) for k, w in chosen]
-        np.testing.assert_allclose([one["score"] for one in kept], wanted, **CLOSE)
+        np.testing.assert_allclose([hypothesis["score"] for hypothesis in hypotheses], wanted, **CLOSE)
 
 
 def test_the_modules_are_small():
@@ -207,20 +207,20 @@ def test_the_modules_are_small():
     for name in every:  # what one page loads, uncompressed
         wanted, seen = [name], set()
         while wanted:
-            one = wanted.pop()
-            if one not in seen:
-                seen.add(one)
-                wanted += re.findall(r'from "\./(\w+\.js)"', every[one].decode())
-        assert sum(len(every[one]) for one in seen) <= 20_000, (name, seen)
+            module = wanted.pop()
+            if module not in seen:
+                seen.add(module)
+                wanted += re.findall(r'from "\./(\w+\.js)"', every[module].decode())
+        assert sum(len(every[module]) for module in seen) <= 20_000, (name, seen)
 
 
 def figure(browser, address, element, query=""):  # noqa: F811
     """Open the page of a figure, and return the figure when it lives."""
     browser.get(f"{address}/book/{PAGES[element]}.html{query}")
     until(browser, lambda: browser.execute_script(f"return document.querySelector('{element} .says')?.textContent"))
-    found = browser.find_element(By.TAG_NAME, element)
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
-    return found
+    figure_element = browser.find_element(By.TAG_NAME, element)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", figure_element)
+    return figure_element
 
 
 def shown(element):
@@ -322,14 +322,14 @@ def handle_box(browser, element):  # noqa: F811
 @pytest.mark.parametrize("element", ["scoring-figure", "context-figure"])
 def test_a_finger_moves_the_point_and_not_the_page(browser, address, element, move):  # noqa: F811
     size(browser, 375)
-    found = figure(browser, address, element)
-    bring_to_centre(browser, found)
-    scrolled, before = browser.execute_script("return scrollY"), handle_box(browser, found)
-    first = shown(found)
+    figure_element = figure(browser, address, element)
+    bring_to_centre(browser, figure_element)
+    scrolled, before = browser.execute_script("return scrollY"), handle_box(browser, figure_element)
+    first = shown(figure_element)
     swipe(browser, before[:2] + before[2:] / 2, move)
     assert browser.execute_script("return scrollY") == scrolled
-    assert shown(found) != first
-    after = handle_box(browser, found)
+    assert shown(figure_element) != first
+    after = handle_box(browser, figure_element)
     if element == "scoring-figure":  # here the point is nowhere kept back
         np.testing.assert_allclose(after[:2] - before[:2], move, atol=3)
 
@@ -337,14 +337,14 @@ def test_a_finger_moves_the_point_and_not_the_page(browser, address, element, mo
 @pytest.mark.parametrize("element", ["scoring-figure", "context-figure"])
 def test_a_finger_beside_the_point_scrolls_the_page(browser, address, element):  # noqa: F811
     size(browser, 375)
-    found = figure(browser, address, element)
-    bring_to_centre(browser, found)
-    scrolled, (left, top, width, height) = browser.execute_script("return scrollY"), handle_box(browser, found)
+    figure_element = figure(browser, address, element)
+    bring_to_centre(browser, figure_element)
+    scrolled, (left, top, width, height) = browser.execute_script("return scrollY"), handle_box(browser, figure_element)
     assert min(width, height) >= 24
-    first = shown(found)
+    first = shown(figure_element)
     swipe(browser, (left - 12, top + height / 2), (0, -120))
     until(browser, lambda: browser.execute_script("return scrollY") > scrolled + 60)
-    assert shown(found) == first
+    assert shown(figure_element) == first
 
 
 def test_weights_follow_the_mask_the_temperature_and_one_large_score(browser, address):  # noqa: F811
@@ -423,11 +423,11 @@ def test_each_head_looks_where_its_name_says(browser, address):  # noqa: F811
 @pytest.mark.parametrize("element", PAGES)
 def test_on_a_phone_the_controls_of_a_figure_and_what_they_change_fit_one_screen(browser, address, element):  # noqa: F811
     size(browser, 375)
-    found = figure(browser, address, element)
+    figure_element = figure(browser, address, element)
     top, bottom = browser.execute_script(
         """return [arguments[0].querySelector(".controls").getBoundingClientRect().top,
                    arguments[0].querySelector(".view").getBoundingClientRect().bottom]""",
-        found,
+        figure_element,
     )
     assert bottom - top <= 600
 
@@ -525,42 +525,44 @@ def test_with_forced_colours_bars_and_the_chosen_word_can_be_seen(browser, addre
 )
 def test_the_address_reproduces_a_view(browser, address, element):  # noqa: F811
     size(browser, 1280)
-    found = figure(browser, address, element)
-    first = shown(found)
-    moved = found.find_elements(By.CSS_SELECTOR, "input[type=range]") or found.find_elements(By.TAG_NAME, "input")
+    figure_element = figure(browser, address, element)
+    first = shown(figure_element)
+    moved = figure_element.find_elements(By.CSS_SELECTOR, "input[type=range]") or figure_element.find_elements(
+        By.TAG_NAME, "input"
+    )
     moved[0].send_keys(Keys.ARROW_RIGHT * 2)
-    view = shown(found)
+    view = shown(figure_element)
     assert view != first
     until(browser, lambda: parse_qs(urlsplit(browser.current_url).query))
-    link = found.find_element(By.CSS_SELECTOR, ".foot a").get_attribute("href")
+    link = figure_element.find_element(By.CSS_SELECTOR, ".foot a").get_attribute("href")
     assert urlsplit(link).query == urlsplit(browser.current_url).query
     assert shown(figure(browser, address, element, f"?{urlsplit(link).query}")) == view
-    found = browser.find_element(By.TAG_NAME, element)
-    found.find_element(By.CSS_SELECTOR, "button[type=reset]").click()
+    figure_element = browser.find_element(By.TAG_NAME, element)
+    figure_element.find_element(By.CSS_SELECTOR, "button[type=reset]").click()
     until(browser, lambda: not urlsplit(browser.current_url).query)
-    assert shown(found) == first
+    assert shown(figure_element) == first
 
 
 @pytest.mark.parametrize("element", PAGES)
 def test_a_figure_fits_speaks_and_does_not_complain(browser, address, element):  # noqa: F811
     complaints(browser)
-    found = figure(browser, address, element)
+    figure_element = figure(browser, address, element)
     assert complaints(browser) == []
     near = "arguments[0].scrollIntoView();"  # what is far away is not laid out, and has no name
     drawn_anew = near + "return arguments[0].querySelector('.view').clientWidth === arguments[0].width"
     for width in (375, 1280):
         size(browser, width)
-        until(browser, functools.partial(browser.execute_script, drawn_anew, found))
+        until(browser, functools.partial(browser.execute_script, drawn_anew, figure_element))
         assert overhang(browser) <= 1
-        assert found.get_attribute("role") == "group"
-        until(browser, lambda: browser.execute_script(near, found) or len(found.accessible_name) > 10)
-        for one in found.find_elements(By.CSS_SELECTOR, "input, button, .foot a"):
-            assert one.accessible_name.strip(), one.get_attribute("outerHTML")
+        assert figure_element.get_attribute("role") == "group"
+        until(browser, lambda: browser.execute_script(near, figure_element) or len(figure_element.accessible_name) > 10)
+        for widget in figure_element.find_elements(By.CSS_SELECTOR, "input, button, .foot a"):
+            assert widget.accessible_name.strip(), widget.get_attribute("outerHTML")
         inside = """return [...arguments[0].querySelectorAll('form :is(table, svg, label)')].filter((one) => {
           const box = one.getBoundingClientRect(), all = arguments[0].getBoundingClientRect();
           return !one.closest(".wide") && (box.left < all.left - 1 || box.right > all.right + 1);
         }).map((one) => one.outerHTML.slice(0, 80))"""
-        assert browser.execute_script(inside, found) == []
+        assert browser.execute_script(inside, figure_element) == []
 
 
 @pytest.mark.parametrize("element", PAGES)
@@ -642,9 +644,9 @@ def test_the_model_in_the_page_translates_as_torch_does(translate_in_page, site,
         save(tmp_path / "own.npz", **arrays)
     unseen = unseen_sentences(seed=5)
     chosen = [np.array(unseen["source"][k][: unseen["lengths"][k]]) for k in range(12)]
-    found = translate_in_page((tmp_path / "own.npz").read_bytes(), [words.tolist() for words in chosen])
-    assert isinstance(found, list), found
-    for words, steps in zip(chosen, found, strict=True):
+    translations = translate_in_page((tmp_path / "own.npz").read_bytes(), [words.tolist() for words in chosen])
+    assert isinstance(translations, list), translations
+    for words, steps in zip(chosen, translations, strict=True):
         wanted = translate_with_weights(np.frombuffer(offered, dtype=np.uint8), words[None], np.array([len(words)]))
         assert [step["word"] for step in steps] == wanted["words"][0].tolist()
         np.testing.assert_allclose([step["weights"] for step in steps], wanted["weights"][0], rtol=0, atol=1e-4)
@@ -656,9 +658,9 @@ def test_the_page_pronounces_with_one_byte_a_parameter_as_torch_does(translate_i
     source, lengths = map(torch.from_numpy, encode_letters(words))
     limits = {"start": START, "stop": STOP, "first": 1, "longest": MOST_PHONEMES}
     letters = [row[:length].tolist() for row, length in zip(source, lengths, strict=True)]
-    found = translate_in_page((site / "made" / "spelling.npz").read_bytes(), letters, limits, model)
-    assert isinstance(found, list), found
-    for word, length, steps in zip(source, lengths, found, strict=True):
+    pronunciations = translate_in_page((site / "made" / "spelling.npz").read_bytes(), letters, limits, model)
+    assert isinstance(pronunciations, list), pronunciations
+    for word, length, steps in zip(source, lengths, pronunciations, strict=True):
         numbers, weights = model.greedy(word[None, :length], length[None], START, STOP, MOST_PHONEMES)
         assert [step["word"] for step in steps] == numbers[0].tolist()
         np.testing.assert_allclose([step["weights"] for step in steps], weights[0], rtol=0, atol=1e-5)
@@ -680,10 +682,10 @@ def test_a_reader_types_a_word_and_sees_its_phonemes(browser, address):  # noqa:
 def test_a_model_without_training_is_no_luckier_in_the_page(translate_in_page, tmp_path):
     model = build_model(seed=3)
     save_weights(model, tmp_path / "own.npz")
-    found = translate_in_page((tmp_path / "own.npz").read_bytes(), [[3, 29, 4]])
+    translations = translate_in_page((tmp_path / "own.npz").read_bytes(), [[3, 29, 4]])
     words, weights = model.greedy(torch.tensor([[3, 29, 4]]), torch.tensor([3]), START, STOP, MAX_LENGTH)
-    assert [step["word"] for step in found[0]] == words[0].tolist()
-    np.testing.assert_allclose([step["weights"] for step in found[0]], weights[0], rtol=0, atol=1e-4)
+    assert [step["word"] for step in translations[0]] == words[0].tolist()
+    np.testing.assert_allclose([step["weights"] for step in translations[0]], weights[0], rtol=0, atol=1e-4)
 
 
 def test_the_page_takes_what_earlier_notebooks_have_written_and_refuses_other_files(translate_in_page, tmp_path):
@@ -775,9 +777,9 @@ def test_a_student_sees_a_model_of_his_own_beside_ours_and_it_goes_nowhere(brows
 def test_the_landing_page_has_a_card_for_every_assignment_with_what_its_key_says(site):
     page = pages(site)["intro"]
     cards = re.findall(r'<li><a href="(\w+)\.html">(.*?)</a></li>', page, flags=re.DOTALL)
-    found = {topic: re.sub(r"<[^>]+>", " ", text) for topic, text in cards if "exercises" in text}
-    assert set(found) == set(answer_key.topics())
-    for topic, text in found.items():
+    texts = {topic: re.sub(r"<[^>]+>", " ", text) for topic, text in cards if "exercises" in text}
+    assert set(texts) == set(answer_key.topics())
+    for topic, text in texts.items():
         entries = answer_key.load(topic).values()
         least, most = answer_key.minutes(entries)
         assert f"{len(entries)} exercises, {least} to {most} minutes" in text

@@ -84,17 +84,17 @@ def faces(tmp_path):
         sheet, letters = formulas.style_sheet("fonts"), {}
         font_subset.collect_letters(LexborHTMLParser(text), font_subset.font_rules(sheet), letters)
         sheet, addresses = font_subset.subset_formula_faces(tmp_path, sheet, letters)
-        asked = set(re.findall(r"url\((fonts/[^)]*)\)", sheet))
-        assert asked == set(addresses.values())
-        assert {folder / each.partition("?")[0] for each in asked} == set(folder.glob("fonts/*"))
+        requested = set(re.findall(r"url\((fonts/[^)]*)\)", sheet))
+        assert requested == set(addresses.values())
+        assert {folder / each.partition("?")[0] for each in requested} == set(folder.glob("fonts/*"))
         return {path.stem.removeprefix("KaTeX_"): path for path in folder.glob("fonts/*")}, addresses
 
     return faces
 
 
 def test_each_face_of_the_formulas_has_the_letters_that_they_show_in_it(faces):
-    found, _ = faces(*INLINE, block=BLOCK)
-    letters = {face: "".join(sorted(map(chr, TTFont(path).getBestCmap()))).strip() for face, path in found.items()}
+    paths, _ = faces(*INLINE, block=BLOCK)
+    letters = {face: "".join(sorted(map(chr, TTFont(path).getBestCmap()))).strip() for face, path in paths.items()}
     assert letters == {
         "AMS-Regular": "R",
         "Main-Bold": "b",
@@ -107,8 +107,8 @@ def test_each_face_of_the_formulas_has_the_letters_that_they_show_in_it(faces):
 
 
 def test_a_letter_of_a_formula_looks_as_it_did(faces):
-    found, _ = faces(*INLINE, block=BLOCK)
-    for face, path in found.items():
+    paths, _ = faces(*INLINE, block=BLOCK)
+    for face, path in paths.items():
         light, whole = TTFont(path), TTFont(formulas.KATEX / "fonts" / f"KaTeX_{face}.ttf")
         for code, name in light.getBestCmap().items():
             its_name = whole.getBestCmap()[code]
@@ -129,9 +129,9 @@ def test_a_letter_that_comes_later_is_in_its_face_then_and_no_browser_takes_an_o
 
 
 def test_the_fonts_of_formulas_are_a_small_part_of_the_whole(faces):
-    found, _ = faces(*INLINE, block=BLOCK)
-    whole = sum((formulas.KATEX / "fonts" / f"KaTeX_{face}.woff2").stat().st_size for face in found)
-    assert sum(path.stat().st_size for path in found.values()) < whole / 4
+    paths, _ = faces(*INLINE, block=BLOCK)
+    whole = sum((formulas.KATEX / "fonts" / f"KaTeX_{face}.woff2").stat().st_size for face in paths)
+    assert sum(path.stat().st_size for path in paths.values()) < whole / 4
 
 
 def test_the_face_of_a_letter_is_that_of_the_innermost_that_names_one():

@@ -48,8 +48,8 @@ def test_panels_stand_beside_each_other_in_a_column_and_below_each_other_on_a_ph
     assert list(parts) == ["wide", "narrow"]
     places = {}
     for name, part in parts.items():
-        found = re.findall(r'x="([\d.]+)" y="([\d.]+)"[^>]*>(first|second)<', part)
-        places[name] = {title: (float(x), float(y)) for x, y, title in found}
+        titles = re.findall(r'x="([\d.]+)" y="([\d.]+)"[^>]*>(first|second)<', part)
+        places[name] = {title: (float(x), float(y)) for x, y, title in titles}
         assert texts_of(part).count("high") == (1 if name == "wide" else 2)  # a panel that stands alone needs its own
     assert places["wide"]["first"][1] == places["wide"]["second"][1]
     assert places["narrow"]["first"][0] == places["narrow"]["second"][0]
@@ -157,10 +157,10 @@ def test_a_line_goes_where_matplotlib_lets_it_go(pictures):
     (part,) = parts_of(pictures.as_svg(figure)).values()
     (drawn,) = (path for path in re.findall(r'<path d="([^"]+)" style="([^"]+)"', part) if "--figure-4" in path[1])
     start, steps = (np.array(re.findall(r"-?[\d.]+", each), dtype=float) for each in drawn[0].split("l"))
-    found = np.vstack([start, start + steps.reshape(-1, 2).cumsum(axis=0)])
+    points = np.vstack([start, start + steps.reshape(-1, 2).cumsum(axis=0)])
     wanted = line.get_transform().transform(walk)
     wanted[:, 1] = 3 * 72 - wanted[:, 1]
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=0.051)
+    np.testing.assert_allclose(points, wanted, rtol=0, atol=0.051)
 
 
 @pytest.mark.parametrize(
@@ -211,9 +211,9 @@ def test_a_text_says_only_what_is_unlike_others(pictures):
 
 
 def cell(svg, **metadata):
-    made = nbformat.v4.new_code_cell("draw()", execution_count=1, metadata={"mystnb": metadata})
-    made.outputs = [nbformat.v4.new_output("display_data", data={"image/svg+xml": svg})]
-    return made
+    code_cell = nbformat.v4.new_code_cell("draw()", execution_count=1, metadata={"mystnb": metadata})
+    code_cell.outputs = [nbformat.v4.new_output("display_data", data={"image/svg+xml": svg})]
+    return code_cell
 
 
 def notebook(*cells):
@@ -230,14 +230,14 @@ def drawn(pictures):
 
 def test_a_picture_stands_in_its_page_with_its_words_and_is_numbered_by_chapter(tmp_path, drawn):
     head = nbformat.v4.new_markdown_cell("# A page\n\nSee {numref}`second`.")
-    one, two = (
+    first_cell, second_cell = (
         cell(drawn, image={"alt": WORDS}, figure={"name": name, "caption": f"What *{name}* shows."})
         for name in ("first", "second")
     )
     index = "# Book\n\n```{toctree}\nnotes\nencoder\nscoring\n```\n"
     contents = "format: jb-book\nroot: book/index\nchapters:\n" + "".join(f"  - file: book/{name}\n" for name in NAMES)
     pages = {"_toc.yml": contents, "book/index.md": index}
-    pages |= {f"book/{name}.ipynb": notebook(head, one, two) for name in NAMES}
+    pages |= {f"book/{name}.ipynb": notebook(head, first_cell, second_cell) for name in NAMES}
     for name, first, second in (("notes", "third", "fourth"), ("encoder", "fifth", "sixth")):
         page = f"book/{name}.ipynb"
         pages[page] = pages[page].replace("first", first).replace("second", second)

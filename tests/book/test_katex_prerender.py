@@ -116,8 +116,8 @@ def test_a_formula_that_cannot_be_set_is_a_warning_with_file_and_line(build):
 def test_the_site_has_the_fonts_that_its_style_asks_for_and_no_other(build):
     site, _ = build(index_md="# Empty\n")
     folder = site / "_static" / "katex"
-    asked = re.findall(r"url\(([^)]*)\)", (folder / "katex.css").read_text(encoding="utf-8"))
-    assert {folder / each for each in asked} == set(folder.glob("fonts/*"))
+    addresses = re.findall(r"url\(([^)]*)\)", (folder / "katex.css").read_text(encoding="utf-8"))
+    assert {folder / each for each in addresses} == set(folder.glob("fonts/*"))
 
 
 def test_without_katex_the_build_refuses_and_names_the_remedy(build, tmp_path, monkeypatch):

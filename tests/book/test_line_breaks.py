@@ -42,9 +42,9 @@ def text(page):
 
 
 def test_each_sign_stands_once_and_in_its_place(text):
-    said = text.select("p")[0].text
+    paragraph = text.select("p")[0].text
     assert (
-        said
+        paragraph
         == "In here, there, a<b, c, and again, d.\nOf 20\u00a0000 words 3/37 [3-21 %] and [0.5, 2]; x [1, 2] 30 000; e is last."
     )
     held = [each.text for each in text.select(".together")]
@@ -52,8 +52,8 @@ def test_each_sign_stands_once_and_in_its_place(text):
 
 
 def test_what_is_named_by_a_letter_or_a_number_and_what_is_cited_stays_beside_it(text):
-    said = text.select("p")[1].text
-    assert said.startswith("In note\u00a0C, line\u00a09, are 3\u00a0million notes\u00a0[1], and")
+    paragraph = text.select("p")[1].text
+    assert paragraph.startswith("In note\u00a0C, line\u00a09, are 3\u00a0million notes\u00a0[1], and")
 
 
 def test_a_name_is_called_long_where_it_is(text):

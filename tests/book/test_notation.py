@@ -37,13 +37,13 @@ WORDS = re.compile(r"\\(?:text|operatorname|begin|end)\s*\{[^{}]*\}|\\mathbb\s*\
 
 def letters(formula):
     """Yield the letters of a formula: ``h_{ij}`` is ``h``, ``W_{a,s}`` is ``W_as``, ``h_{T_x}`` is ``h`` and ``T_x``."""
-    for found in LETTER.finditer(WORDS.sub(" ", formula)):
-        subscript = re.sub(r"[\s,]|\\\w+", "", found["group"] or found["single"] or "")
+    for match in LETTER.finditer(WORDS.sub(" ", formula)):
+        subscript = re.sub(r"[\s,]|\\\w+", "", match["group"] or match["single"] or "")
         if subscript in {"T_x", "T_y"}:
             yield subscript
             subscript = ""
         indices = re.fullmatch(r"[bijktuw0-9+-]*'?", subscript)
-        yield found["base"].lstrip("\\") + ("" if indices else f"_{subscript}")
+        yield match["base"].lstrip("\\") + ("" if indices else f"_{subscript}")
 
 
 def formulas(text):
@@ -93,14 +93,14 @@ def of_notes():
 
 
 def test_a_letter_of_several_pages_is_listed_once_and_for_pages_that_exist(common):
-    found = [letter for cell, *_ in rows("letter") for letter in listed(cell)]
-    assert sorted(found) == sorted(set(found))
+    common_letters = [letter for cell, *_ in rows("letter") for letter in listed(cell)]
+    assert sorted(common_letters) == sorted(set(common_letters))
     assert set().union(*common.values()) <= set(CHAPTERS)
 
 
 def test_a_letter_of_one_page_is_listed_once_for_it_and_means_nothing_else_there(common, local):
     for page in CHAPTERS:
-        own = [letter for where, found in local if where == page for letter in found]
+        own = [letter for where, page_letters in local if where == page for letter in page_letters]
         assert sorted(own) == sorted(set(own)), page
         assert not [letter for letter in own if page in common.get(letter, ())], page
 
@@ -108,7 +108,7 @@ def test_a_letter_of_one_page_is_listed_once_for_it_and_means_nothing_else_there
 @pytest.mark.parametrize("page", CHAPTERS)
 def test_a_chapter_uses_no_letter_that_is_not_listed_for_it(page, common, local, of_notes):
     known = {letter for letter, pages in common.items() if page in pages}
-    known |= {letter for where, found in local if where == page for letter in found}
+    known |= {letter for where, page_letters in local if where == page for letter in page_letters}
     for section in sections(page):
         named = "".join(re.findall(r"\b[Nn]otes? ([A-E](?:(?:,| and| to| against notes?) [A-E])*)\b", section))
         quoted = set().union(*(of_notes[note] for note in of_notes if note in named))
@@ -118,6 +118,6 @@ def test_a_chapter_uses_no_letter_that_is_not_listed_for_it(page, common, local,
 
 
 def test_every_letter_that_is_listed_for_a_page_stands_there(local):
-    for page, found in local:
+    for page, page_letters in local:
         used = {letter for section in sections(page) for formula in formulas(section) for letter in letters(formula)}
-        assert set(found) <= used, (page, set(found) - used)
+        assert set(page_letters) <= used, (page, set(page_letters) - used)

@@ -148,8 +148,8 @@ def test_what_has_the_colour_of_the_rest_in_one_mode_only_stays_marked():
         for mode, colour in zip(MODES, colours, strict=True)
     ]
     bold = 'html[data-theme="light"] .highlight .gs { color: #000; font-weight: bold }\n'
-    found = page_optimizer.find_unmarked_tokens("".join([LIGHT, DARK, *marks, bold]))
-    assert found == {"p", "n", page_optimizer.OPERATOR}
+    unmarked = page_optimizer.find_unmarked_tokens("".join([LIGHT, DARK, *marks, bold]))
+    assert unmarked == {"p", "n", page_optimizer.OPERATOR}
 
 
 @pytest.mark.parametrize(
@@ -184,11 +184,11 @@ def test_of_a_page_only_space_that_nobody_sees_is_left_out(written, light):
 
 def test_only_a_page_with_formulas_asks_for_their_fonts_and_they_are_there(site):
     assert head(site, "index.html").select('link[rel="preload"]') == []
-    asked = head(site, "deep/formulas.html").select('link[rel="preload"]')
-    names = [link["href"].partition("?")[0].rpartition("/")[2] for link in asked]
+    preloads = head(site, "deep/formulas.html").select('link[rel="preload"]')
+    names = [link["href"].partition("?")[0].rpartition("/")[2] for link in preloads]
     assert names == ["KaTeX_Main-Regular.woff", "KaTeX_Math-Italic.woff"]
     sheet = read(site, "_static/book.css")
-    for link in asked:
+    for link in preloads:
         address = link["href"].removeprefix("../_static/")
         assert (site / "_static" / address.partition("?")[0]).is_file()
         assert (link["as"], link["type"]) == ("font", "font/woff")
@@ -216,9 +216,9 @@ def test_a_page_has_its_colours_before_any_script_of_the_theme_runs(site):
 
 def test_the_pages_ask_for_one_file_of_styles_that_has_all_of_theirs_in_their_order(site):
     for page in ("index.html", "deep/formulas.html"):
-        asked = [link["href"] for link in head(site, page).select('link[rel="stylesheet"]')]
-        assert len(asked) == 1
-        path, _, version = asked[0].partition("?v=")
+        sheets = [link["href"] for link in head(site, page).select('link[rel="stylesheet"]')]
+        assert len(sheets) == 1
+        path, _, version = sheets[0].partition("?v=")
         assert (site / page).parent.joinpath(path).resolve() == (site / "_static" / "book.css").resolve()
         assert re.fullmatch(r"\w{12}", version)
     sheet = read(site, "_static/book.css")

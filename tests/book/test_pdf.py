@@ -102,7 +102,7 @@ def letters(reader):
 
 def fills(reader):
     """Return the luminance, from 0 to 1, of each rectangle that is filled on the pages, larger than a line of text."""
-    found = []
+    luminances = []
     for page in reader.pages:
         luminance, area = 0.0, 0.0
         for operands, operator in page.get_contents().operations:
@@ -112,10 +112,10 @@ def fills(reader):
             elif operator == b"re":
                 area = abs(float(operands[2]) * float(operands[3]))
             elif operator in (b"f", b"f*") and area > 10_000:
-                found.append(luminance)
+                luminances.append(luminance)
             elif operator in (b"m", b"q"):
                 area = 0.0
-    return found
+    return luminances
 
 
 def test_the_pdf_holds_the_title_and_each_page_in_its_order(printed):
@@ -155,8 +155,8 @@ def test_a_title_at_the_head_of_a_sheet_is_plain_text(title, words):
 def test_a_bookmark_has_the_words_of_its_heading():
     writer = PdfWriter()
     writer.add_blank_page(100, 100)
-    for said in ("Thefirst", "Something else", "A secondA second", "The last"):
-        writer.add_outline_item(said, 0)
+    for title in ("Thefirst", "Something else", "A secondA second", "The last"):
+        writer.add_outline_item(title, 0)
     pdf._restore_bookmark_titles(writer, ["The first", "A second", "The last"])
     assert [entry.title for entry in writer.outline] == ["The first", "Something else", "A second", "The last"]
 

@@ -88,8 +88,8 @@ def complaints(tmp_path_factory):
     pages = {f"{number}/softmax.md": QUESTION.replace(old, new) for number, (old, new, _) in enumerate(SPOILT)}
     contents = "\n".join(page.removesuffix(".md") for page in pages)
     write_site(folder, CONF, {"index.md": f"# Book\n\n```{{toctree}}\n{contents}\n```\n", **pages})
-    _, said = build_site(folder, strict=False)
-    return {number: re.findall(rf"/{number}/softmax\.md\S* ERROR: (.*)", said) for number in range(len(SPOILT))}
+    _, log = build_site(folder, strict=False)
+    return {number: re.findall(rf"/{number}/softmax\.md\S* ERROR: (.*)", log) for number in range(len(SPOILT))}
 
 
 @pytest.mark.parametrize("number", range(len(SPOILT)), ids=[reason for _, _, reason in SPOILT])

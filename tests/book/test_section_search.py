@@ -247,9 +247,9 @@ def test_axe_finds_nothing_amiss_in_what_is_found(asked, browser, place):  # noq
 
 
 def test_the_number_of_results_is_told(asked, browser):  # noqa: F811
-    for query, told in (("zebra", "1 place found"), ("hippopotamus", "No places found")):
+    for query, message in (("zebra", "1 place found"), ("hippopotamus", "No places found")):
         asked(query)
-        until(browser, lambda told=told: browser.execute_script(f"{FOUND} return status.textContent") == told)
+        until(browser, lambda message=message: browser.execute_script(f"{FOUND} return status.textContent") == message)
 
 
 def test_the_page_of_results_answers_the_address_and_what_is_typed_there(place, browser):  # noqa: F811
@@ -306,13 +306,13 @@ def test_readers_find_the_section_that_they_want(browser, site):  # noqa: F811
     with serving(site) as server:
         open_page(browser, f"http://127.0.0.1:{server.server_port}/search.html?q=score")
         until(browser, lambda: browser.execute_script("return globalThis.courseSearch !== undefined"))
-        found = browser.execute_script(
+        pages_and_results = browser.execute_script(
             """const pages = searchSections.pages.flatMap(([page, parts]) => parts.map(([, heading]) => [page, heading]));
             const search = (query) => courseSearch.search(query).results.slice(0, 10).map(({ page, heading }) => [page, heading]);
             return [pages, arguments[0].map(search)]""",
             [query["text"] for query in queries],
         )
-    pages, results = found
+    pages, results = pages_and_results
     for query in queries:  # so that a heading that changes takes its labels with it
         assert rank_of(pages, [_plain(name) for name in query["wanted"]]), query
     ranks = [

@@ -178,7 +178,7 @@ def test_a_pointer_that_rests_on_a_symbol_reads_what_it_is_and_may_go_on_to_it(p
 
 
 @pytest.mark.parametrize(
-    ("read", "name", "told"),
+    ("read", "name", "expected"),
     [
         ("s^", "i", "s"),  # an index is part of what it stands below
         ("s^", "T", "Tx,Ty"),
@@ -186,10 +186,10 @@ def test_a_pointer_that_rests_on_a_symbol_reads_what_it_is_and_may_go_on_to_it(p
         ("Ua", "a", "Ua"),
     ],
 )
-def test_a_tap_reads_the_symbol_that_it_meets(page, read, name, told):
+def test_a_tap_reads_the_symbol_that_it_meets(page, read, name, expected):
     letter(page, read, name).click()
     until(page, lambda: note(page))
-    assert [*note(page)] == [told]
+    assert [*note(page)] == [expected]
 
 
 def test_a_letter_of_another_page_is_not_explained(page):

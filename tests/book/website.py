@@ -40,11 +40,11 @@ def website(started=None):
                 if started:
                     started(process)
                 try:
-                    said, _ = process.communicate(timeout=1800)
+                    output, _ = process.communicate(timeout=1800)
                 except subprocess.TimeoutExpired:
                     process.kill()
                     raise
-            log += said
+            log += output
             if process.returncode:
                 return False, log
         return True, log

@@ -66,10 +66,10 @@ def test_model_1_learns_letters_and_only_a_preference_for_the_diagonal_tells_equ
     np.testing.assert_allclose(plain[1:].sum(axis=1), 1.0)
     for letter, phoneme in (("m", "M"), ("v", "V"), ("k", "K"), ("f", "F")):
         assert PHONEMES[plain[LETTERS.index(letter)].argmax()] == phoneme
-    one = as_arrays(["mama"])
+    mama = as_arrays(["mama"])
     first, last = ([0, 2], [0, 2])
-    assert link_likeliest(plain, one["source"], one["target"])[0, first].tolist() == [0, 0]
-    assert link_likeliest(diagonal, one["source"], one["target"], 4.0)[0, last].tolist() == [0, 2]
+    assert link_likeliest(plain, mama["source"], mama["target"])[0, first].tolist() == [0, 0]
+    assert link_likeliest(diagonal, mama["source"], mama["target"], 4.0)[0, last].tolist() == [0, 2]
     words, hand = hand_aligned()
     arrays = as_arrays(words)
     rates = [

@@ -332,11 +332,11 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "told"), TOLD.values(), ids=TOLD)
-def test_a_refusal_says_the_line_of_the_field_and_what_to_write_in_the_words_of_toml(tmp_path, old, new, told):
+@pytest.mark.parametrize(("old", "new", "message"), TOLD.values(), ids=TOLD)
+def test_a_refusal_says_the_line_of_the_field_and_what_to_write_in_the_words_of_toml(tmp_path, old, new, message):
     with pytest.raises(AnswerKeyError) as caught:
         load_toy(tmp_path, old, new)
-    assert str(caught.value) == told
+    assert str(caught.value) == message
 
 
 def test_a_line_is_found_where_a_table_is_written_in_another_way(tmp_path):
@@ -383,7 +383,7 @@ thresholds = { loss = 0.5 }
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ('file = "weights.npz"\n', "", "line 2, .*missing field file: a trained exercise needs file"),
         ('file = "weights.npz"', 'file = ""', "line 6, .*file is ''\n  Remedy: write text in quotes, not empty"),
@@ -391,7 +391,7 @@ thresholds = { loss = 0.5 }
         ("{ loss = 0.5 }", "{ gain = 0.5 }", "line 10, .*thresholds and parts name different things"),
     ],
 )
-def test_a_trained_exercise_that_lacks_something_is_refused(tmp_path, old, new, told):
+def test_a_trained_exercise_that_lacks_something_is_refused(tmp_path, old, new, message):
     (tmp_path / "toy.toml").write_text(TRAINED.replace(old, new), encoding="utf-8")
-    with pytest.raises(AnswerKeyError, match=rf"^toy\.toml, {told}"):
+    with pytest.raises(AnswerKeyError, match=rf"^toy\.toml, {message}"):
         answer_key.load("toy", tmp_path)

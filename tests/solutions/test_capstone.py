@@ -20,9 +20,9 @@ def test_with_right_functions_of_ones_own_the_model_is_the_same_to_its_gradients
     logits, gradients = [], []
     for own in ((), (score_every_step, attend)):
         model = capstone.build_model(seed=2, own=own)
-        found, weights = model(batch["source"], batch["lengths"], batch["target_in"])
-        capstone.translation_loss(found, batch["target"]).backward()
-        logits.append(torch.cat([found, weights], dim=-1))
+        batch_logits, weights = model(batch["source"], batch["lengths"], batch["target_in"])
+        capstone.translation_loss(batch_logits, batch["target"]).backward()
+        logits.append(torch.cat([batch_logits, weights], dim=-1))
         gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
     torch.testing.assert_close(*logits)
     torch.testing.assert_close(*gradients)
@@ -80,8 +80,8 @@ def test_arrays_end_in_stop_and_are_padded():
 def test_weights_are_read_back_as_they_were_written(tmp_path):
     model = capstone.build_model(seed=3)
     capstone.save_weights(model, tmp_path / "weights.npz")
-    again = capstone.load_model(tmp_path / "weights.npz")
-    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+    loaded = capstone.load_model(tmp_path / "weights.npz")
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), loaded.parameters(), strict=True))
 
 
 def test_weights_of_a_notebook_that_was_released_earlier_are_read(tmp_path):
@@ -90,8 +90,8 @@ def test_weights_of_a_notebook_that_was_released_earlier_are_read(tmp_path):
     arrays = {name.replace("W_init", "W_s"): array for name, array in np.load(tmp_path / "weights.npz").items()}
     assert "encoder.W_s.weight" in arrays
     np.savez(tmp_path / "earlier.npz", **arrays)
-    again = capstone.load_model(tmp_path / "earlier.npz")
-    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+    loaded = capstone.load_model(tmp_path / "earlier.npz")
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), loaded.parameters(), strict=True))
 
 
 @pytest.mark.parametrize("damage", ["missing", "misshapen", "not finite", "whole numbers"])

@@ -126,8 +126,8 @@ def test_the_order_of_the_positions_does_not_change_the_context(kind, inputs, ra
     attention = module_for(kind, query)
     with torch.no_grad():
         mixed, weights = attention(query, keys, mask)
-        again, permuted = attention(query, keys[:, order], mask[:, order])
-    np.testing.assert_allclose(again, mixed, atol=1e-12)
+        mixed_anew, permuted = attention(query, keys[:, order], mask[:, order])
+    np.testing.assert_allclose(mixed_anew, mixed, atol=1e-12)
     np.testing.assert_allclose(permuted, weights[:, order], atol=1e-12)
 
 
@@ -139,8 +139,8 @@ def test_keys_projected_beforehand_give_the_context_of_keys_projected_inside(kin
     with torch.no_grad():
         beforehand = attention(query, keys, mask, attention.project_keys(keys))
         inside = attention(query, keys, mask)
-    for one, other in zip(beforehand, inside, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(beforehand, inside, strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 @each_attention
@@ -196,9 +196,9 @@ def test_every_entry_of_the_context_lies_between_those_of_the_real_annotations(i
 def test_a_weight_of_one_picks_out_its_annotation(mixture):
     weights, keys = mixture
     for j in range(weights.shape[1]):
-        one = np.zeros_like(weights)
-        one[:, j] = 1
-        np.testing.assert_array_equal(context.context_vector(one, keys), keys[:, j])
+        one_hot = np.zeros_like(weights)
+        one_hot[:, j] = 1
+        np.testing.assert_array_equal(context.context_vector(one_hot, keys), keys[:, j])
 
 
 @given(mixtures(), st.integers(0, 2**32 - 1))

@@ -106,8 +106,8 @@ def test_sentences_of_a_batch_do_not_touch_each_other(p):
 def test_without_a_real_token_only_word_and_old_state_are_left(p):
     nothing = np.zeros_like(p["source_mask"])
     state = decoder_step(**tensors(p | {"source_mask": nothing}))
-    left = np.tanh(p["embedded"] @ p["W_y"].T + p["query"] @ p["W_s"].T)
-    np.testing.assert_allclose(state, left, atol=1e-12)
+    without_context = np.tanh(p["embedded"] @ p["W_y"].T + p["query"] @ p["W_s"].T)
+    np.testing.assert_allclose(state, without_context, atol=1e-12)
 
 
 def test_gradients_with_a_sentence_without_a_real_token_are_finite():

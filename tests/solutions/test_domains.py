@@ -63,12 +63,12 @@ def test_inputs_keep_to_their_limits_and_reach_both(name, seed):
         if not (bounds := limits(declared)):
             continue
         low, high = bounds
-        given = [
+        arrays = [
             np.asarray(case.inputs[argument], dtype=float)[words_of(exercise, case, argument)]
             for case in exercise.hidden
             if argument in case.inputs
         ]
-        numbers = np.concatenate([item.ravel() for item in given])
+        numbers = np.concatenate([item.ravel() for item in arrays])
         assert low <= numbers.min() <= low + 0.01 * abs(low) + 20
         assert high - 0.01 * high - 20 <= numbers.max() <= high
 
@@ -109,8 +109,8 @@ def test_no_case_magnifies_rounding_errors(name):
             outcome_of(exercise, reference_of(exercise), inputs, case.gradients).value
             for inputs in (case.inputs, shaken)
         ]
-        for one, other in zip(*map(numbers_in, results), strict=True):
-            assert np.allclose(one, other, rtol=0, atol=case.atol / 100), case.name
+        for first, second in zip(*map(numbers_in, results), strict=True):
+            assert np.allclose(first, second, rtol=0, atol=case.atol / 100), case.name
 
 
 def numbers_in(result):

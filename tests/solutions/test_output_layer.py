@@ -79,10 +79,10 @@ def log_probability(model, source, lengths, words):
 
 @given(output_inputs())
 def test_the_distribution_is_the_softmax_of_torch_on_a_linear_layer(inputs):
-    given = {name: torch.from_numpy(array) for name, array in inputs.items()}
-    joined = torch.cat([given["state"], given["context"]], dim=-1)
-    W_o = torch.cat([given["W_state"], given["W_context"]], dim=-1)
-    expected = torch.softmax(torch.nn.functional.linear(joined, W_o, given["b_o"]), dim=-1)
+    arguments = {name: torch.from_numpy(array) for name, array in inputs.items()}
+    joined = torch.cat([arguments["state"], arguments["context"]], dim=-1)
+    W_o = torch.cat([arguments["W_state"], arguments["W_context"]], dim=-1)
+    expected = torch.softmax(torch.nn.functional.linear(joined, W_o, arguments["b_o"]), dim=-1)
     np.testing.assert_allclose(output_layer.output_distribution(**inputs), expected, atol=1e-12)
 
 
@@ -204,8 +204,8 @@ def test_teacher_forcing_equals_stepping_one_by_one(attention):
     mask = torch.arange(5) < lengths[:, None]
     projected_keys = model.decoder.attention.project_keys(keys)
     for i in range(4):
-        one, state, weight = model.decoder.step(target_in[:, i], state, keys, mask, projected_keys)
-        torch.testing.assert_close(one, logits[:, i], atol=1e-12, rtol=0)
+        step_logits, state, weight = model.decoder.step(target_in[:, i], state, keys, mask, projected_keys)
+        torch.testing.assert_close(step_logits, logits[:, i], atol=1e-12, rtol=0)
         torch.testing.assert_close(weight, weights[:, i], atol=1e-12, rtol=0)
 
 
@@ -219,14 +219,14 @@ def test_a_sentence_in_a_padded_batch_is_treated_as_if_alone(attention):
     best, scores = beam_search(model, source, lengths, START, STOP, 7, 3)
     for b, length in enumerate(lengths.tolist()):
         alone = source[b : b + 1, :length], lengths[b : b + 1]
-        one, weight = model(*alone, target_in[b : b + 1])
-        torch.testing.assert_close(one[0], logits[b], atol=1e-12, rtol=0)
-        torch.testing.assert_close(weight[0], weights[b, :, :length], atol=1e-12, rtol=0)
+        own_logits, own_weights = model(*alone, target_in[b : b + 1])
+        torch.testing.assert_close(own_logits[0], logits[b], atol=1e-12, rtol=0)
+        torch.testing.assert_close(own_weights[0], weights[b, :, :length], atol=1e-12, rtol=0)
         assert (weights[b, :, length:] == 0).all()
         assert cut(model.greedy(*alone, START, STOP, 7)[0][0]) == cut(words[b])
-        one_best, one_score = beam_search(model, *alone, START, STOP, 7, 3)
-        assert cut(one_best[0]) == cut(best[b])
-        torch.testing.assert_close(one_score[0], scores[b], atol=1e-12, rtol=0)
+        own_best, own_score = beam_search(model, *alone, START, STOP, 7, 3)
+        assert cut(own_best[0]) == cut(best[b])
+        torch.testing.assert_close(own_score[0], scores[b], atol=1e-12, rtol=0)
 
 
 def cut(words):
@@ -241,8 +241,8 @@ def test_a_beam_of_width_1_is_greedy(attention, seed):
     model = model_with(attention, seed)
     source, lengths = batch_of([4, 1, 3], seed)
     words, _ = model.greedy(source, lengths, START, STOP, 6)
-    found, scores = beam_search(model, source, lengths, START, STOP, 6, 1)
-    assert found.tolist() == words.tolist()
+    sentences, scores = beam_search(model, source, lengths, START, STOP, 6, 1)
+    assert sentences.tolist() == words.tolist()
     torch.testing.assert_close(scores, log_probability(model, source, lengths, words).detach(), atol=1e-10, rtol=0)
 
 
@@ -250,12 +250,12 @@ def test_a_beam_of_width_1_is_greedy(attention, seed):
 def test_a_beam_that_holds_every_hypothesis_finds_the_likeliest_sentence(seed):
     model = model_with("additive", seed)
     source, lengths = batch_of([3], seed)
-    found, scores = beam_search(model, source, lengths, START, STOP, 3, WORDS**3)
+    sentences, scores = beam_search(model, source, lengths, START, STOP, 3, WORDS**3)
     every = [words for words in itertools.product(range(WORDS), repeat=3) if words == filled(words)]
     every = torch.tensor(every)
     totals = log_probability(model, source.expand(len(every), -1), lengths.expand(len(every)), every).detach()
     torch.testing.assert_close(scores[0], totals.max(), atol=1e-10, rtol=0)
-    assert cut(found[0]) == cut(every[totals.argmax()])
+    assert cut(sentences[0]) == cut(every[totals.argmax()])
     greedy, _ = model.greedy(source, lengths, START, STOP, 3)
     assert scores[0] >= log_probability(model, source, lengths, greedy)[0] - 1e-10
 
@@ -269,8 +269,8 @@ def filled(words):
 def test_the_score_of_a_beam_is_the_log_probability_of_its_sentence(seed, width):
     model = model_with("additive", seed)
     source, lengths = batch_of([4, 1, 3], seed)
-    found, scores = beam_search(model, source, lengths, START, STOP, 6, width)
-    torch.testing.assert_close(scores, log_probability(model, source, lengths, found).detach(), atol=1e-10, rtol=0)
+    sentences, scores = beam_search(model, source, lengths, START, STOP, 6, width)
+    torch.testing.assert_close(scores, log_probability(model, source, lengths, sentences).detach(), atol=1e-10, rtol=0)
 
 
 def test_over_many_models_a_wider_beam_is_better_on_the_whole():
@@ -306,8 +306,8 @@ def test_after_a_stop_token_come_only_stop_tokens_with_weights_zero(seed):
     model = model_with("additive", seed)
     source, lengths = batch_of([4, 1, 3], seed)
     words, weights = model.greedy(source, lengths, START, STOP, 8)
-    found, _ = beam_search(model, source, lengths, START, STOP, 8, 3)
-    for sentence in (*words.tolist(), *found.tolist()):
+    sentences, _ = beam_search(model, source, lengths, START, STOP, 8, 3)
+    for sentence in (*words.tolist(), *sentences.tolist()):
         assert filled(tuple(sentence)) == tuple(sentence)
     after = ((words == STOP).cumsum(dim=1) - (words == STOP).long()) > 0
     assert (weights[after] == 0).all()
@@ -350,9 +350,9 @@ def test_a_model_in_single_precision_agrees_with_double_precision(attention):
     single = copy.deepcopy(model).float()
     source, lengths = batch_of([5, 2, 3])
     target_in = torch.tensor([[START, 2, 3], [START, 5, 4], [START, 3, 2]])
-    for one, two in zip(single(source, lengths, target_in), model(source, lengths, target_in), strict=True):
-        assert one.dtype == torch.float32
-        torch.testing.assert_close(one.double(), two, atol=1e-4, rtol=0)
+    for in_single, in_double in zip(single(source, lengths, target_in), model(source, lengths, target_in), strict=True):
+        assert in_single.dtype == torch.float32
+        torch.testing.assert_close(in_single.double(), in_double, atol=1e-4, rtol=0)
 
 
 def test_without_attention_the_context_is_the_last_real_annotation():

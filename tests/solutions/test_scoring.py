@@ -34,19 +34,23 @@ def tensors(inputs):
     return {name: torch.from_numpy(array) for name, array in inputs.items()}
 
 
-def additive_module(given):
-    (a, n), m = given["W_query"].shape, given["keys"].shape[-1]
+def additive_module(arguments):
+    (a, n), m = arguments["W_query"].shape, arguments["keys"].shape[-1]
     module = AdditiveScore(n, m, a).double()
-    weights = {"W_query.weight": given["W_query"], "W_key.weight": given["W_key"], "v.weight": given["v"][None]}
+    weights = {
+        "W_query.weight": arguments["W_query"],
+        "W_key.weight": arguments["W_key"],
+        "v.weight": arguments["v"][None],
+    }
     module.load_state_dict(weights)
     return module
 
 
 @given(additive_inputs())
 def test_the_additive_module_gives_the_scores_of_the_numpy_function(inputs):
-    given = tensors(inputs)
-    module = additive_module(given)
-    scores = module(given["query"], module.project_keys(given["keys"])).detach()
+    arguments = tensors(inputs)
+    module = additive_module(arguments)
+    scores = module(arguments["query"], module.project_keys(arguments["keys"])).detach()
     np.testing.assert_allclose(scores, scoring.additive_score(**inputs), atol=1e-12)
 
 
@@ -54,20 +58,20 @@ def test_the_additive_module_gives_the_scores_of_the_numpy_function(inputs):
 def test_scoring_every_step_at_once_equals_scoring_step_by_step(inputs, steps):
     batch, n = inputs["query"].shape
     queries = np.random.default_rng(steps).normal(size=(batch, steps, n))
-    given = tensors(inputs)
-    projected = given["keys"] @ given["W_key"].T
-    at_once = score_every_step(torch.from_numpy(queries), projected, given["W_query"], given["v"])
+    arguments = tensors(inputs)
+    projected = arguments["keys"] @ arguments["W_key"].T
+    at_once = score_every_step(torch.from_numpy(queries), projected, arguments["W_query"], arguments["v"])
     for step in range(steps):
-        one = scoring.additive_score(**inputs | {"query": queries[:, step]})
-        np.testing.assert_allclose(at_once[:, step], one, atol=1e-12)
+        step_scores = scoring.additive_score(**inputs | {"query": queries[:, step]})
+        np.testing.assert_allclose(at_once[:, step], step_scores, atol=1e-12)
 
 
 @given(multiplicative_inputs())
 def test_the_multiplicative_module_gives_the_scores_of_the_numpy_function(inputs):
-    given = tensors(inputs)
-    module = MultiplicativeScore(*given["W"].shape).double()
-    module.load_state_dict({"W.weight": given["W"]})
-    scores = module(given["query"], module.project_keys(given["keys"])).detach()
+    arguments = tensors(inputs)
+    module = MultiplicativeScore(*arguments["W"].shape).double()
+    module.load_state_dict({"W.weight": arguments["W"]})
+    scores = module(arguments["query"], module.project_keys(arguments["keys"])).detach()
     np.testing.assert_allclose(scores, scoring.multiplicative_score(**inputs), atol=1e-12)
 
 
@@ -171,10 +175,10 @@ def test_the_gradients_of_the_score_are_those_of_autograd(inputs, seed):
     leaves = {name: tensor.requires_grad_() for name, tensor in tensors(inputs).items()}
     sums = leaves["W_query"] @ torch.from_numpy(query) + torch.from_numpy(keys) @ leaves["W_key"].T
     (torch.tanh(sums) @ leaves["v"]).backward(torch.from_numpy(upstream))
-    found = scoring.score_gradients(upstream, query, keys, **inputs)
-    assert set(found) == set(leaves)
+    gradients = scoring.score_gradients(upstream, query, keys, **inputs)
+    assert set(gradients) == set(leaves)
     for name, leaf in leaves.items():
-        np.testing.assert_allclose(found[name], leaf.grad, atol=1e-10)
+        np.testing.assert_allclose(gradients[name], leaf.grad, atol=1e-10)
 
 
 def test_the_gradients_by_hand_are_those_of_parameters_that_give_its_hidden_layer():
@@ -182,8 +186,8 @@ def test_the_gradients_by_hand_are_those_of_parameters_that_give_its_hidden_laye
     joined = np.concatenate([np.tile(query, (2, 1)), keys], axis=1)
     both = np.linalg.lstsq(joined, np.arctanh([[0.6, 0.0], [-0.8, 0.6]]), rcond=None)[0].T
     v, by_hand = np.array([5.0, -10.0]), scoring.gradients_by_hand()
-    found = scoring.score_gradients(np.array([1.0, -1.0]), query, keys, both[:, :3], both[:, 3:], v)
-    for name, gradient in found.items():
+    gradients = scoring.score_gradients(np.array([1.0, -1.0]), query, keys, both[:, :3], both[:, 3:], v)
+    for name, gradient in gradients.items():
         np.testing.assert_allclose(by_hand[name], gradient, atol=1e-12)
         np.testing.assert_allclose(gradient, np.round(gradient, 1), atol=1e-12)
 
@@ -194,8 +198,8 @@ def test_what_the_exercise_joins_is_what_it_adds():
     joined = W @ np.array([2.0, -1.0, 1.0, 1.0, 3.0])
     np.testing.assert_allclose(answer["from_h"] + answer["from_s"], joined, atol=1e-12)
     parameters = {"W_query": W[:, 3:], "W_key": W[:, :3], "v": np.array([2.0, -1.0])}
-    one = scoring.additive_score(np.array([[1.0, 3.0]]), np.array([[[2.0, -1.0, 1.0]]]), **parameters)
-    assert answer["score"] == pytest.approx(one.item())
+    score = scoring.additive_score(np.array([[1.0, 3.0]]), np.array([[[2.0, -1.0, 1.0]]]), **parameters)
+    assert answer["score"] == pytest.approx(score.item())
 
 
 @given(st.integers(0, 2**32 - 1))

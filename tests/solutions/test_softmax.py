@@ -123,7 +123,7 @@ def test_gradients_of_the_masked_softmax_are_those_of_finite_differences():
     torch.manual_seed(0)
     scores = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
     mask = torch.tensor([[True, True, False, True, False], [True] * 5, [False] * 5])
-    assert torch.autograd.gradcheck(lambda given: masked_softmax_in_torch(given, mask), scores)
+    assert torch.autograd.gradcheck(lambda changed_scores: masked_softmax_in_torch(changed_scores, mask), scores)
 
 
 @given(hnp.arrays(float, hnp.array_shapes(max_dims=4, max_side=4), elements=LARGE))
@@ -180,7 +180,7 @@ def test_the_answers_by_hand_are_those_of_the_functions():
 
 def test_the_row_of_derivatives_is_that_of_autograd():
     scores = torch.tensor([0.1, 0.5, 0.15, 0.25], dtype=torch.float64).log()
-    rows = torch.autograd.functional.jacobian(lambda given: torch.softmax(given, dim=-1), scores)
+    rows = torch.autograd.functional.jacobian(lambda row: torch.softmax(row, dim=-1), scores)
     assert softmax.jacobian_row() == pytest.approx(rows[2].tolist(), abs=1e-12)
 
 
@@ -217,5 +217,5 @@ def test_the_heat_maps_of_the_exercise_are_what_the_faults_make_of_one_sentence(
 
 
 def test_no_two_faults_of_the_exercise_make_one_heat_map():
-    for one, other in itertools.combinations(FAULTS.values(), 2):
-        assert np.abs(one - other).max() > 0.1
+    for first, second in itertools.combinations(FAULTS.values(), 2):
+        assert np.abs(first - second).max() > 0.1

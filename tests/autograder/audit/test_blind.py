@@ -39,8 +39,8 @@ def test_only_what_is_asked_no_more_counts_as_withdrawn():
 
 @pytest.mark.parametrize("name", ROUNDS)
 def test_what_the_record_names_as_accepted_is_still_there(name):
-    found = {answer for topic in ROUNDS[name] for answer in names_of(name, topic)}
-    assert set(RATES[name]["accepted"]) <= found
+    answers = {answer for topic in ROUNDS[name] for answer in names_of(name, topic)}
+    assert set(RATES[name]["accepted"]) <= answers
 
 
 @pytest.mark.parametrize("name", ROUNDS)

@@ -72,10 +72,10 @@ def test_a_mistake_that_is_accepted_is_told_with_line_and_remedy_and_the_other_e
     before, after = path.read_text(encoding="utf-8").split(header)
     path.write_text(before + header + re.sub(r"atol = \S+", "atol = 1e9", after, count=1), encoding="utf-8")
     lines = list(checked(project).lines())
-    told = [line for line in lines if line.startswith("FAULT")]
-    assert len(told) == 1
-    assert re.search(rf"{code.name} .*: softmax\.toml, line \d+, \[{code.name}\]: every hidden case accepts", told[0])
-    assert "Remedy: add a hidden case" in told[0]
+    faults = [line for line in lines if line.startswith("FAULT")]
+    assert len(faults) == 1
+    assert re.search(rf"{code.name} .*: softmax\.toml, line \d+, \[{code.name}\]: every hidden case accepts", faults[0])
+    assert "Remedy: add a hidden case" in faults[0]
     assert sum(line.startswith("ok ") for line in lines) == len(names) - 1
     assert lines[-1].startswith(f"softmax: 1 fault in {code.name}.")
 
@@ -83,9 +83,11 @@ def test_a_mistake_that_is_accepted_is_told_with_line_and_remedy_and_the_other_e
 def test_a_label_that_the_page_lacks_and_one_that_the_key_lacks_are_told(project, unaudited):
     name = next(iter(answer_key.load("softmax")))
     spoil(project / "book" / "softmax.md", f":label: {name}\n", ":label: softmax-unheard_of\n")
-    told = faults_told(project)
-    assert re.search(rf"{name} .*the page has no exercise with that label. Remedy: add an exercise directive", told[0])
-    assert re.search(r"softmax: .*line \d+: the page asks for softmax-unheard_of, .*Remedy: add a table", told[1])
+    faults = faults_told(project)
+    assert re.search(
+        rf"{name} .*the page has no exercise with that label. Remedy: add an exercise directive", faults[0]
+    )
+    assert re.search(r"softmax: .*line \d+: the page asks for softmax-unheard_of, .*Remedy: add a table", faults[1])
 
 
 def test_a_chapter_that_is_not_there_is_told(project, unaudited):
@@ -99,19 +101,19 @@ def test_what_is_not_written_yet_is_told_with_the_file_to_write_it_in(project, m
     nothing = types.SimpleNamespace()
     monkeypatch.setattr(exercises, "module", lambda name: nothing if ".mistakes." in name else real(name))
     monkeypatch.setattr(check, "right_answers", lambda topic: {})
-    told = [line for line in faults_told(project) if line.startswith("FAULT  softmax-entropy ")]
-    assert "no mistake is listed. Remedy: write entropy__what_was_done in solutions/mistakes/softmax.py" in told[0]
-    assert "only 0 right answers in other styles; at least 2 are needed. Remedy: write entropy__style in " in told[1]
-    assert "tests/submissions/softmax.py" in told[1]
+    faults = [line for line in faults_told(project) if line.startswith("FAULT  softmax-entropy ")]
+    assert "no mistake is listed. Remedy: write entropy__what_was_done in solutions/mistakes/softmax.py" in faults[0]
+    assert "only 0 right answers in other styles; at least 2 are needed. Remedy: write entropy__style in " in faults[1]
+    assert "tests/submissions/softmax.py" in faults[1]
 
 
 @pytest.mark.usefixtures("unaudited")
 def test_a_check_cell_that_refuses_the_reference_and_a_notebook_that_pays_for_nothing_are_told(project, monkeypatch):
     played = NotebookRun({"softmax-entropy": 3.5}, {"softmax-softmax": "Not yet."})
     monkeypatch.setattr(check, "run_notebook", lambda notebook, asked, answered: played)
-    told = faults_told(project)
-    assert re.search(r"softmax-softmax .*: the check cell rejects the reference: Not yet. Remedy: fix", told[0])
-    assert re.search(r"softmax-entropy .*: in the assembled notebook the untouched release earns 3.5 of 3.5", told[1])
+    faults = faults_told(project)
+    assert re.search(r"softmax-softmax .*: the check cell rejects the reference: Not yet. Remedy: fix", faults[0])
+    assert re.search(r"softmax-entropy .*: in the assembled notebook the untouched release earns 3.5 of 3.5", faults[1])
 
 
 def test_a_key_that_cannot_be_read_is_one_sentence(project):
@@ -140,8 +142,8 @@ def test_a_topic_that_there_is_not_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("right", "told"), [(1, ["only 1 right answers in other styles; at least 2 are needed"]), (2, []), (3, [])]
+    ("right", "expected"), [(1, ["only 1 right answers in other styles; at least 2 are needed"]), (2, []), (3, [])]
 )
-def test_two_right_answers_in_other_styles_are_enough_and_one_is_not(right, told):
+def test_two_right_answers_in_other_styles_are_enough_and_one_is_not(right, expected):
     audited = types.SimpleNamespace(faults=(), mistakes=1, right=right)
-    assert [fault.what for fault in check._faults(exercise_named("softmax-entropy"), audited)] == told
+    assert [fault.what for fault in check._faults(exercise_named("softmax-entropy"), audited)] == expected

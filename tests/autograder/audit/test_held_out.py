@@ -98,9 +98,9 @@ def test_held_out_answers_are_counted(held_out):
         "dot_product_score__right_matmul": True,
         "dot_product_score__right_not_really": False,
     }
-    told = list(show.details(report))
-    assert any("held-out wrong answer accepted: dot_product_score__wrong_not_really" in line for line in told)
-    assert any("held-out right answer rejected: dot_product_score__right_not_really" in line for line in told)
+    lines = list(show.details(report))
+    assert any("held-out wrong answer accepted: dot_product_score__wrong_not_really" in line for line in lines)
+    assert any("held-out right answer rejected: dot_product_score__right_not_really" in line for line in lines)
 
 
 def test_a_judgement_holds_for_the_words_that_it_was_said_of(held_out):

@@ -25,8 +25,8 @@ def softmax(scores):
 
 
 def scaled_attention(query, keys, values, source_mask, *, scores=lambda scores: scores, low=-1e9, length=None):
-    found = scores(np.einsum("br,bjr->bj", query, keys) / math.sqrt(keys.shape[2]))
-    weights = softmax(found + (1 - source_mask) * low) * source_mask
+    changed_scores = scores(np.einsum("br,bjr->bj", query, keys) / math.sqrt(keys.shape[2]))
+    weights = softmax(changed_scores + (1 - source_mask) * low) * source_mask
     return np.einsum("bj,bjw->bw", weights[:, :length], values[:, :length])
 
 
@@ -70,10 +70,10 @@ def self_attention_seeing(sees):
     def self_attention(states, mask, W_query, W_key, W_value):
         i = torch.arange(states.shape[1])
         seen = sees(i[:, None], i[None]) & (i[None] <= i[:, None]) & mask[:, None, :]
-        kept = torch.where(mask[..., None], states, 0)
-        scores = states @ W_query.T @ (kept @ W_key.T).transpose(1, 2) / math.sqrt(len(W_query))
+        seen_states = torch.where(mask[..., None], states, 0)
+        scores = states @ W_query.T @ (seen_states @ W_key.T).transpose(1, 2) / math.sqrt(len(W_query))
         weights = torch.softmax(scores.masked_fill(~seen, torch.finfo(scores.dtype).min), -1) * seen
-        return weights @ (kept @ W_value.T)
+        return weights @ (seen_states @ W_value.T)
 
     return self_attention
 

@@ -38,11 +38,11 @@ def test_each_kind_of_mutant_is_made():
 
 
 def test_a_mutant_names_its_line_and_is_another_function():
-    made = mutants(mix, "code")
+    all_mutants = mutants(mix, "code")
     first = mix.__code__.co_firstlineno
-    assert {mutant.line - first for mutant in made} == {0, 2, 3, 4}
-    assert all(mutant.source in ("def mix(x, y, axis=-1):", *LINES) for mutant in made)
-    dropped = next(m for m in made if m.what == "exp forgotten")
+    assert {mutant.line - first for mutant in all_mutants} == {0, 2, 3, 4}
+    assert all(mutant.source in ("def mix(x, y, axis=-1):", *LINES) for mutant in all_mutants)
+    dropped = next(m for m in all_mutants if m.what == "exp forgotten")
     x, y = np.array([[1.0, 2.0, 3.0]]), np.array([[0.5, 0.25]])
     assert mix(x, y) == pytest.approx(np.exp(2) / 2 + np.exp(3) / 4 - 2.5)
     assert dropped.function(x, y) == pytest.approx(2 / 2 + 3 / 4 - 2.5)
@@ -56,10 +56,10 @@ LINES = (
 
 
 def test_an_in_place_mutant_returns_what_it_should_and_spoils_an_argument():
-    made = [mutant for mutant in mutants(hold, "code") if mutant.in_place]
-    assert {mutant.what for mutant in made} == {"x is overwritten", "y is overwritten"}
+    in_place_mutants = [mutant for mutant in mutants(hold, "code") if mutant.in_place]
+    assert {mutant.what for mutant in in_place_mutants} == {"x is overwritten", "y is overwritten"}
     x, y = np.ones(3), np.ones(3)
-    for mutant in made:
+    for mutant in in_place_mutants:
         value, changed = compare.call_case(mutant.function, {"x": x, "y": y})
         assert changed == [mutant.what[0]]
         assert value.tolist() == ([0, 0, 0] if changed == ["x"] else [1, 1, 1])
@@ -69,18 +69,22 @@ def test_shapes_lose_an_axis_gain_one_and_take_another_letter():
     def shape(m, n):
         return {"W": (n, 2 * m)}
 
-    found = {mutant.what: mutant.function(3, 5)["W"] for mutant in mutants(shape, "shape") if "left" not in mutant.what}
-    assert found["entries 1 and 2 exchanged"] == (6, 5)
-    assert found["an axis of 1 at the end"] == (5, 6, 1)
-    assert found["entry 2 dropped"] == (5,)
-    assert found["m in place of n"] == (3, 6)
-    assert found["n doubled"] == (10, 6)
+    changed_shapes = {
+        mutant.what: mutant.function(3, 5)["W"] for mutant in mutants(shape, "shape") if "left" not in mutant.what
+    }
+    assert changed_shapes["entries 1 and 2 exchanged"] == (6, 5)
+    assert changed_shapes["an axis of 1 at the end"] == (5, 6, 1)
+    assert changed_shapes["entry 2 dropped"] == (5,)
+    assert changed_shapes["m in place of n"] == (3, 6)
+    assert changed_shapes["n doubled"] == (10, 6)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_two_mutants_of_a_reference_are_the_same_and_none_is_the_reference(name):
     exercise = exercise_named(name)
-    made = mutants(reference_of(exercise), exercise.kind)
-    codes = [(m.function.__code__.co_code, m.function.__code__.co_consts, m.function.__code__.co_names) for m in made]
-    assert len(made) >= 10
-    assert len({str(code) for code in codes}) > 0.7 * len(made)  # closures print with their address
+    all_mutants = mutants(reference_of(exercise), exercise.kind)
+    codes = [
+        (m.function.__code__.co_code, m.function.__code__.co_consts, m.function.__code__.co_names) for m in all_mutants
+    ]
+    assert len(all_mutants) >= 10
+    assert len({str(code) for code in codes}) > 0.7 * len(all_mutants)  # closures print with their address

@@ -29,11 +29,11 @@ def changed(notebook, name, old, new):
 
 
 def test_the_reference_earns_all_points_and_the_untouched_release_none(notebook):
-    asked = topic_exercises(TOPIC)
-    played = run_notebook(notebook, asked)
-    assert played.points == {exercise.name: exercise.points for exercise in asked if exercise.is_called}
+    exercises = topic_exercises(TOPIC)
+    played = run_notebook(notebook, exercises)
+    assert played.points == {exercise.name: exercise.points for exercise in exercises if exercise.is_called}
     assert played.complaints == {}
-    untouched = run_notebook(notebook, asked, answered=False)
+    untouched = run_notebook(notebook, exercises, answered=False)
     assert set(untouched.points) == set(played.points)
     assert set(untouched.points.values()) == {0.0}
 

@@ -74,8 +74,8 @@ def test_saved_outcomes_are_read_again(exercise, tmp_path):
     expected = outcomes.failed_cases(version), outcomes.verdict(version)
     outcomes.save()
     calls.clear()
-    again = Outcomes(exercise, folder)
-    assert (again.failed_cases(version), again.verdict(version)) == expected
+    saved = Outcomes(exercise, folder)
+    assert (saved.failed_cases(version), saved.verdict(version)) == expected
     assert not calls
 
 

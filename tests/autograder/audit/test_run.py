@@ -24,23 +24,27 @@ def test_the_grader_of_every_exercise_stands_the_audit(topic):
     assert audited
     report = Report(tuple(audited))
     assert report.passed, "\n".join(show.details(report))
-    assert all(one.tried == one.mutants > 0 for one in audited if one.kind != "number")
+    assert all(
+        exercise_audit.tried == exercise_audit.mutants > 0
+        for exercise_audit in audited
+        if exercise_audit.kind != "number"
+    )
 
 
 def test_a_sample_says_its_size_and_is_the_same_for_the_same_seed(tmp_path):
     (exercise,) = toy(tmp_path, STRONG)
-    one, again = (run.audit_exercise([Outcomes(exercise)], mix, seed=3) for _ in range(2))
-    assert one == again
-    assert one.tried == min(run.MAX_SAMPLED_MUTANTS, one.mutants)
-    assert f"at most {run.MAX_SAMPLED_MUTANTS} per exercise, seed 3" in show.summary(Report((one,), seed=3))
-    assert "all of them" in show.summary(Report((one,), full=True))
+    first, second = (run.audit_exercise([Outcomes(exercise)], mix, seed=3) for _ in range(2))
+    assert first == second
+    assert first.tried == min(run.MAX_SAMPLED_MUTANTS, first.mutants)
+    assert f"at most {run.MAX_SAMPLED_MUTANTS} per exercise, seed 3" in show.summary(Report((first,), seed=3))
+    assert "all of them" in show.summary(Report((first,), full=True))
 
 
 def test_a_tolerance_that_is_too_narrow_rejects_equivalents(tmp_path, monkeypatch):
     monkeypatch.setitem(equivalents.NUMBER_STYLES, "rounded otherwise", lambda item: np.asarray(item) * (1 + 1e-12))
-    one = audited(tmp_path, STRONG + "atol = 1e-13")
-    assert one.equivalents_rejected == ("rounded otherwise",)
-    assert not one.passed
+    exercise_audit = audited(tmp_path, STRONG + "atol = 1e-13")
+    assert exercise_audit.equivalents_rejected == ("rounded otherwise",)
+    assert not exercise_audit.passed
 
 
 FAULTS = {
@@ -51,18 +55,18 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("more", "name", "found"), FAULTS.values(), ids=FAULTS)
-def test_each_fault_is_found_and_told(tmp_path, more, name, found):
-    one = audited(tmp_path, STRONG, **more)
-    assert getattr(one, name) == found
-    assert not one.passed
-    assert any(found[0] in line for line in show.details(Report((one,))))
+@pytest.mark.parametrize(("more", "name", "expected"), FAULTS.values(), ids=FAULTS)
+def test_each_fault_is_found_and_told(tmp_path, more, name, expected):
+    exercise_audit = audited(tmp_path, STRONG, **more)
+    assert getattr(exercise_audit, name) == expected
+    assert not exercise_audit.passed
+    assert any(expected[0] in line for line in show.details(Report((exercise_audit,))))
 
 
 def test_a_starter_that_answers_and_a_reference_that_fails_are_told(tmp_path):
     (exercise,) = toy(tmp_path, STRONG)
     answered = dataclasses.replace(exercise, source=exercise.source.replace("###", "#"))
-    one = run.audit_exercise([Outcomes(answered)], mix__added)
-    told = "\n".join(show.details(Report((one,))))
-    assert "the untouched starter earns 2 points" in told
-    assert "the reference earns 0 of 2 points" in told
+    exercise_audit = run.audit_exercise([Outcomes(answered)], mix__added)
+    details = "\n".join(show.details(Report((exercise_audit,))))
+    assert "the untouched starter earns 2 points" in details
+    assert "the reference earns 0 of 2 points" in details

@@ -32,8 +32,8 @@ def test_every_wrong_answer_is_caught_and_each_case_says_which(tried):
 
 
 def test_what_a_case_alone_catches_is_known():
-    one = CaughtMistakes("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",), "d": ()}, ())
-    assert one.alone == {"a": ("x",), "b": ("z",), "c": (), "d": ()}
+    caught = CaughtMistakes("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",), "d": ()}, ())
+    assert caught.alone == {"a": ("x",), "b": ("z",), "c": (), "d": ()}
 
 
 def test_a_mistake_that_passes_is_a_slip():
@@ -56,7 +56,9 @@ def test_a_mutant_that_passes_is_a_slip_though_another_of_its_name_is_caught(mon
 
     monkeypatch.setattr(search, "mutants", lambda *_: (mutant(almost_right), mutant(wrong)))
     monkeypatch.setattr(
-        search, "classify_survivors", lambda left, *_: ((), [UnrejectedMutant(m.line, "", m.what) for m in left])
+        search,
+        "classify_survivors",
+        lambda unrejected, *_: ((), [UnrejectedMutant(m.line, "", m.what) for m in unrejected]),
     )
     assert count_caught(exercise).slips == ("line 1 with a change",)
 
@@ -69,8 +71,8 @@ def test_seeds_are_tried_until_one_catches_all(monkeypatch):
         return CaughtMistakes(exercise.name, 1, {"a": ("x",)}, ("a slip",) if len(seen) <= 14 else ())
 
     monkeypatch.setattr(search, "count_caught", once)
-    found = find_seed("scoring", 40)
-    assert found.draws == found.seed - 40 + 1 > 1
+    seed_search = find_seed("scoring", 40)
+    assert seed_search.draws == seed_search.seed - 40 + 1 > 1
     seen.clear()
     with pytest.raises(CourseError, match=r"(?s)none of the draws tried \(1\) catches a slip.*declare a family"):
         find_seed("scoring", 40, draws=1)
@@ -121,11 +123,11 @@ def test_if_no_draw_suits_an_attempt_the_error_says_which_and_why(proofs):
 
 
 def test_what_is_said_has_a_summary_and_with_verbose_each_case():
-    one = CaughtMistakes("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",)}, ())
-    (summary,) = SeedSearch(7, 2, (one,)).lines()
+    caught = CaughtMistakes("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",)}, ())
+    (summary,) = SeedSearch(7, 2, (caught,)).lines()
     assert summary.startswith(
         "Hidden cases: draw 2 catches all 3 wrong answers that were tried; of 3 cases, 1 catch only what other cases catch too"
     )
-    text = "\n".join(SeedSearch(7, 1, (one,)).lines(verbose=True))
+    text = "\n".join(SeedSearch(7, 1, (caught,)).lines(verbose=True))
     assert re.search(r"a: catches 2, alone: x\n", text)
     assert re.search(r"c: catches 1\n", text)

@@ -32,12 +32,12 @@ def test_what_is_saved_can_be_read_and_the_picture_has_a_panel_for_each_rate(tmp
 
 
 def test_the_tables_have_a_row_for_each_exercise_and_topic(tmp_path):
-    one = audited(tmp_path, STRONG)
+    exercise_audit = audited(tmp_path, STRONG)
     now = (Rates("scoring", 20, 10, 0, 0, named=12, general=8),)
-    report = Report((one,), now=now, first=now)
+    report = Report((exercise_audit,), now=now, first=now)
     assert show.exercises_table(report).row_count == 1
     assert show.held_out_table(report).row_count == 4
-    assert math.isclose(sum(one.reference_earned), one.points)
+    assert math.isclose(sum(exercise_audit.reference_earned), exercise_audit.points)
 
 
 def shown(report, monkeypatch, **options):
@@ -49,21 +49,21 @@ def shown(report, monkeypatch, **options):
 
 def test_what_is_wrong_and_a_summary_are_shown_and_the_rest_with_verbose(tmp_path, monkeypatch):
     report = Report((audited(tmp_path, WEAK),))
-    told = shown(report, monkeypatch)
-    lines = told.splitlines()
+    output = shown(report, monkeypatch)
+    lines = output.splitlines()
     assert len(lines) == len(report.exercises[0].faults) + 1
     assert all(line.startswith("toy-mix: ") and " Remedy: " in line for line in lines[:-1])
     assert lines[-1].startswith("Exercises audited: 1, failing: 1. ")
     more = shown(report, monkeypatch, verbose=True)
-    assert more.endswith(told)
+    assert more.endswith(output)
     assert "survivors" in more
     assert more.count("set aside, line") == len(report.exercises[0].aside) > 0
 
 
 def test_where_nothing_is_wrong_a_summary_is_all(tmp_path, monkeypatch):
-    told = shown(Report((audited(tmp_path, STRONG),)), monkeypatch)
-    assert len(told.splitlines()) == 1
-    assert "Exercises audited: 1, failing: 0." in told
+    output = shown(Report((audited(tmp_path, STRONG),)), monkeypatch)
+    assert len(output.splitlines()) == 1
+    assert "Exercises audited: 1, failing: 0." in output
 
 
 def test_what_is_shown_ends_with_what_was_tried(tmp_path):

@@ -14,22 +14,22 @@ pytestmark = [pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExcepti
 
 
 def test_a_weak_key_has_survivors_with_the_line_of_the_reference(tmp_path):
-    one = audited(tmp_path, WEAK)
-    assert not one.passed
+    exercise_audit = audited(tmp_path, WEAK)
+    assert not exercise_audit.passed
     first = mix.__code__.co_firstlineno
-    assert {found.line for found in one.survivors} <= {first + 3, first + 4}
-    assert {"Mult becomes Div", "1 becomes 0", "transposed"} <= {found.what for found in one.survivors}
-    assert {found.source for found in one.survivors} == {
+    assert {survivor.line for survivor in exercise_audit.survivors} <= {first + 3, first + 4}
+    assert {"Mult becomes Div", "1 becomes 0", "transposed"} <= {survivor.what for survivor in exercise_audit.survivors}
+    assert {survivor.source for survivor in exercise_audit.survivors} == {
         "double = 2 * x",
         "return double - y.sum(axis=1, keepdims=True) / 4",
     }
 
 
 def test_a_strong_key_has_none_and_what_is_equal_is_set_aside_with_its_reason(tmp_path):
-    one = audited(tmp_path, STRONG)
-    assert one.passed
-    assert one.tried == one.mutants
-    reasons = {found.reason for found in one.aside}
+    exercise_audit = audited(tmp_path, STRONG)
+    assert exercise_audit.passed
+    assert exercise_audit.tried == exercise_audit.mutants
+    reasons = {mutant.reason for mutant in exercise_audit.aside}
     assert reasons == {survivors.EQUAL.format(1000), survivors.IN_PLACE}
 
 

@@ -21,7 +21,10 @@ HARDER = "scoring-additive_score"
 def harder(*args):
     """Grade as after a change of the key by which one exercise is wrong."""
     graded = all_right(*args)
-    verdicts = [replace(one, earned=one.points - 1) if one.exercise == HARDER else one for one in graded.verdicts]
+    verdicts = [
+        replace(verdict, earned=verdict.points - 1) if verdict.exercise == HARDER else verdict
+        for verdict in graded.verdicts
+    ]
     return grade.Graded(tuple(verdicts), {})
 
 
@@ -32,7 +35,7 @@ def untouched(course):
 
 
 def points(course):
-    (exercise,) = (one for one in course.released("scoring").exercises if one.name == HARDER)
+    (exercise,) = (candidate for candidate in course.released("scoring").exercises if candidate.name == HARDER)
     return exercise.points
 
 
@@ -73,10 +76,12 @@ def test_without_the_assignment_in_the_gradebook_there_is_nothing_to_compare_wit
 def test_regrade_says_it_and_records_only_when_told_to(course, graded_without_sandbox):
     hand_in(course, "ada", essay=None)
     words = ["regrade", "scoring", "--course", course.root, "--isolation", "none", "--workers", "1"]
-    said = autograder(*words)
-    assert said.returncode == 0, said.stdout + said.stderr
-    assert "Students whose marks would change: 0 (0 up, 0 down); 1 would be new, 0 would stay the same" in said.stdout
-    assert "Nothing was recorded" in said.stdout
+    completed = autograder(*words)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert (
+        "Students whose marks would change: 0 (0 up, 0 down); 1 would be new, 0 would stay the same" in completed.stdout
+    )
+    assert "Nothing was recorded" in completed.stdout
     assert not course.is_recorded("ada", "scoring")
     succeed(*words, "--apply")
     assert course.is_recorded("ada", "scoring")
@@ -93,10 +98,12 @@ def test_a_dry_run_names_written_answers_that_are_no_longer_those_that_were_mark
     mark(course, "ben", 2.0)
     grade_quickly(course)
     release = json.loads(course.release("scoring").read_text(encoding="utf-8"))
-    (asked,) = (one["source"] for one in release["cells"] if one["metadata"]["nbgrader"]["grade_id"] == ESSAY)
-    hand_in(course, "ada", asked if essay is None else essay)
+    (released_text,) = (
+        cell["source"] for cell in release["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == ESSAY
+    )
+    hand_in(course, "ada", released_text if essay is None else essay)
     rows = grade_quickly(course, dry=True)
-    assert [(one.what, one.before, one.why) for one in rows["ada"].changes] == [
+    assert [(change.what, change.before, change.why) for change in rows["ada"].changes] == [
         (ESSAY, 2.0, f"{why} since it was marked")
     ]
     assert rows["ben"].changes == ()

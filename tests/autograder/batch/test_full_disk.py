@@ -89,17 +89,17 @@ def test_on_a_disk_that_is_full_nothing_is_half_written_and_with_room_all_is_don
     command += [sys.executable, "-c", COMMANDS, released.root, tmp_path / "class.zip", disk]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    said = {name: [text for command, text in told["said"] if command == name] for name in COUNTED}
-    assert len(said["collecting"]) == 1
-    assert "No space left on device" in said["collecting"][0]
-    assert said["grading"]
-    assert len(said["restoring"]) == 1
-    assert [text for texts in said.values() for text in texts if "free some disk space" not in text] == []
-    assert told["drafts"] == []
-    assert 0 < len(told["at first"]) < len(STUDENTS)
-    assert {*told["at first"]} == {len(content)}
-    assert [row[1:] for row in told["between"]] == [["", "", AUTOMATIC]] * len(told["at first"])
-    assert told["collected"] == [[name, ""] for name in STUDENTS]
-    assert told["restored"]
-    assert told["graded"] == told["again"] == [[name, "", "", AUTOMATIC] for name in STUDENTS]
+    results = json.loads(done.stdout.splitlines()[-1])
+    messages = {name: [text for command, text in results["said"] if command == name] for name in COUNTED}
+    assert len(messages["collecting"]) == 1
+    assert "No space left on device" in messages["collecting"][0]
+    assert messages["grading"]
+    assert len(messages["restoring"]) == 1
+    assert [text for texts in messages.values() for text in texts if "free some disk space" not in text] == []
+    assert results["drafts"] == []
+    assert 0 < len(results["at first"]) < len(STUDENTS)
+    assert {*results["at first"]} == {len(content)}
+    assert [row[1:] for row in results["between"]] == [["", "", AUTOMATIC]] * len(results["at first"])
+    assert results["collected"] == [[name, ""] for name in STUDENTS]
+    assert results["restored"]
+    assert results["graded"] == results["again"] == [[name, "", "", AUTOMATIC] for name in STUDENTS]

@@ -42,7 +42,7 @@ def test_every_listed_mistake_is_answered_with_its_own_hint(demonstration, name)
     _, rows, students = demonstration
     hints = {mistake: hint for e in exercises.load("scoring", 0) for mistake, hint in e.hints.items()}
     for mistake in students[name].hints:
-        assert any(hints[mistake] in given for given in rows[name].hints), mistake
+        assert any(hints[mistake] in hint_texts for hint_texts in rows[name].hints), mistake
 
 
 def test_the_class_is_as_varied_as_a_real_one():
@@ -122,9 +122,9 @@ def test_an_autograded_notebook_has_lost_its_hidden_tests_and_each_test_has_one_
 
 def test_what_a_function_prints_when_it_is_called_carries_no_hidden_input_out(demonstration):
     text = nbformat.writes(autograded(demonstration[0], "kofi_noisy"))
-    (asked,) = (e for e in exercises.load("scoring", 0) if e.function == "additive_score")
+    (exercise,) = (e for e in exercises.load("scoring", 0) if e.function == "additive_score")
     assert "projecting (1, 2)" in text
-    assert str(asked.hidden[0].inputs["query"].shape) not in text
+    assert str(exercise.hidden[0].inputs["query"].shape) not in text
 
 
 def test_grading_again_runs_nothing_and_changes_nothing(demonstration, monkeypatch):
@@ -136,10 +136,10 @@ def test_grading_again_runs_nothing_and_changes_nothing(demonstration, monkeypat
     monkeypatch.setattr("autograder.grading.submission.grade_task", refuse)
     monkeypatch.setattr("autograder.batch.grade_class.start_workers", refuse)
     limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
-    again = grade_class(
+    rows_again = grade_class(
         course, "scoring", GradingOptions(limits), students=["ada_loops", "emil_no_tanh", "omar_not_a_notebook"]
     )
-    assert again == [rows[row.student] for row in again]
+    assert rows_again == [rows[row.student] for row in rows_again]
 
 
 def test_a_fault_of_ours_is_reported_and_never_stored(course, monkeypatch):

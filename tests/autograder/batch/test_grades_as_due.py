@@ -79,7 +79,11 @@ class Grades(RuleBasedStateMachine):
         self.undoable = None  # student -> attempts before the last collection
         self.recorded: dict[str, Due] = {}  # which the gradebook has
         self.verdicts = {}  # number of an attempt -> points by exercise, as long as nobody grades again
-        self.points = {one.name: one.points for one in self.course.released("scoring").exercises if one.is_automatic}
+        self.points = {
+            exercise.name: exercise.points
+            for exercise in self.course.released("scoring").exercises
+            if exercise.is_automatic
+        }
         self.write_plan()
 
     def teardown(self):
@@ -125,8 +129,8 @@ class Grades(RuleBasedStateMachine):
             file = f"{name}{'_LATE' * late}_{NAMES[name]}_{3000 + self.count}_scoring.ipynb"
             bundle.writestr(file, "no notebook" if right is None else json.dumps(data))
         journal = Journal(self.course, "scoring")
-        ((one,), _) = collect(self.course, "scoring", path, journal=journal)
-        assert one.problem == ""
+        ((entry,), _) = collect(self.course, "scoring", path, journal=journal)
+        assert entry.problem == ""
         came = None
         if hours is not None:
             came = DUE + timedelta(hours=hours)
@@ -149,7 +153,9 @@ class Grades(RuleBasedStateMachine):
     def mark(self, name, points, in_a_sitting):
         name = self.one_of_the_recorded(name)
         if in_a_sitting:
-            (answer,) = (one for one in load_answers(self.course, "scoring", ESSAY) if one.student == name)
+            (answer,) = (
+                candidate for candidate in load_answers(self.course, "scoring", ESSAY) if candidate.student == name
+            )
             save_marks(self.course, "scoring", ESSAY, [(answer, CurrentMark(points, False, None))])
         else:
             mark_in_formgrader(self.course, name, points)
@@ -190,15 +196,19 @@ class Grades(RuleBasedStateMachine):
         judged, harder = {}, self.harder
 
         def grade_one(notebook, exercises, *rest):
-            found = (re.search(r"# (\d+) right, attempt (\d+)", cell.source) for cell in notebook.cells)
-            stated = next(filter(None, found))
+            matches = (re.search(r"# (\d+) right, attempt (\d+)", cell.source) for cell in notebook.cells)
+            stated = next(filter(None, matches))
             right = max(0, int(stated[1]) - harder)
-            earned = [None if not one.is_automatic else 0.0 for one in exercises]
-            places = [place for place, one in enumerate(exercises) if one.is_automatic][:right]
+            earned = [None if not exercise.is_automatic else 0.0 for exercise in exercises]
+            places = [place for place, exercise in enumerate(exercises) if exercise.is_automatic][:right]
             for place in places:
                 earned[place] = exercises[place].points
-            judged[int(stated[2])] = {one.name: e for one, e in zip(exercises, earned, strict=True) if e is not None}
-            verdicts = (judge.Verdict(one.name, e, one.points) for one, e in zip(exercises, earned, strict=True))
+            judged[int(stated[2])] = {
+                exercise.name: e for exercise, e in zip(exercises, earned, strict=True) if e is not None
+            }
+            verdicts = (
+                judge.Verdict(exercise.name, e, exercise.points) for exercise, e in zip(exercises, earned, strict=True)
+            )
             return grade.Graded(tuple(verdicts), {})
 
         with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(1) as pool:
@@ -247,7 +257,7 @@ class Grades(RuleBasedStateMachine):
     def count_as_graded(self, name):
         """Enter into the model what a grading makes of what ``name`` has handed in."""
         held = self.recorded.get(name)
-        readable = [one for one in self.attempts[name] if one.right is not None]
+        readable = [attempt for attempt in self.attempts[name] if attempt.right is not None]
         if not readable:
             return
         last = readable[-1]
@@ -257,8 +267,8 @@ class Grades(RuleBasedStateMachine):
         self.recorded[name] = now
 
     def earned(self, name):
-        one = self.recorded[name]
-        return sum({**one.automatic, **one.by_person}.values())
+        recorded = self.recorded[name]
+        return sum({**recorded.automatic, **recorded.by_person}.values())
 
     def penalty(self, name):
         came = self.recorded[name].attempt.received_at
@@ -267,8 +277,8 @@ class Grades(RuleBasedStateMachine):
         return share * self.earned(name)
 
     def check_gradebook(self, name):
-        one = load_results(self.course, "scoring")[name]
-        assert (one.earned, one.penalty) == (pytest.approx(self.earned(name)), pytest.approx(self.penalty(name)))
+        result = load_results(self.course, "scoring")[name]
+        assert (result.earned, result.penalty) == (pytest.approx(self.earned(name)), pytest.approx(self.penalty(name)))
 
     def check(self, name):
         if name not in self.recorded:
@@ -276,7 +286,7 @@ class Grades(RuleBasedStateMachine):
                 assert name not in load_results(self.course, "scoring")
             return
         if any(
-            one.right is not None for one in self.attempts[name]
+            attempt.right is not None for attempt in self.attempts[name]
         ):  # else the collection was undone, and nobody grades it
             self.check_gradebook(name)
             self.check_page(name)

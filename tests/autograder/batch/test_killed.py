@@ -55,9 +55,9 @@ def make_course(released, tmp_path):
 
 
 def run_collect(course):
-    done, left = collect(course, "scoring", course.root.parent / "archive")
-    assert not [one for one in done if one.problem]
-    assert not left
+    done, uncollected = collect(course, "scoring", course.root.parent / "archive")
+    assert not [entry for entry in done if entry.problem]
+    assert not uncollected
 
 
 def run_grade(course):

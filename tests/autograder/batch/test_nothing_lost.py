@@ -87,10 +87,10 @@ def test_a_page_that_a_persons_marks_change_is_made_again_without_running_anythi
 def test_the_table_counts_all_points_and_says_what_waits(course):
     hand_in(course, "mia")
     rows = list(grade_quickly(course).values())
-    asked = course.released("scoring").exercises
+    exercises = course.released("scoring").exercises
     console = Console(width=200, record=True)
     with console.capture() as captured:
-        console.print(report.grade_table(asked, rows, 200))
+        console.print(report.grade_table(exercises, rows, 200))
     assert "of 32" in captured.get()
     assert f"{AUTOMATIC:g}+" in captured.get()
     assert "mark" in captured.get()
@@ -116,7 +116,7 @@ def test_an_answer_in_a_cell_of_the_students_own_waits_for_a_person_who_sees_it(
         rows = grade_quickly(course, again=again)
         assert (rows["mia"].waiting, rows["noa"].waiting) == ((ESSAY,), ())
         assert page(course, "mia").count("No response") == page(course, "noa").count("No response") - 1
-        (answer,) = (one for one in load_answers(course, "scoring", ESSAY) if not one.is_untouched)
+        (answer,) = (candidate for candidate in load_answers(course, "scoring", ESSAY) if not candidate.is_untouched)
         assert (answer.student, "Because U h_j stays as it is." in answer.text) == ("mia", True)
         assert "Write" not in answer.text  # what was handed out is no part of it
     mark(course, "mia", 2.0)
@@ -172,12 +172,12 @@ def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_right
     folder = tmp_path / "class" / "mia"
     folder.mkdir(parents=True)
     (folder / "scoring.ipynb").write_text('{"cells": [{"metadata": {"nbgrader": {"grade_id": "softmax-softmax"}}}]}')
-    (one,), _ = collect(course, "scoring", tmp_path / "class")
-    assert "is a notebook of softmax" in one.problem
+    (entry,), _ = collect(course, "scoring", tmp_path / "class")
+    assert "is a notebook of softmax" in entry.problem
     assert "was not graded" in page(course, "mia")
     (folder / "scoring.ipynb").write_text(right)
-    (one,), _ = collect(course, "scoring", tmp_path / "class")
-    assert one.note == "unchanged"
+    (entry,), _ = collect(course, "scoring", tmp_path / "class")
+    assert entry.note == "unchanged"
     assert grade_quickly(course)["mia"].reused
     assert "was not graded" not in page(course, "mia")
 
@@ -263,8 +263,8 @@ def test_what_is_put_in_place_by_hand_takes_away_the_word_that_it_could_not_be_c
     folder = tmp_path / "class" / "mia"
     folder.mkdir(parents=True)
     (folder / "scoring.zip").write_text("no archive")
-    (one,), _ = collect(course, "scoring", tmp_path / "class")
-    assert "damaged" in one.problem
+    (entry,), _ = collect(course, "scoring", tmp_path / "class")
+    assert "damaged" in entry.problem
     hand_in(course, "mia")
     grade_quickly(course)
     assert "was not graded" not in page(course, "mia")
@@ -312,9 +312,9 @@ def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_
     hand_in(course, "new", None)
     rows = grade_quickly(course)
     points = course.released("scoring").points
-    asked, later = points["scoring-additive_score"], "scoring-multiplicative_score"
+    expected_total, later = points["scoring-additive_score"], "scoring-multiplicative_score"
     assert (rows["new"].total, rows["new"].waiting) == (sum(points.values()), ())
-    assert (rows["old"].total, rows["old"].waiting) == (asked, (later,))
+    assert (rows["old"].total, rows["old"].waiting) == (expected_total, (later,))
     assert "which did not include scoring-multiplicative_score" in page(course, "old")
     assert "deleted?" not in page(course, "old")
     rows = grade_quickly(course)
@@ -326,14 +326,17 @@ def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_
 def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course):
     hand_in(course, "mia")
     grade_quickly(course)
-    kept = course.autograded("mia", "scoring").read_bytes()
+    autograded = course.autograded("mia", "scoring").read_bytes()
     (course.root / "gradebook.db").unlink()
-    said = []
-    row = grade_quickly(course, notice=said.append)["mia"]
+    notices = []
+    row = grade_quickly(course, notice=notices.append)["mia"]
     assert (row.failed, row.total) == ("", AUTOMATIC)
-    assert nbformat.reads(kept.decode(), 4).cells[1] == nbformat.read(course.autograded("mia", "scoring"), 4).cells[1]
-    assert "it has been restored" in said[0]
-    assert "restore" in said[0]
+    assert (
+        nbformat.reads(autograded.decode(), 4).cells[1]
+        == nbformat.read(course.autograded("mia", "scoring"), 4).cells[1]
+    )
+    assert "it has been restored" in notices[0]
+    assert "restore" in notices[0]
 
 
 def test_with_the_gradebook_gone_marks_come_back_from_the_backup(course):
@@ -353,23 +356,23 @@ def test_with_the_gradebook_gone_marks_come_back_from_the_backup(course):
 
 
 def test_a_clock_that_goes_backwards_loses_no_backup(course, monkeypatch):
-    made = []
+    backups = []
 
     class Backwards(datetime):
         @classmethod
         def now(cls, zone=None):
-            return datetime(2040 - len(made), 1, 1, tzinfo=zone)
+            return datetime(2040 - len(backups), 1, 1, tzinfo=zone)
 
     monkeypatch.setattr(backup, "datetime", Backwards)
     for number in range(backup.MAX_BACKUPS + 3):
         with Gradebook(course.gradebook) as gradebook:
             gradebook.add_student(f"student{number}")
         backup.back_up(course, "grade")
-        made.append(backup.list_backups(course)[0].read_bytes())
+        backups.append(backup.list_backups(course)[0].read_bytes())
         back_up_again = backup.list_backups(course)
         backup.back_up(course, "grade")
         assert backup.list_backups(course) == back_up_again  # nothing has changed since
-    assert [path.read_bytes() for path in backup.list_backups(course)] == made[::-1][: backup.MAX_BACKUPS]
+    assert [path.read_bytes() for path in backup.list_backups(course)] == backups[::-1][: backup.MAX_BACKUPS]
 
 
 HALF_DONE = """
@@ -520,12 +523,12 @@ def test_a_file_that_may_not_be_read_sets_its_student_aside_and_nobody_else(cour
 def test_a_full_disk_is_said_and_a_second_run_completes(course, monkeypatch):
     for student in ("ben", "mia", "noa"):
         hand_in(course, student)
-    honest, left = recording.write_bytes, [1]
+    honest, writes_left = recording.write_bytes, [1]
 
     def full(content, path):
-        if not left:
+        if not writes_left:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        left.pop()
+        writes_left.pop()
         honest(content, path)
 
     with monkeypatch.context() as patched:
@@ -591,10 +594,10 @@ def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course):
         time.sleep(0.05)
     time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == 130, said
-    assert "run the same command again" in said
-    assert "Traceback" not in said
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 130, output
+    assert "run the same command again" in output
+    assert "Traceback" not in output
     assert not list(course.root.rglob("*.draft"))
     assert [row.total for row in grade_quickly(course).values()] == [AUTOMATIC] * 3
 
@@ -634,5 +637,5 @@ def test_feedback_can_be_released_through_nbgraders_exchange(course, tmp_path):
     exchange.chmod(0o777)
     config = course.config.read_text() + f"\nc.Exchange.root = {str(exchange)!r}\n"
     course.config.write_text(config)
-    said = nbgrader("release_feedback", "scoring", cwd=course.root)
-    assert len(list(exchange.rglob("feedback/*.html"))) == 2, said
+    output = nbgrader("release_feedback", "scoring", cwd=course.root)
+    assert len(list(exchange.rglob("feedback/*.html"))) == 2, output

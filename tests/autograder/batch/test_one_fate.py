@@ -281,14 +281,14 @@ def test_same_code_between_other_texts_puts_outputs_on_their_own_cells(spoilt, l
     """The verdict of one notebook is not taken for another's, and outputs stand on the cells that made them."""
     course, row = spoilt[0], late_comers["tess"]
     assert (row.failed, row.total) == ("", AUTOMATIC)
-    one, other = (nbformat.read(course.autograded(name, "scoring"), as_version=4) for name in ("mia", "tess"))
-    assert [cell.outputs for cell in grade.code_cells(one)] == [cell.outputs for cell in grade.code_cells(other)]
-    assert any(cell.outputs for cell in grade.code_cells(other))
+    first, second = (nbformat.read(course.autograded(name, "scoring"), as_version=4) for name in ("mia", "tess"))
+    assert [cell.outputs for cell in grade.code_cells(first)] == [cell.outputs for cell in grade.code_cells(second)]
+    assert any(cell.outputs for cell in grade.code_cells(second))
 
 
 def test_a_verdict_found_without_a_sandbox_is_not_reused_with_one():
-    one, other = (fingerprint(b"{}", "v", 0, LIMITS, isolation) for isolation in ("none", "zygote"))
-    assert one != other
+    first, second = (fingerprint(b"{}", "v", 0, LIMITS, isolation) for isolation in ("none", "zygote"))
+    assert first != second
 
 
 @pytest.mark.parametrize("pattern", ["\\\\[", "*a ", "[a](", "- a\n", "<div>", "![", "\\begin{a}", "**a", "`a``"])
@@ -300,7 +300,7 @@ def test_markdown_that_is_slow_to_read_is_shown_as_it_is(pattern):
 
 
 @pytest.mark.parametrize(
-    ("written", "kept"),
+    ("written", "expected"),
     [
         ("\x1b[38mx", "x"),
         ("\x1b[38;5mx", "x"),
@@ -312,9 +312,9 @@ def test_markdown_that_is_slow_to_read_is_shown_as_it_is(pattern):
         ("\x00\x1b", ""),
     ],
 )
-def test_of_escape_sequences_only_colours_that_a_page_can_show_are_left(written, kept):
-    assert sanitize.printable(written) == kept
-    assert "x" in ansi2html(kept) or "x" not in kept
+def test_of_escape_sequences_only_colours_that_a_page_can_show_are_left(written, expected):
+    assert sanitize.printable(written) == expected
+    assert "x" in ansi2html(expected) or "x" not in expected
 
 
 def test_many_ids_are_given_in_one_pass():
@@ -342,14 +342,14 @@ def never_ends(task):
 
 
 @pytest.mark.parametrize(
-    ("function", "said"), [(kills_its_worker, "crashed the grading process"), (never_ends, "took too long")]
+    ("function", "message"), [(kills_its_worker, "crashed the grading process"), (never_ends, "took too long")]
 )
-def test_what_ends_or_holds_up_a_worker_fails_alone_and_in_words(course, answers, monkeypatch, function, said):
+def test_what_ends_or_holds_up_a_worker_fails_alone_and_in_words(course, answers, monkeypatch, function, message):
     hand_in(course, "mia", answers)
     monkeypatch.setattr("autograder.grading.submission.grade_task", function)
     with Workers(1, {function: 3.0}) as workers:
         (row,) = grade_class(course, "scoring", GradingOptions(LIMITS), executor=workers)
-    assert said in row.failed
+    assert message in row.failed
     assert not list(course.root.glob(".autograder/verdicts/**/*.json"))
 
 
@@ -375,13 +375,16 @@ def test_another_try_meets_other_hidden_cases(course, answers, monkeypatch):
             grade_class(course, "scoring", GradingOptions(LIMITS), executor=pool)
     assert [task.attempt for task in tasks] == [0, 1, 0]
     assert honest is not remember
-    one, other = (
+    first_exercise, second_exercise = (
         next(e for e in submission._load_drawn("scoring", 0, attempt) if e.name == "scoring-additive_score")
         for attempt in (0, 1)
     )
-    drawn = [case.name for case in one.hidden]
-    assert drawn == [case.name for case in other.hidden]
-    pairs = [(a.inputs["query"], b.inputs["query"]) for a, b in zip(one.hidden, other.hidden, strict=True)]
+    drawn = [case.name for case in first_exercise.hidden]
+    assert drawn == [case.name for case in second_exercise.hidden]
+    pairs = [
+        (a.inputs["query"], b.inputs["query"])
+        for a, b in zip(first_exercise.hidden, second_exercise.hidden, strict=True)
+    ]
     same = [first for first, second in pairs if first.any() and np.array_equal(first, second)]
     assert len(same) == 1  # the whole numbers
     assert np.array_equal(same[0], same[0].round())

@@ -93,16 +93,16 @@ def shown_by_kernel(course, folder, monkeypatch, typed="", hub=""):
     last = notebook.cells.index(cells[own_id(NAME)])
     notebook.cells = notebook.cells[: last + 1]
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
-    (said,), (shown,) = cells[STUDENT].outputs, cells[own_id(NAME)].outputs
-    return said.text.strip(), shown.data["text/markdown"]
+    (greeting,), (shown,) = cells[STUDENT].outputs, cells[own_id(NAME)].outputs
+    return greeting.text.strip(), shown.data["text/markdown"]
 
 
 @pytest.mark.parametrize(("typed", "hub"), [("ada", ""), ("", "ada"), (" ada ", "prof")])
 def test_a_notebook_shows_the_exercise_with_the_numbers_of_its_student(own, tmp_path, monkeypatch, typed, hub):
-    said, shown = shown_by_kernel(own, tmp_path, monkeypatch, typed, hub)
-    assert said == "Your numbers are those of ada."
+    greeting, shown = shown_by_kernel(own, tmp_path, monkeypatch, typed, hub)
+    assert greeting == "Your numbers are those of ada."
     numbers, _ = select_own_draws(handout(read_release(own)), "ada")[NAME]
-    first = ", ".join(f"{one:g}" for one in numbers[:3])
+    first = ", ".join(f"{value:g}" for value in numbers[:3])
     assert f"$s = ({first})$" in shown
     assert "W_{query} = \\begin{pmatrix} 1 & 0 & 2" in shown
 
@@ -141,9 +141,11 @@ def test_a_listed_mistake_with_own_numbers_gets_its_hint(own, pool):
 
 def question_for(course, student):
     """Return the question as the feedback page of ``student`` must have it."""
-    (question,) = [one for one in handout(read_release(course)).for_student(student).questions if one.own]
+    (question,) = [
+        candidate for candidate in handout(read_release(course)).for_student(student).questions if candidate.own
+    ]
     numbers, _ = select_own_draws(handout(read_release(course)), student)[NAME]
-    assert all(f"{one:g}" in question.text for one in numbers)
+    assert all(f"{value:g}" in question.text for value in numbers)
     return str(cell_html.prose(question.text))
 
 
@@ -164,10 +166,10 @@ def test_the_page_goes_by_the_id_where_the_roster_has_a_name(tmp_path, pool):
     first = course.feedback("ada", "scoring").read_text()
     (course.root / "students.csv").write_text("id,name\nada,Ada Lovelace\n")  # the page is made again
     grade_class(course, "scoring", students=["ada"], executor=pool)
-    again = course.feedback("ada", "scoring").read_text()
+    renamed = course.feedback("ada", "scoring").read_text()
     nbgrader("generate_feedback", "scoring", "--force", cwd=course.root)
     by_nbgrader = course.feedback("ada", "scoring").read_text()
-    for page, name in ((first, "Ada King"), (again, "Ada Lovelace"), (by_nbgrader, "Ada Lovelace")):
+    for page, name in ((first, "Ada King"), (renamed, "Ada Lovelace"), (by_nbgrader, "Ada Lovelace")):
         assert name in page
         assert question_for(course, "ada") in page
 

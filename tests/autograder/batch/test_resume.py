@@ -35,21 +35,21 @@ PATIENCE = 1200  # tenths of a second, for a machine that is busy with other thi
 
 def processes():
     """Return ``{number: (parent, command line)}`` of every process on this machine."""
-    found = {}
+    by_number = {}
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             parent = int(path.joinpath("stat").read_text().rpartition(")")[2].split()[1])
-            found[int(path.name)] = parent, path.joinpath("cmdline").read_bytes().decode().split("\0")
-    return found
+            by_number[int(path.name)] = parent, path.joinpath("cmdline").read_bytes().decode().split("\0")
+    return by_number
 
 
 def below(ancestor):
     """Return the processes that ``ancestor`` has started, and those that these have started, nearest first."""
-    seen, found, layer = processes(), {}, {ancestor}
+    seen, descendants, layer = processes(), {}, {ancestor}
     while layer:
         layer = {number for number, (parent, _) in seen.items() if parent in layer}
-        found |= {number: seen[number][1] for number in layer}
-    return found
+        descendants |= {number: seen[number][1] for number in layer}
+    return descendants
 
 
 def victim(grader, kind):
@@ -146,20 +146,20 @@ def killed_on_the_way(course, rng):
 def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_path):
     clean = Course(tmp_path / "clean")
     shutil.copytree(course.root, clean.root)
-    rng, students, found = random.Random(4), len(course.students("scoring")), set()
+    rng, students, killed_kinds = random.Random(4), len(course.students("scoring")), set()
     for _ in range(RUNS):
         before = verdicts(course)
         killed, started = killed_on_the_way(course, rng)
         for _ in range(PATIENCE):
-            left = set(started) & set(processes())
-            if not left:
+            still_running = set(started) & set(processes())
+            if not still_running:
                 break
             time.sleep(0.1)
-        assert not left, [started[n] for n in left]
+        assert not still_running, [started[n] for n in still_running]
         after = verdicts(course)
         assert {path: after[path] for path in before} == before  # what was known was not run again
-        found |= set(killed)
-    assert found == {*VICTIMS, "grader"}  # each was there when it was killed
+        killed_kinds |= set(killed)
+    assert killed_kinds == {*VICTIMS, "grader"}  # each was there when it was killed
 
     assert grading(course).wait() == 0, (course.root / "log.txt").read_text()
     untouched = verdicts(course)
@@ -172,9 +172,9 @@ def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_pa
         assert course.autograded(row.student, "scoring").is_file()
         assert course.feedback(row.student, "scoring").is_file()
     assert not list(course.root.rglob("*.draft"))
-    again = grade_class(course, "scoring")  # the lock is free, and nothing is left to do
-    assert all(row.reused for row in again)
-    assert [row.points for row in again] == [row.points for row in rows]
+    rows_again = grade_class(course, "scoring")  # the lock is free, and nothing is left to do
+    assert all(row.reused for row in rows_again)
+    assert [row.points for row in rows_again] == [row.points for row in rows]
 
 
 SLOW = "import time\nprint('begun')\ntime.sleep(4)\nx = 1"  # long enough to be killed in, on a busy machine too

@@ -38,8 +38,8 @@ def test_a_release_of_before_is_read_and_its_log_goes_on(tmp_path):
     path.write_text(json.dumps({"seed": record["seed"], "digest": record["digest"]}), encoding="utf-8")
     assert course.last_release("scoring") == (new_notebook(), 0, "one")
     assert course.record_release("scoring", 1, "two", ["Another seed."]) == 1
-    said = re.findall("## Version 1|- .*", course.release_log("scoring").read_text(encoding="utf-8"))
-    assert said == ["## Version 1", "- Another seed.", "## Version 1", "- The first release."]
+    log_lines = re.findall("## Version 1|- .*", course.release_log("scoring").read_text(encoding="utf-8"))
+    assert log_lines == ["## Version 1", "- Another seed.", "## Version 1", "- The first release."]
 
 
 ADDRESSES = ["postgresql://ada:hush@host:port/grades", "postgresql://ada:hush@[::1/grades", "postgresql:ada:hush"]

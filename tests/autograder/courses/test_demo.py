@@ -19,8 +19,8 @@ HEADER = """# ---
 def student(folder, *lines):
     text = HEADER.format("".join(f"#     {line}\n" for line in lines))
     (folder / "una.py").write_text(text, encoding="utf-8")
-    (one,) = demo.load_students(folder, "softmax")
-    return one
+    (una,) = demo.load_students(folder, "softmax")
+    return una
 
 
 def test_points_that_are_lost_are_taken_off_the_automatic_ones(tmp_path):

@@ -61,15 +61,15 @@ def last_year(tmp_path):
 
 
 def test_a_new_year_has_the_rules_of_the_last_without_its_students_and_seeds(last_year, tmp_path):
-    said = succeed("init", tmp_path / "new", "--from", last_year.root)
+    output = succeed("init", tmp_path / "new", "--from", last_year.root)
     before, plan = last_year.plan(), read_plan(tmp_path / "new")
-    one = plan.assignment("scoring")
+    assignment = plan.assignment("scoring")
     assert (plan.title, plan.late, plan.markers) == (before.title, before.late, before.markers)
-    assert (one.points, one.extra, one.due) == (
+    assert (assignment.points, assignment.extra, assignment.due) == (
         {"additive_score": 6},
         *(getattr(before.assignment("scoring"), n) for n in ("extra", "due")),
     )
-    assert (plan.students, one.extensions, one.seed) == ((), {}, None)
+    assert (plan.students, assignment.extensions, assignment.seed) == ((), {}, None)
     assert (tmp_path / "new" / "students.csv").read_text() == "id,name,section,sis\n"
     assert not list((tmp_path / "new").glob("gradebook*"))
     for what in (
@@ -79,8 +79,8 @@ def test_a_new_year_has_the_rules_of_the_last_without_its_students_and_seeds(las
         "extensions",
         "roster",
     ):
-        assert what in said
-    assert said.splitlines()[-1] == f"Next: python -m autograder release scoring --course {tmp_path / 'new'}"
+        assert what in output
+    assert output.splitlines()[-1] == f"Next: python -m autograder release scoring --course {tmp_path / 'new'}"
 
 
 def test_what_must_change_is_marked_in_the_file_and_nothing_else_is_touched(last_year):
@@ -143,10 +143,10 @@ def test_a_course_that_is_there_is_not_begun_anew(last_year, tmp_path):
         take_over(tmp_path / "nowhere", NOW)
 
 
-def follow(said):
-    """Return the command that the last line of ``said`` tells to give next."""
-    last = said.splitlines()[-1]
-    assert last.startswith("Next: python -m autograder "), said
+def follow(output):
+    """Return the command that the last line of ``output`` tells to give next."""
+    last = output.splitlines()[-1]
+    assert last.startswith("Next: python -m autograder "), output
     return shlex.split(last.removeprefix("Next: python -m autograder ").partition(", ")[0])
 
 
@@ -160,33 +160,35 @@ def example(tmp_path_factory):
     command = [sys.executable, "-m", "autograder", "init", root, "--from-example"]
     begun = subprocess.run(command, cwd=root.parents[1], capture_output=True, text=True, check=False)
     assert begun.returncode == 0, begun.stderr
-    said = succeed(*follow(begun.stdout), "--workers", 2)
-    return init(root), said
+    output = succeed(*follow(begun.stdout), "--workers", 2)
+    return init(root), output
 
 
 def test_the_example_has_two_sections_dates_and_ten_hand_ins(example):
-    course, said = example
+    course, output = example
     plan = course.plan()
     assert len(plan.students) == len(course.students("scoring")) == 10
     assert {student.section for student in plan.students} == {"A", "B"}
     assert all(student.name and student.email for student in plan.students)
     results = load_results(course, "scoring")
-    assert sum(one.penalty > 0 for one in results.values()) == 1
-    assert "Ada Loops (ada_loops)" in said
-    assert "Students have asked for another look: 1." in said
+    assert sum(result.penalty > 0 for result in results.values()) == 1
+    assert "Ada Loops (ada_loops)" in output
+    assert "Students have asked for another look: 1." in output
     assert "late by 5 hours" in course.feedback("ines_half_finished", "scoring").read_text(encoding="utf-8")
 
 
 def test_the_example_calls_students_by_name_in_every_table_and_on_every_page(example, tmp_path):
-    course, said = example
+    course, output = example
     page = course.feedback("fay_transposed", "scoring").read_text(encoding="utf-8")
     assert "<dd>Fay Transposed (fay_transposed)</dd>" in page
     assert "<title>Feedback for Fay Transposed (fay_transposed): " in page
-    names = {f"{one.name} ({one.id})" for one in course.plan().students}
-    graded = {line.split("/s ")[1].partition(":")[0] for line in said.splitlines() if line.endswith(": graded")}
+    names = {f"{student.name} ({student.id})" for student in course.plan().students}
+    graded = {line.split("/s ")[1].partition(":")[0] for line in output.splitlines() if line.endswith(": graded")}
     assert graded == names
-    (slowest,) = [line for line in said.splitlines() if line.startswith("Slowest: ")]
-    assert {one.rpartition(" ")[0].rpartition(" ")[0] for one in slowest.removeprefix("Slowest: ").split(", ")} < names
+    (slowest,) = [line for line in output.splitlines() if line.startswith("Slowest: ")]
+    assert {
+        entry.rpartition(" ")[0].rpartition(" ")[0] for entry in slowest.removeprefix("Slowest: ").split(", ")
+    } < names
     where = ("--course", course.root)
     done = autograder("export", "scoring", "--to", "canvas", "--output", tmp_path / "c.csv", *where)
     assert ", Fay Transposed (fay_transposed)" in done.stdout  # who waits to be marked
@@ -201,11 +203,11 @@ def test_the_example_calls_students_by_name_in_every_table_and_on_every_page(exa
 
 
 def test_from_the_example_each_command_says_the_next_until_the_report(example, tmp_path, monkeypatch):
-    course, said = example
+    course, output = example
     monkeypatch.chdir(tmp_path)
-    assert follow(said)[:3] == ["mark", "scoring", "what_to_recompute"]
-    said = succeed("export", "scoring", "--section", "A", "--course", course.root, status=3)
-    done = autograder(*follow(said))
+    assert follow(output)[:3] == ["mark", "scoring", "what_to_recompute"]
+    output = succeed("export", "scoring", "--section", "A", "--course", course.root, status=3)
+    done = autograder(*follow(output))
     assert done.stdout.splitlines()[-1].startswith("Next: "), done.stdout
     succeed(*follow(done.stdout))
     assert "Fay Transposed" in autograder("requests", "scoring", "--course", course.root).stdout

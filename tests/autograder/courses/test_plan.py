@@ -62,33 +62,34 @@ def test_what_the_comments_of_the_file_show_is_understood(tmp_path):
     head, _, tables = text.partition("# [assignment.scoring]\n")
     example = "\n".join(line.removeprefix("# ") for line in f"[assignment.scoring]\n{tables}".splitlines())
     example = example.replace("Your own hidden cases", "# Your own hidden cases")
-    one = read_plan(written(tmp_path, head + example)).assignment("scoring")
-    assert (one.seed, one.points, list(one.extensions)) == (20261, {"additive_score": 4}, ["ada"])
-    assert one.extra
+    assignment = read_plan(written(tmp_path, head + example)).assignment("scoring")
+    assert (assignment.seed, assignment.points, list(assignment.extensions)) == (20261, {"additive_score": 4}, ["ada"])
+    assert assignment.extra
 
 
 def test_a_whole_plan_is_read(tmp_path):
     plan = read_plan(written(tmp_path, WHOLE))
-    one = plan.assignment("scoring")
+    assignment = plan.assignment("scoring")
     assert plan.notice("scoring") == "Attention 2026. Due: Monday, 30 November 2026, 23:59 (UTC+01:00)."
-    assert one.extension("ada") == timedelta(days=2)
-    assert one.extension("ben") is None
+    assert assignment.extension("ada") == timedelta(days=2)
+    assert assignment.extension("ben") is None
     assert [(student.id, student.canvas) for student in plan.students] == [("ada", "17"), ("José", "18")]
     chosen = {
-        exercise.function: exercise.points for exercise in one.select_questions(exercises.load("scoring", 0, one.extra))
+        exercise.function: exercise.points
+        for exercise in assignment.select_questions(exercises.load("scoring", 0, assignment.extra))
     }
-    assert list(chosen) == [name for name in functions() if name in one.exercises]
+    assert list(chosen) == [name for name in functions() if name in assignment.exercises]
     assert chosen["additive_score"] == 6
     assert plan.assignment("softmax").exercises == ()
 
 
 def test_the_rules_of_watch_are_read_and_follow_the_extension(tmp_path):
     rules = 'attempts = 3\nminutes_between = 30\nfeedback_before_due = "hints"\nseed = 0'
-    one = read_plan(written(tmp_path, WHOLE.replace("seed = 0", rules))).assignment("scoring")
-    assert (one.attempts, one.minutes_between, one.feedback_before_due) == (3, 30, "hints")
-    between = one.due + timedelta(days=1)
-    assert [one.shown_to(student, between) for student in ("ada", "ben")] == ["hints", "all"]
-    assert one.shown_to("ada", between + timedelta(days=2)) == "all"
+    assignment = read_plan(written(tmp_path, WHOLE.replace("seed = 0", rules))).assignment("scoring")
+    assert (assignment.attempts, assignment.minutes_between, assignment.feedback_before_due) == (3, 30, "hints")
+    between = assignment.due + timedelta(days=1)
+    assert [assignment.shown_to(student, between) for student in ("ada", "ben")] == ["hints", "all"]
+    assert assignment.shown_to("ada", between + timedelta(days=2)) == "all"
     alone = tmp_path / "alone"
     alone.mkdir()
     with pytest.raises(CourseError, match="feedback_before_due without a due date"):
@@ -150,9 +151,9 @@ def test_what_cannot_be_understood_is_refused_with_its_line(tmp_path, old, new, 
     assert old in WHOLE
     with pytest.raises(CourseError) as error:
         read_plan(written(tmp_path, WHOLE.replace(old, new, 1)))
-    said = str(error.value)
-    assert "Remedy: " in said
-    assert not [word for word in words if word not in said], said
+    message = str(error.value)
+    assert "Remedy: " in message
+    assert not [word for word in words if word not in message], message
 
 
 @pytest.mark.parametrize(
@@ -183,12 +184,12 @@ DAY = 24 * 60 * 60
 
 
 @pytest.mark.parametrize(
-    ("seconds", "taken"),
+    ("seconds", "penalty"),
     [(0, 0), (30 * 60, 0), (30 * 60 + 1, 1), (DAY + 30 * 60, 1), (DAY + 30 * 60 + 1, 2), (30 * DAY, 5)],
 )
-def test_each_day_that_has_begun_after_the_grace_costs_its_share_and_no_more_than_the_most(seconds, taken):
+def test_each_day_that_has_begun_after_the_grace_costs_its_share_and_no_more_than_the_most(seconds, penalty):
     rule = LatePolicy(grace_minutes=30, percent_a_day=10, most_percent=50)
-    assert rule.penalty(10, seconds) == taken
+    assert rule.penalty(10, seconds) == penalty
     assert LatePolicy().penalty(10, seconds) == 0
 
 
@@ -205,13 +206,13 @@ def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is
     notebook = nbformat.read(chosen.release("scoring"), as_version=4)
     assert "**Attention 2026. Due: Monday, 30 November 2026, 23:59 (UTC+01:00).**" in notebook.cells[0].source
     released = chosen.released("scoring")
-    assert [one.function for one in released.exercises] == [
+    assert [exercise.function for exercise in released.exercises] == [
         name for name in functions() if name in ("additive_shapes", "additive_score", "what_to_recompute")
     ]
     assert released.points["scoring-additive_score"] == 6
     assert (released.changed, released.other_points, released.seed) == (False, {}, 0)
-    (asked,) = (one for one in released.load_exercises() if one.function == "additive_score")
-    assert "a long sentence" in [case.name for case in asked.hidden]
+    (additive_score,) = (exercise for exercise in released.load_exercises() if exercise.function == "additive_score")
+    assert "a long sentence" in [case.name for case in additive_score.hidden]
     assert "a long sentence" not in nbformat.writes(notebook)
     assert chosen.release_number("scoring", chosen.release("scoring").read_text(encoding="utf-8")) == 1
     assert "## Version 1" in chosen.release_log("scoring").read_text(encoding="utf-8")
@@ -227,10 +228,10 @@ def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_num
     written(
         course.root, WHOLE.replace("points.additive_score = 6", "points.additive_score = 5").replace("-11-30", "-11-29")
     )
-    said = succeed("release", "scoring", "--course", course.root)
-    assert "version 2" in said
-    assert "its points, from 6 to 5." in said
-    assert "The heading." in said
+    output = succeed("release", "scoring", "--course", course.root)
+    assert "version 2" in output
+    assert "its points, from 6 to 5." in output
+    assert "The heading." in output
     log = course.release_log("scoring").read_text(encoding="utf-8")
     assert log.index("## Version 2") < log.index("## Version 1")
     assert "https://attention.university.edu/book/scoring.html" in course.release("scoring").read_text()
@@ -254,7 +255,7 @@ def test_what_has_not_changed_is_not_parsed_again(tmp_path, monkeypatch):
     root = written(tmp_path, f'roster = "students.csv"\n{first}')
     before = [read_plan(root) for _ in range(3)]
     assert len(texts) == 1
-    assert [one.late.percent_a_day for one in before] == [1, 1, 1]
+    assert [earlier_plan.late.percent_a_day for earlier_plan in before] == [1, 1, 1]
     written(tmp_path, f'roster = "students.csv"\n{first}', ROSTER + "cem,Cem Öz,,,\n")
     assert len(read_plan(root).students) == len(before[0].students) + 1
     written(tmp_path, f'roster = "students.csv"\n{first.replace("= 1", "= 2")}')

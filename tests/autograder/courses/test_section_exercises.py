@@ -68,7 +68,7 @@ def test_exercises_of_a_section_are_all_that_its_students_are_graded_on(taught):
     assert (rows["ada"].points, rows["ada"].waiting) == (OWN, ())
     assert rows["ben"].waiting == rows["cem"].waiting == (ESSAY,)
     results = load_results(taught, "scoring")
-    assert {name: (one.earned, one.penalty, one.points) for name, one in results.items()} == {
+    assert {name: (result.earned, result.penalty, result.points) for name, result in results.items()} == {
         "ada": (5.0, 0.5, 5.0),
         "ben": (AUTOMATIC, pytest.approx(AUTOMATIC / 10), total(taught)),
         "cem": (AUTOMATIC, pytest.approx(AUTOMATIC / 10), total(taught)),
@@ -88,8 +88,8 @@ def test_the_feedback_page_says_what_is_not_part_of_the_sections_assignment(taug
     assert escaped not in ben
     assert f"of {total(taught):g}" in ben
     cells = json.loads(taught.autograded("ada", "scoring").read_text(encoding="utf-8"))["cells"]
-    said = [output["data"]["text/plain"] for cell in cells for output in cell.get("outputs", ()) if "data" in output]
-    assert [float(points) for points in said if float(points)] == [2.0, 3.0]
+    texts = [output["data"]["text/plain"] for cell in cells for output in cell.get("outputs", ()) if "data" in output]
+    assert [float(points) for points in texts if float(points)] == [2.0, 3.0]
 
 
 def test_the_notebook_says_which_section_an_exercise_is_not_for(taught, unproved):
@@ -99,9 +99,9 @@ def test_the_notebook_says_which_section_an_exercise_is_not_for(taught, unproved
     assert "\n\n*3 points*\n\n" in texts["scoring-additive_score-text"]
     assert "\n\n*1.5 points; not part of the assignment of section A*\n\n" in texts["scoring-dot_product_score-text"]
     (question,) = [
-        one
-        for one in handout(taught.released("scoring").notebooks[0]).questions
-        if one.name.endswith("dot_product_score")
+        candidate
+        for candidate in handout(taught.released("scoring").notebooks[0]).questions
+        if candidate.name.endswith("dot_product_score")
     ]
     assert "section A" not in question.text
 
@@ -122,7 +122,7 @@ def test_regrade_shows_whose_marks_a_new_list_of_exercises_moves(taught):
     mark(taught, "ben", 2.0)
     (taught.root / "course.toml").write_text(PLAN.replace("sections.A", "sections.B"), encoding="utf-8")
     rows = grade_quickly(taught, dry=True)
-    moves = {name: {one.what: (one.before, one.after) for one in row.changes} for name, row in rows.items()}
+    moves = {name: {move.what: (move.before, move.after) for move in row.changes} for name, row in rows.items()}
     assert moves["cem"] == {}
     assert moves["ben"][ESSAY] == (2.0, 0.0)
     assert moves["ben"]["late penalty"] == (pytest.approx(AUTOMATIC / 10), 0.5)
@@ -143,7 +143,7 @@ def test_exports_and_the_report_are_out_of_the_sections_own_points(taught, tmp_p
     assert rows["ben"]["max_score"] == f"{total(taught):g}"
     study = analyse(taught, "scoring")
     assert (study.maximum, study.scores[-1]) == (100, 90.0)
-    assert {one.name: one.marked for one in study.exercises}["scoring-dot_product_score"] == 2
+    assert {exercise.name: exercise.marked for exercise in study.exercises}["scoring-dot_product_score"] == 2
     assert "% of their points" in class_page("", [study])
     (own,) = analyse(taught, "scoring", frozenset({"ada"})).scores
     assert (own, analyse(taught, "scoring", frozenset({"ada"})).maximum) == (4.5, 5.0)
@@ -159,8 +159,8 @@ def test_a_platform_with_one_maximum_takes_one_section_at_a_time(taught, tmp_pat
 
 
 def test_packing_for_gradescope_says_that_all_exercises_count_there(taught, tmp_path):
-    said = succeed("pack", "scoring", "--output", tmp_path / "p.zip", "--course", taught.root)
-    assert "all exercises count for everybody" in said
+    output = succeed("pack", "scoring", "--output", tmp_path / "p.zip", "--course", taught.root)
+    assert "all exercises count for everybody" in output
 
 
 def test_nbgraders_own_commands_count_the_sections_exercises_only(taught):
@@ -206,6 +206,6 @@ def test_exercises_of_a_section_that_cannot_be_meant_are_refused_with_their_line
 
 def test_exercises_of_a_section_need_no_due_date(taught):
     (taught.root / "course.toml").write_text(PLAN.replace("due = 2025-12-01T00:00:00Z\n", ""), encoding="utf-8")
-    one = read_plan(taught.root).assignment("scoring")
-    assert one.section_exercises == {"ada": ("additive_score", "additive_shapes")}
-    assert one.section_due == {}
+    assignment = read_plan(taught.root).assignment("scoring")
+    assert assignment.section_exercises == {"ada": ("additive_score", "additive_shapes")}
+    assert assignment.section_due == {}

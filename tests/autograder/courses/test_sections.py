@@ -140,14 +140,14 @@ def test_moodles_worksheet_keeps_the_rows_of_other_sections_as_they_are(taught, 
 
 
 def test_a_section_has_its_own_due_date_and_a_personal_extension_wins(taught):
-    one = taught.plan().assignment("scoring")
-    assert {student: f"{one.due_for(student):%d}" for student in ("ada", "ben", "cem", "dora")} == {
+    assignment = taught.plan().assignment("scoring")
+    assert {student: f"{assignment.due_for(student):%d}" for student in ("ada", "ben", "cem", "dora")} == {
         "ada": "04",
         "ben": "06",
         "cem": "29",
         "dora": "01",
     }
-    assert [one.extension(student) for student in ("ada", "ben", "cem", "dora")] == [
+    assert [assignment.extension(student) for student in ("ada", "ben", "cem", "dora")] == [
         timedelta(days=3),
         timedelta(days=5),
         timedelta(days=-2),
@@ -188,7 +188,9 @@ def test_penalty_and_page_follow_the_due_date_of_the_section(taught):
         place = taught.submission(student, "scoring").with_name("timestamp.txt")
         place.write_text("2025-12-04 20:00:00.000000 UTC")
     grade_quickly(taught)
-    days = {name: round(10 * one.penalty / one.earned, 6) for name, one in load_results(taught, "scoring").items()}
+    days = {
+        name: round(10 * result.penalty / result.earned, 6) for name, result in load_results(taught, "scoring").items()
+    }
     assert days == {"ada": 1, "ben": 0, "cem": 6, "dora": 4}
     assert "late by 20 hours" in page(taught, "ada")
     assert "(on time)" in page(taught, "ben")
@@ -203,7 +205,10 @@ def test_penalty_and_page_follow_the_due_date_of_the_section(taught):
 def test_nbgrader_itself_has_the_due_date_of_the_section(taught):
     grade_quickly(taught)
     with Gradebook(taught.gradebook, "") as gradebook:
-        dates = {one.student.id: f"{one.duedate:%d}" for one in gradebook.assignment_submissions("scoring")}
+        dates = {
+            submission.student.id: f"{submission.duedate:%d}"
+            for submission in gradebook.assignment_submissions("scoring")
+        }
     assert dates == {"ada": "04", "ben": "06", "cem": "29", "dora": "01"}
     nbgrader("export", "--to", "grades.csv", cwd=taught.root)
 

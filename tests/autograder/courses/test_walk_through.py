@@ -30,9 +30,9 @@ def read_walk_through(page, heading):
     return [command for command in commands if command], [line for line in lines if line.startswith("# decide")]
 
 
-def assert_names_next(said, command):
-    """Check that ``said`` has one line on what comes next, and that it names ``command``, with its assignment if it has one."""
-    (line,) = [line for line in said.splitlines() if "Next: " in line]
+def assert_names_next(output, command):
+    """Check that ``output`` has one line on what comes next, and that it names ``command``, with its assignment if it has one."""
+    (line,) = [line for line in output.splitlines() if "Next: " in line]
     assert re.search(r"(autograder|nbgrader) \w+( scoring)?", command)[0] in line
 
 

@@ -36,15 +36,15 @@ def test_every_node_of_the_body_has_a_slot_but_what_is_assigned_to_and_the_docst
 
 def test_a_slot_knows_its_line_its_statement_and_what_it_is_part_of():
     definition = parse_function(SOURCE)
-    found = {text: slot_of(text, definition) for text in ("2", "1", "3", "4", "first", "second")}
-    assert {text: slot.line - definition.lineno for text, slot in found.items()} == {
+    slot_by_text = {text: slot_of(text, definition) for text in ("2", "1", "3", "4", "first", "second")}
+    assert {text: slot.line - definition.lineno for text, slot in slot_by_text.items()} == {
         **{"2": 2, "1": 2, "3": 3, "4": 4, "first": 6, "second": 6}
     }
-    assert [slot.statement for slot in found.values()] == [0, 0, 1, 2, 3, 3]
-    assert {text: slot.inside for text, slot in found.items()} == {
+    assert [slot.statement for slot in slot_by_text.values()] == [0, 0, 1, 2, 3, 3]
+    assert {text: slot.inside for text, slot in slot_by_text.items()} == {
         **{"2": "total", "1": "total", "3": "second", "4": "", "first": "sum", "second": "rest"}
     }
-    assert [text for text, slot in found.items() if slot.in_index] == ["1"]
+    assert [text for text, slot in slot_by_text.items() if slot.in_index] == ["1"]
 
 
 def test_a_replacement_lasts_as_long_as_its_context():

@@ -45,11 +45,13 @@ def test_each_row_of_a_mask_is_a_sentence_whatever_the_length_of_another_mask():
 
 
 def test_families_are_named_once_and_what_none_is_about_is_only_promised():
-    asked = exercise(case(PLAIN.inputs, families=("a single word",)), case(PLAIN.inputs, families=("a single word",)))
-    assert families_of_hidden(asked) == ["a single word"]
-    promised = find_unmet_promises(asked, "Scores may lie in the thousands. A batch of one sentence is a batch.")
+    labelled = exercise(
+        case(PLAIN.inputs, families=("a single word",)), case(PLAIN.inputs, families=("a single word",))
+    )
+    assert families_of_hidden(labelled) == ["a single word"]
+    promised = find_unmet_promises(labelled, "Scores may lie in the thousands. A batch of one sentence is a batch.")
     assert [kind for _, kind in promised] == ["an axis of length 1", "large numbers"]
-    one = case({"scores": np.ones((1, 3))})
-    assert [kind for _, kind in find_unmet_promises(exercise(one), "in the thousands, or one sentence")] == [
+    single = case({"scores": np.ones((1, 3))})
+    assert [kind for _, kind in find_unmet_promises(exercise(single), "in the thousands, or one sentence")] == [
         "large numbers"
     ]

@@ -41,8 +41,8 @@ def checked(monkeypatch):
     """Check an answer as a notebook does that knows ``known`` of the exercise."""
 
     def run(function, **known):
-        given = {"function": "f", "kind": "code", "hidden": {"count": 1, "kinds": []}, **known}
-        monkeypatch.setattr(checking, "EXERCISES", {"toy-f": compress(json.dumps(given))})
+        stored = {"function": "f", "kind": "code", "hidden": {"count": 1, "kinds": []}, **known}
+        monkeypatch.setattr(checking, "EXERCISES", {"toy-f": compress(json.dumps(stored))})
         monkeypatch.setattr(checking, "ANSWERS", {"f": function})
         checking.check("toy-f")
 
@@ -63,15 +63,15 @@ def test_nothing_good_is_said_above_a_sentence_on_what_is_wrong(checked, capsys)
         checked(lambda m: {"W": (m + 1, m + 1)}, kind="shape", **shape)
     with pytest.raises(NotYet, match='in "worked example": 1 of 2 values is wrong'):
         checked(double_in_place, cases=[SHOWN, {**SHOWN, "expected": [2.0, 5.0]}])
-    said = capsys.readouterr().out
-    assert said == "With m=3: W (4, 4)\n"  # what the student's own sizes are: no verdict
+    output = capsys.readouterr().out
+    assert output == "With m=3: W (4, 4)\n"  # what the student's own sizes are: no verdict
     checked(lambda: 0.5, kind="number", cases=[{"form": []}], numbers=numbers)
     checked(lambda m: {"W": (m + 1, m)}, kind="shape", **shape)
-    said = capsys.readouterr().out
-    assert "f: the form is right. Whether the answer is right is not checked here.\n" in said
+    output = capsys.readouterr().out
+    assert "f: the form is right. Whether the answer is right is not checked here.\n" in output
     assert (
         "f: the form is right, and your shapes fit together in W @ x. Whether the answer is right is not checked"
-        in said
+        in output
     )
 
 
@@ -124,15 +124,15 @@ def test_an_exception_of_the_student_is_shown_below_the_call_that_raised_it():
     for function, error in ((lambda x: 1 / 0, ZeroDivisionError), (lambda x: x.sum().no_such, AttributeError)):
         with pytest.raises(error) as caught:
             checking.check_cases(function, "code", [SHOWN])
-        said = caught.value._render_traceback_()
-        assert said[0].endswith(', in "worked example": called with x = [1, 2].')
-        assert said[-1].startswith(error.__name__)
+        lines = caught.value._render_traceback_()
+        assert lines[0].endswith(', in "worked example": called with x = [1, 2].')
+        assert lines[-1].startswith(error.__name__)
 
 
 def test_a_right_answer_that_changed_its_input_is_told_so_and_passes(capsys):
     checking.check_cases(double_in_place, "code", [SHOWN])
-    said = capsys.readouterr().out
-    assert "right, and no points are lost, but it changed its input x" in said
+    output = capsys.readouterr().out
+    assert "right, and no points are lost, but it changed its input x" in output
     hidden = [{**SHOWN, "part": "values"}]
     assert compare.score(double_in_place, "code", hidden, {"values": 1}) == 1
 
@@ -252,8 +252,8 @@ def moved(exercise):
             for sign in (1, -1):
                 other = array + sign * step * move.reshape(np.shape(array))
                 yield {**entries, entry: other} if entry else other
-    for one, other in combinations(entries, 2):
-        yield {**entries, one: entries[one] + step, other: entries[other] + step}
+    for first, second in combinations(entries, 2):
+        yield {**entries, first: entries[first] + step, second: entries[second] + step}
 
 
 @each_number
@@ -357,6 +357,6 @@ def test_of_an_error_only_the_lines_of_the_notebook_are_shown_and_many_are_cut(m
         shown.clear()
         with pytest.raises(IndexError) as raised:
             notebook["answer"](depth)
-        said = checking.own_lines(raised.value, raised.value.__traceback__, "answer: called with x = 1.")
-        assert said == ["answer: called with x = 1.", "IndexError"]
+        report = checking.own_lines(raised.value, raised.value.__traceback__, "answer: called with x = 1.")
+        assert report == ["answer: called with x = 1.", "IndexError"]
         assert shown == lines

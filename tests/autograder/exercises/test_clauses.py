@@ -80,9 +80,9 @@ CLAUSES = {
 }
 
 
-@pytest.mark.parametrize(("body", "part", "clause", "told"), CLAUSES.values(), ids=CLAUSES)
-def test_a_clause_speaks_of_operands_and_numbers_and_is_not_told_of_what_no_student_knows(body, part, clause, told):
-    assert clause_of(body, part, clause) == told
+@pytest.mark.parametrize(("body", "part", "clause", "expected"), CLAUSES.values(), ids=CLAUSES)
+def test_a_clause_speaks_of_operands_and_numbers_and_is_not_told_of_what_no_student_knows(body, part, clause, expected):
+    assert clause_of(body, part, clause) == expected
 
 
 def test_in_an_exercise_of_numbers_any_step_has_some():

@@ -81,9 +81,9 @@ ONE_SENTENCE = {
 def test_what_cannot_be_compared_gets_one_sentence_in_notebook_and_grader(value, sentence):
     exercise = exercise_named("scoring-dot_product_score")
     case = exercise.hidden[0]
-    said = mismatches(call_case(lambda: value, {})[0], case.expected, "code", 1e-9)
-    assert said == {"": sentence}
-    assert judge.reasons_of(exercise, case, Reply(value=over_the_wire(plain_value(value)))) == said
+    reasons = mismatches(call_case(lambda: value, {})[0], case.expected, "code", 1e-9)
+    assert reasons == {"": sentence}
+    assert judge.reasons_of(exercise, case, Reply(value=over_the_wire(plain_value(value)))) == reasons
 
 
 @pytest.mark.parametrize(("more", "is_read"), [(0, True), (1, False)])
@@ -98,9 +98,9 @@ def test_lists_may_be_nested_as_deeply_as_is_said(more, is_read):
     "value", [(2**70, 3), (LIST_IN_ITSELF, 3), LIST_IN_ITSELF, 2**70, np.array([3, 2**70])], ids=str
 )
 def test_what_cannot_be_a_shape_gets_one_sentence_in_notebook_and_grader(value):
-    said = mismatches(plain_value(value), (2, 3), "shape", 0)
-    assert said[""].startswith("a shape ")
-    assert mismatches(over_the_wire(plain_value(value)), (2, 3), "shape", 0) == said
+    reasons = mismatches(plain_value(value), (2, 3), "shape", 0)
+    assert reasons[""].startswith("a shape ")
+    assert mismatches(over_the_wire(plain_value(value)), (2, 3), "shape", 0) == reasons
 
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=4)
@@ -190,10 +190,10 @@ def test_entries_within_the_tolerance_give_no_reason(expected, direction):
 
 
 @given(st.data(), FINITE, st.floats(1, 1e6), st.floats(-1e6, -1))
-def test_the_reason_is_the_same_whatever_the_right_value_is(data, value, one, other):
+def test_the_reason_is_the_same_whatever_the_right_value_is(data, value, first, second):
     wrong = data.draw(hnp.arrays(bool, value.shape))
-    given_one, given_other = (explain_mismatch(value, value + by * wrong, 1e-3) for by in (one, other))
-    assert given_one == given_other
+    first_reason, second_reason = (explain_mismatch(value, value + by * wrong, 1e-3) for by in (first, second))
+    assert first_reason == second_reason
 
 
 @given(st.integers(0, 9), st.floats(100, 1e6))
@@ -272,10 +272,10 @@ def test_without_an_expected_shape_only_the_form_counts():
 
 
 def test_a_dict_gets_a_reason_for_each_entry():
-    found = mismatches({"a": (2,), "b": (3, 2)}, {"a": (2,), "b": (2, 3), "c": (4,)}, "shape", 0)
-    assert found["a"] == ""
-    assert "transposed" in found["b"]
-    assert found["c"] == "this key is missing; your keys are a, b"
+    reasons = mismatches({"a": (2,), "b": (3, 2)}, {"a": (2,), "b": (2, 3), "c": (4,)}, "shape", 0)
+    assert reasons["a"] == ""
+    assert "transposed" in reasons["b"]
+    assert reasons["c"] == "this key is missing; your keys are a, b"
 
 
 def test_of_keys_that_are_not_asked_for_nine_are_named_with_forty_characters_each():
@@ -291,11 +291,11 @@ def test_a_full_sentence_has_a_capital_first_and_one_mark_last(text, sentence):
     assert compare.full_sentence(text) == sentence
 
 
-@pytest.mark.parametrize(("value", "said"), [(None, "it returned nothing"), ((2, 3), "it returned tuple")])
-def test_what_is_no_dict_is_wrong_in_every_entry(value, said):
-    found = mismatches(value, {"a": (2,), "b": (3,)}, "shape", 0)
-    assert set(found.values()) == {f"{said}, not a dict with the keys a, b"}
-    assert list(found) == ["a", "b"]
+@pytest.mark.parametrize(("value", "sentence"), [(None, "it returned nothing"), ((2, 3), "it returned tuple")])
+def test_what_is_no_dict_is_wrong_in_every_entry(value, sentence):
+    reasons = mismatches(value, {"a": (2,), "b": (3,)}, "shape", 0)
+    assert set(reasons.values()) == {f"{sentence}, not a dict with the keys a, b"}
+    assert list(reasons) == ["a", "b"]
 
 
 def test_a_value_that_is_no_dict_has_one_entry_without_name():
@@ -340,9 +340,9 @@ def test_gradients_are_those_of_the_summed_result():
 def test_an_argument_that_no_gradient_reaches_has_gradient_0():
     inputs = {"x": torch.ones(2), "y": torch.ones(2)}
     value, _ = call_case(lambda x, y: x + y.detach(), inputs, ("x", "y"))
-    found = mismatches(value, {"x": np.ones(2), "y": np.ones(2)}, "code", 1e-6)
-    assert found["x"] == ""
-    assert "yours is 0" in found["y"]
+    reasons = mismatches(value, {"x": np.ones(2), "y": np.ones(2)}, "code", 1e-6)
+    assert reasons["x"] == ""
+    assert "yours is 0" in reasons["y"]
 
 
 def test_a_result_that_depends_on_nothing_has_gradient_0():

@@ -76,9 +76,9 @@ def test_a_transposed_matrix_that_is_not_square_is_told_with_its_product(data, d
 def test_a_size_of_any_fits_wherever_the_right_one_does(data, drawn):
     equation, shapes, whole = drawn
     free = {n: tuple(None if data.draw(st.booleans()) else size for size in shape) for n, shape in shapes.items()}
-    found = shape_of(equation, free)
-    assert len(found) == 1
-    assert found[0] in (None, *whole)
+    result_shape = shape_of(equation, free)
+    assert len(result_shape) == 1
+    assert result_shape[0] in (None, *whole)
 
 
 def misfit_in(equation, shapes):
@@ -94,8 +94,8 @@ def misfit_in(equation, shapes):
 def test_whatever_shapes_stand_in_an_equation_they_fit_or_the_sentence_names_one_of_them(data, drawn):
     equation, shapes, _ = drawn
     other = {n: tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))) for n in shapes}
-    said = misfit_in(equation, other)
-    assert not said or (said.endswith(".") and any(name in said for name in shapes))
+    message = misfit_in(equation, other)
+    assert not message or (message.endswith(".") and any(name in message for name in shapes))
 
 
 GIVEN = {"x": (5,), "h": (3,), "E": (2, 5), "W": (3, 2), "U": (3, 3), "keys": (2, 7, 3), "row": (2, 1, 7), "v": (3,)}
@@ -192,9 +192,9 @@ def test_every_entry_that_is_asked_for_stands_in_an_equation(name):
 
 def test_the_sizes_of_a_check_are_alike_nowhere_by_chance():
     sizes = the_cells.TRIAL_SIZES
-    made = [1, 2, *sizes, *(2 * size for size in sizes), *(a * b for a, b in combinations(sizes, 2))]
-    made += [sum(some) for count in (2, 3) for some in combinations(sizes, count)]
-    assert len(made) == len(set(made))
+    possible_sizes = [1, 2, *sizes, *(2 * size for size in sizes), *(a * b for a, b in combinations(sizes, 2))]
+    possible_sizes += [sum(some) for count in (2, 3) for some in combinations(sizes, count)]
+    assert len(possible_sizes) == len(set(possible_sizes))
     for exercise in (exercise_named(name) for name in NAMES if ENTRIES[name].kind == "shape"):
         tried = the_cells._form_case(exercise)["inputs"]
         assert tuple(tried.values()) == sizes[: len(tried)]
@@ -228,8 +228,8 @@ def test_flat_counts_all_numbers_and_two_sides_must_have_as_many():
     assert shape_of("flat(x)", shapes) == (30,)
     assert shape_of("flat(x) == flat(y)", shapes) == (30,)
     assert shape_of("flat(z) == flat(y)", shapes) == (None,)
-    said = misfit_in("flat(x) == flat(y)", {**shapes, "y": (6, 7)})
-    assert said == "flat(x) has 30 numbers, but flat(y) has 42 numbers."
+    message = misfit_in("flat(x) == flat(y)", {**shapes, "y": (6, 7)})
+    assert message == "flat(x) has 30 numbers, but flat(y) has 42 numbers."
 
 
 @each_exercise
@@ -261,7 +261,9 @@ def test_the_equations_of_a_check_leave_each_shape_more_than_one_size_that_fits(
     sizes = {size for shape in right.values() for size in shape}
     free = set()
     for size, other in product(sizes, sizes | {19}):
-        places = [(entry, axis) for entry, shape in right.items() for axis, one in enumerate(shape) if one == size]
+        places = [
+            (entry, axis) for entry, shape in right.items() for axis, axis_size in enumerate(shape) if axis_size == size
+        ]
         for count in range(1, len(places) + 1) if other not in (size, 1) else ():
             for chosen in combinations(places, count):
                 answer = {entry: list(shape) for entry, shape in right.items()}

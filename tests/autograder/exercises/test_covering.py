@@ -48,12 +48,12 @@ def test_every_pair_of_families_of_two_arguments_meets_in_some_case(name):
     factors = covering._factors(exercise_named(name).entry, frozenset(optional))
     plans = [covering._families_of(plan) for plan in covering._plans(factors)]
     kinds = {argument: families.KINDS[a.kind] for argument, a in arguments_of(name).items()}
-    for (one, ones), (other, others) in itertools.combinations(kinds.items(), 2):
-        met = {(plan[one].name, plan[other].name) for plan in plans}
-        for level, beside in itertools.product(ones, others):
-            out = level.name in arguments_of(name)[one].without or beside.name in arguments_of(name)[other].without
+    for (first, first_families), (second, second_families) in itertools.combinations(kinds.items(), 2):
+        met = {(plan[first].name, plan[second].name) for plan in plans}
+        for level, beside in itertools.product(first_families, second_families):
+            out = level.name in arguments_of(name)[first].without or beside.name in arguments_of(name)[second].without
             lacks_pads = (level.needs_pads and not beside.pads) or (beside.needs_pads and not level.pads)
-            assert (level.name, beside.name) in met or out or lacks_pads, (one, level.name, other, beside.name)
+            assert (level.name, beside.name) in met or out or lacks_pads, (first, level.name, second, beside.name)
 
 
 @each_code
@@ -68,24 +68,28 @@ def test_every_size_is_one_somewhere_and_every_two_axes_of_an_argument_are_alike
         several += [letter for letter, count in exercise.entry.least.items() if count > 1]
         for axis, letter in enumerate(declared.axes):
             assert axis in sums or letter in several or any(shape[axis] == 1 for shape in shapes)
-        for one, other in itertools.combinations(range(len(declared.axes)), 2):
-            assert any(shape[one] == shape[other] > 1 for shape in shapes)
-            if declared.axes[one] != declared.axes[other]:
-                assert any(shape[one] < shape[other] for shape in shapes)
-                assert any(shape[one] > shape[other] for shape in shapes) or {one, other} & {*sums}
+        for first, second in itertools.combinations(range(len(declared.axes)), 2):
+            assert any(shape[first] == shape[second] > 1 for shape in shapes)
+            if declared.axes[first] != declared.axes[second]:
+                assert any(shape[first] < shape[second] for shape in shapes)
+                assert any(shape[first] > shape[second] for shape in shapes) or {first, second} & {*sums}
 
 
 @each_code
 def test_gradients_are_asked_in_every_family_of_every_argument(name):
     exercise = exercise_named(name)
-    asked = {words for case in exercise.hidden if case.gradients for words in case.families}
+    with_gradients = {words for case in exercise.hidden if case.gradients for words in case.families}
     all_words = {words for case in exercise.hidden for words in case.families}
     all_words = {words for words in all_words if "equal to" not in words} - {"all sizes equal"}
     singles = {words for case in exercise.hidden if len(case.families) == 1 for words in case.families} & all_words
     rare = re.compile(r" \d+$|throughout|whole numbers|units apart")
     singles = {words for words in singles if not rare.search(words) or words.endswith(" 1")}
-    assert bool(asked) == bool(exercise.entry.gradients) == (exercise.in_torch and name != "output_layer-beam_step")
-    assert not asked or singles <= asked
+    assert (
+        bool(with_gradients)
+        == bool(exercise.entry.gradients)
+        == (exercise.in_torch and name != "output_layer-beam_step")
+    )
+    assert not with_gradients or singles <= with_gradients
 
 
 @each_code
@@ -106,20 +110,24 @@ def test_numbers_at_pads_are_drawn_only_beside_a_mask_that_has_some(name):
 def test_gradients_are_asked_of_numbers_at_pads_which_need_a_mask_that_is_special_too(name):
     entry = exercise_named(name).entry
     cases = [*covering.pairwise_cases(entry, frozenset(), np.random.default_rng(0))]
-    said, asked = ({w for c in cases if c.gradients == which for w in c.families} for which in ((), entry.gradients))
+    without_gradients, with_gradients = (
+        {w for c in cases if c.gradients == which for w in c.families} for which in ((), entry.gradients)
+    )
     for argument, declared in arguments_of(name).items():
-        assert {f.words.format(argument) for f in families.KINDS[declared.kind] if f.needs_pads} & said <= asked
+        assert {
+            f.words.format(argument) for f in families.KINDS[declared.kind] if f.needs_pads
+        } & without_gradients <= with_gradients
 
 
 @each_code
 def test_each_size_is_equal_somewhere_to_an_axis_that_is_made_of_others(name):
     entry = exercise_named(name).entry
     cases = covering.pairwise_cases(entry, frozenset(), np.random.default_rng(0))
-    said = {words for case in cases for words in case.families}
+    all_words = {words for case in cases for words in case.families}
     for argument in entry.arguments.values():
-        made = [axis for axis in argument.axes if " " in str(axis)]
-        for axis, letter in itertools.product(made, argument.letters):
-            assert letter in axis or f"{letter} equal to {axis}" in said
+        composed_axes = [axis for axis in argument.axes if " " in str(axis)]
+        for axis, letter in itertools.product(composed_axes, argument.letters):
+            assert letter in axis or f"{letter} equal to {axis}" in all_words
 
 
 @each_code
@@ -169,9 +177,9 @@ def test_arguments_that_cannot_be_drawn_are_refused(tmp_path, old, new, reason):
 
 def test_a_toy_with_one_argument_has_a_case_for_each_of_its_families(tmp_path):
     (exercise,) = toy(tmp_path, key=WITH_ARGUMENTS)
-    said = {words for case in exercise.hidden for words in case.families}
-    assert {"x all equal", "x in the thousands", "sentences whose x are thousands apart", "all sizes 1"} <= said
-    assert "batch equal to source_len" in said
+    all_words = {words for case in exercise.hidden for words in case.families}
+    assert {"x all equal", "x in the thousands", "sentences whose x are thousands apart", "all sizes 1"} <= all_words
+    assert "batch equal to source_len" in all_words
 
 
 @each_code

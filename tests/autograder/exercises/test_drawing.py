@@ -25,36 +25,36 @@ SEEDS = (1, 2)
 @each_topic
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_same_seed_draws_the_same_cases(topic, seed):
-    again = exercises.load.__wrapped__(topic, seed)  # not those that were drawn before
-    assert exercises.digest(again) == exercises.digest(topic_exercises(topic, seed))
-    for one, other in zip(again, topic_exercises(topic, seed), strict=True):
-        np.testing.assert_equal([c.inputs for c in one.cases], [c.inputs for c in other.cases])
-        np.testing.assert_equal([c.expected for c in one.cases], [c.expected for c in other.cases])
+    drawn_anew = exercises.load.__wrapped__(topic, seed)  # not those that were drawn before
+    assert exercises.digest(drawn_anew) == exercises.digest(topic_exercises(topic, seed))
+    for first, second in zip(drawn_anew, topic_exercises(topic, seed), strict=True):
+        np.testing.assert_equal([c.inputs for c in first.cases], [c.inputs for c in second.cases])
+        np.testing.assert_equal([c.expected for c in first.cases], [c.expected for c in second.cases])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CODE + SHAPES)
 def test_another_seed_draws_other_hidden_cases(name):
-    one, other = (exercise_named(name, seed) for seed in SEEDS)
+    first, second = (exercise_named(name, seed) for seed in SEEDS)
     alike = set()  # where all sizes are 1 and all numbers 0, nothing is left to be drawn
-    for case, changed in zip(one.hidden, other.hidden, strict=True):
+    for case, changed in zip(first.hidden, second.hidden, strict=True):
         same = all(np.array_equal(item, changed.inputs[key]) for key, item in case.inputs.items())
         assert case.inputs
-        if any(c.name == case.name.partition(", once more")[0] and c.inputs for c in one.entry.cases):
+        if any(c.name == case.name.partition(", once more")[0] and c.inputs for c in first.entry.cases):
             assert same
         elif same:
             alike.add(case.name)
     # whole numbers only are those of every release
-    of_words = one.function in ("exact_match", "edit_distance", "alignment_error_rate")
-    assert len(alike) <= len(one.hidden) / 6 or of_words
+    of_words = first.function in ("exact_match", "edit_distance", "alignment_error_rate")
+    assert len(alike) <= len(first.hidden) / 6 or of_words
 
 
 @pytest.mark.slow
 @each_code
 def test_shown_cases_do_not_depend_on_the_seed(name):
-    one, other = (exercise_named(name, seed) for seed in SEEDS)
-    assert one.shown
-    np.testing.assert_equal([c.inputs for c in one.shown], [c.inputs for c in other.shown])
+    first, second = (exercise_named(name, seed) for seed in SEEDS)
+    assert first.shown
+    np.testing.assert_equal([c.inputs for c in first.shown], [c.inputs for c in second.shown])
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -68,8 +68,8 @@ def test_a_shape_exercise_is_called_with_distinct_primes_and_with_each_size_1(na
     assert [[n for n, size in c.inputs.items() if size == 1] for c in exercise.hidden[exercises.SHAPE_DRAWS :]] == [
         [letter] for letter in letters
     ]
-    for one, other in itertools.permutations(exercise.hidden[0].inputs, 2):
-        assert any(case.inputs[one] < case.inputs[other] for case in exercise.hidden)
+    for first, second in itertools.permutations(exercise.hidden[0].inputs, 2):
+        assert any(case.inputs[first] < case.inputs[second] for case in exercise.hidden)
 
 
 @pytest.mark.parametrize("name", CODE)

@@ -326,13 +326,13 @@ def test_targets_are_words_and_pads_where_their_family_says():
 
 
 def test_temperatures_are_near_0_around_1_and_far_above():
-    cold, ordinary, hot, one = (
+    cold, ordinary, hot, ones = (
         drawn("temperature", name, (200,), limits=(0.02, 200.0)) for name in ("cold", "ordinary", "hot", "one")
     )
     assert cold.min() == 0.02 < 0.1 < cold.max() < 0.3
     assert 0.3 < ordinary.min() < 0.9 < 1.1 < ordinary.max() < 3
     assert 10 < hot.min() < 40 < 100 < hot.max() == 200
-    assert (one == 1).all()
+    assert (ones == 1).all()
 
 
 def test_lengths_are_of_one_word_or_two_of_a_few_and_of_hundreds_or_all_alike():

@@ -91,6 +91,6 @@ def test_a_reference_taken_apart_still_gives_what_it_gave(name):
     instrumented = InstrumentedFunction(exercise.source, vars(exercises.module(exercise.entry.reference_module)))
     assert [node.number for node in instrumented.nodes] == list(range(len(instrumented.nodes)))
     for case in [case for case in exercise.hidden if not case.gradients][:FEW]:
-        given = {n: torch.from_numpy(x.copy()) if exercise.in_torch else x for n, x in case.inputs.items()}
-        value = compare.plain_value(instrumented.run(given, {}))
+        arguments = {n: torch.from_numpy(x.copy()) if exercise.in_torch else x for n, x in case.inputs.items()}
+        value = compare.plain_value(instrumented.run(arguments, {}))
         assert not any(compare.mismatches(value, case.expected, exercise.kind, case.atol).values())

@@ -185,8 +185,10 @@ def test_a_weak_set_of_cases_and_a_shown_case_that_forgives_a_slip_are_named(tmp
 
 
 def test_a_single_score_is_neither_square_nor_symmetric(tmp_path):
-    one = stated("[[0.5]]", "[[true]]", "[[1.0]]")
-    assert not [reason for reason in reasons(code(tmp_path, worked_example=one), weigh) if "scores is" in reason]
+    single_score = stated("[[0.5]]", "[[true]]", "[[1.0]]")
+    assert not [
+        reason for reason in reasons(code(tmp_path, worked_example=single_score), weigh) if "scores is" in reason
+    ]
 
 
 def fused(x, y, W):
@@ -207,8 +209,8 @@ def test_sizes_that_add_up_by_chance_are_named_and_those_that_always_do_are_not(
         f'\n[[toy-fused.case]]\nname = "{n}"\n{shown}shapes = {{ {sizes.format(*row)} }}\n'
         for n, (shown, row) in enumerate(cases.items())
     )
-    found = reasons(exercise_from(tmp_path, text, fused), fused)
-    assert [reason for reason in found if "add up" in reason] == (
+    problems = reasons(exercise_from(tmp_path, text, fused), fused)
+    assert [reason for reason in problems if "add up" in reason] == (
         ["sizes add up: axis 1 of x and axis 0 of W to axis 1 of W"] if adds_up else []
     )
 
@@ -219,17 +221,17 @@ def weigh__first_mask(scores, mask):
 
 
 def test_a_natural_slip_that_passes_what_is_shown_is_named(tmp_path):
-    one = {"other_sizes": CASES["other sizes"].replace("3, 5", "1, 5")}
-    found = "the mistake weigh__first_mask passes every shown case, and fails the hidden 'all sizes different'"
-    assert found in reasons(code(tmp_path, weigh, weigh__first_mask, **one), weigh)
+    changed_cases = {"other_sizes": CASES["other sizes"].replace("3, 5", "1, 5")}
+    problem = "the mistake weigh__first_mask passes every shown case, and fails the hidden 'all sizes different'"
+    assert problem in reasons(code(tmp_path, weigh, weigh__first_mask, **changed_cases), weigh)
     assert not reasons(code(tmp_path, weigh, weigh__first_mask), weigh)
 
 
 def test_an_exercise_in_torch_without_a_shown_gradient_is_named():
     exercise = exercise_named("softmax-entropy")
     cases = tuple(case for case in exercise.cases if not (case.shown and case.gradients))
-    found = [problem.reason for problem in key_linter.lint([dataclasses.replace(exercise, cases=cases)])]
-    assert "no shown case is about gradients" in found
+    problems = [problem.reason for problem in key_linter.lint([dataclasses.replace(exercise, cases=cases)])]
+    assert "no shown case is about gradients" in problems
 
 
 def test_a_mistake_that_raises_or_has_another_shape_is_far_away(tmp_path):
@@ -255,7 +257,7 @@ def test_of_cases_in_which_a_mistake_is_as_near_the_first_is_named(tmp_path):
     cases = [dataclasses.replace(case, expected=0 * case.expected) for case in exercise.cases]
     near = [dataclasses.replace(c, mistaken={"slip": Outcome(c.expected + 1.5 * c.atol)}) for c in cases]
     exercise = dataclasses.replace(exercise, hints={"slip": "A slip."}, cases=tuple(near))
-    assert [found[0] for found in key_linter._tolerance_is_narrow(exercise, weigh)] == [exercise.hidden[0].name]
+    assert [problem[0] for problem in key_linter._tolerance_is_narrow(exercise, weigh)] == [exercise.hidden[0].name]
 
 
 def test_a_test_that_the_starter_passes_is_named(tmp_path):
@@ -266,9 +268,9 @@ def test_a_test_that_the_starter_passes_is_named(tmp_path):
 
 
 def test_a_reference_that_draws_without_a_seed_is_named(tmp_path):
-    found = reasons(code(tmp_path, weigh_at_random), weigh_at_random)
-    assert "the reference draws from np.random.rand without a seed" in found
-    assert "two runs of the reference differ" in found
+    problems = reasons(code(tmp_path, weigh_at_random), weigh_at_random)
+    assert "the reference draws from np.random.rand without a seed" in problems
+    assert "two runs of the reference differ" in problems
     assert not reasons(code(tmp_path, weigh_from_a_seed), weigh_from_a_seed)
 
 
@@ -281,8 +283,8 @@ def the_largest(scores, mask):
 
 def test_a_result_that_is_a_toss_up_is_named(tmp_path):
     shown = CASES["worked example"].replace("[[0.0, 0.0]]", "[[0.0, {}]]").replace("[[1, 0]]", "[0]")
-    found = reasons(code(tmp_path, the_largest, worked_example=shown.format(0.0)), the_largest)
-    assert any("depends on the rounding of the inputs" in reason for reason in found)
+    problems = reasons(code(tmp_path, the_largest, worked_example=shown.format(0.0)), the_largest)
+    assert any("depends on the rounding of the inputs" in reason for reason in problems)
     assert not reasons(code(tmp_path, the_largest, worked_example=shown.format(-0.5)), the_largest)
 
 
@@ -318,8 +320,8 @@ def test_what_counts_as_drawing_without_a_seed(tmp_path, call, named):
 
 def test_a_shape_in_a_docstring_is_named(tmp_path):
     exercise = exercise_from(tmp_path, SHAPE, shapes)
-    told = "    W_key : (attention_size, key_size)\n    keys : (source_len, 2 * key_size)\n"
-    assert reasons(exercise, shapes, told) == ["a docstring states the shape W_key that is asked for"]
+    docstring = "    W_key : (attention_size, key_size)\n    keys : (source_len, 2 * key_size)\n"
+    assert reasons(exercise, shapes, docstring) == ["a docstring states the shape W_key that is asked for"]
 
 
 @pytest.mark.parametrize(
@@ -352,9 +354,9 @@ def test_a_problem_is_raised_with_place_case_and_remedy(tmp_path):
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_key_of_every_topic_is_sound(topic):
     """The audit asks the same of exercises that are called, with the seeds 0 to 2."""
-    asked = topic_exercises(topic)
-    text = key_linter.extract_released_text(assemble.source_notebook(topic, asked))
-    assert not [str(problem) for problem in key_linter.lint(asked, text=text)]
+    exercises = topic_exercises(topic)
+    text = key_linter.extract_released_text(assemble.source_notebook(topic, exercises))
+    assert not [str(problem) for problem in key_linter.lint(exercises, text=text)]
 
 
 @pytest.mark.slow

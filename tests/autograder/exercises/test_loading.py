@@ -91,8 +91,8 @@ def test_a_toy_without_fault_is_loaded_with_hints_and_outcomes(tmp_path):
     (exercise,) = toy(tmp_path, double, double__squared, double__raises)
     assert exercise.hints == {"double__squared": "You squared.", "double__raises": "This raises."}
     assert exercise.parts == {"": 2}
-    (shown,), (drawn, again) = exercise.shown, exercise.hidden
-    assert again.inputs is drawn.inputs
+    (shown,), (drawn, redrawn) = exercise.shown, exercise.hidden
+    assert redrawn.inputs is drawn.inputs
     assert shown.expected.tolist() == [2, 4]
     assert drawn.inputs["x"].shape == (3, 4)
     assert drawn.expected.tolist() == (2 * drawn.inputs["x"]).tolist()

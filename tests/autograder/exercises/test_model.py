@@ -21,7 +21,7 @@ def test_points_are_given_in_proportion_and_to_one_exercise_however_often_they_a
 
 def test_what_mistakes_miss_is_worked_out_once_for_all_submissions_of_a_release_with_other_points(monkeypatch):
     exercise, compared, honest = exercise_named("scoring-dot_product_score"), [], compare.mismatches
-    monkeypatch.setattr(compare, "mismatches", lambda *given: compared.append(given) or honest(*given))
+    monkeypatch.setattr(compare, "mismatches", lambda *arguments: compared.append(arguments) or honest(*arguments))
     seen = [with_points(exercise, 7.25).misses for _ in range(3)]
     assert seen[0] is seen[2]
     assert not compared  # nor is it, before it is looked at

@@ -13,13 +13,13 @@ def mutated(body, kind="code", arguments=("x", "y")):
     definition = parse_function(
         f"def f({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in body.split("\n"))
     )
-    around, found = FunctionContext(kind, list(arguments), {"np"}), {}
+    around, clauses = FunctionContext(kind, list(arguments), {"np"}), {}
     for slot in slots(definition):
         for rewrite in rewrites(slot, around):
             with temporarily_replace(slot, rewrite.new):
                 text = "\n".join(ast.unparse(statement) for statement in definition.body)
-            found[rewrite.what, text] = rewrite.clause
-    return found
+            clauses[rewrite.what, text] = rewrite.clause
+    return clauses
 
 
 EACH = {
@@ -96,7 +96,7 @@ CLAUSES = {
 @pytest.mark.parametrize("what", CLAUSES)
 def test_a_slip_that_a_student_can_be_told_has_a_clause(what):
     body, kind, clause = CLAUSES[what]
-    assert clause in {told for (name, _), told in mutated(body, kind).items() if name == what}
+    assert clause in {offered for (name, _), offered in mutated(body, kind).items() if name == what}
 
 
 def test_numbers_of_code_and_sizes_of_shapes_have_no_clause():
@@ -109,9 +109,9 @@ def test_numbers_of_code_and_sizes_of_shapes_have_no_clause():
 
 @pytest.mark.parametrize("number", range(5))
 def test_a_whole_number_is_off_by_one_zero_doubled_or_negative(number):
-    made = {what for what, _ in mutated(f"return {number}", "number") if " becomes " in what}
+    changes = {what for what, _ in mutated(f"return {number}", "number") if " becomes " in what}
     others = {number + 1, number - 1, 0, 2 * number, -number} - {number}
-    assert made == {f"{number} becomes {other}" for other in others}
+    assert changes == {f"{number} becomes {other}" for other in others}
 
 
 def test_a_wrong_sign_is_plainer_than_a_number_that_is_left_out_or_counts_otherwise():

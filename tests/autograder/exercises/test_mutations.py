@@ -108,10 +108,10 @@ def test_matrices_that_are_joined_in_the_other_order_multiply_each_others_column
 def test_an_earlier_argument_comes_from_an_earlier_call_of_the_same_shape_if_there_is_one(exercise):
     clause = "W_y from an earlier call with the same sizes is reused: something is kept between calls"
     shapes = [case.inputs["W_y"].shape for case in exercise.hidden]
-    again = next(n for n, shape in enumerate(shapes) if shape in shapes[:n])
-    earlier = exercise.hidden[shapes.index(shapes[again])]
-    inputs = {**exercise.hidden[again].inputs, "W_y": earlier.inputs["W_y"]}
-    assert np.allclose(outcome(exercise, clause, again).value, reference_of(exercise)(**inputs))
+    repeated = next(n for n, shape in enumerate(shapes) if shape in shapes[:n])
+    earlier = exercise.hidden[shapes.index(shapes[repeated])]
+    inputs = {**exercise.hidden[repeated].inputs, "W_y": earlier.inputs["W_y"]}
+    assert np.allclose(outcome(exercise, clause, repeated).value, reference_of(exercise)(**inputs))
     assert outcome(exercise, clause, 0) is None
 
 
@@ -133,9 +133,9 @@ def test_the_plainest_come_first_and_a_gradient_is_more_work():
     exercise = exercise_named("encoder-annotate")
     mutations = mutations_of(exercise)
     assert [mutation.rank for mutation in mutations.all] == sorted(mutation.rank for mutation in mutations.all)
-    asked = next(n for n, case in enumerate(exercise.hidden) if case.gradients)
+    with_gradients = next(n for n, case in enumerate(exercise.hidden) if case.gradients)
     plain = next(n for n, case in enumerate(exercise.hidden) if not case.gradients)
-    assert mutations.work(asked) == 3 * mutations.work(plain) > 0
+    assert mutations.work(with_gradients) == 3 * mutations.work(plain) > 0
 
 
 def test_sizes_are_told_by_the_letters_that_stand_alone(exercise):

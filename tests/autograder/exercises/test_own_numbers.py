@@ -40,8 +40,8 @@ def test_drawn_numbers_have_the_signs_and_digits_of_the_book(name):
             if round(sum(book), 9) == 1 and min(book) > 0:  # weights: the last follows from the others
                 assert sum(own) == pytest.approx(1)
                 book, own = book[:-1], own[:-1]
-            assert [digits_of(one) for one in own] == [digits_of(one) for one in book]
-            assert all(mine == one for mine, one in zip(own, book, strict=True) if one in (0, 1, -1))
+            assert [digits_of(value) for value in own] == [digits_of(value) for value in book]
+            assert all(mine == value for mine, value in zip(own, book, strict=True) if value in (0, 1, -1))
         assert next(drawn, None) is None
 
 
@@ -101,7 +101,7 @@ def test_a_vector_is_replaced_in_helpers_constants_and_arguments_of_mistakes(tmp
 def test_the_numbers_of_the_book_give_the_exercise_of_the_book():
     for name in WITH_OWN_NUMBERS:
         ours, topic = exercise_named(name), name.split("-")[0]
-        book = tuple(one for numbers in book_numbers(ours.entry).values() for one in flatten(numbers))
+        book = tuple(number for numbers in book_numbers(ours.entry).values() for number in flatten(numbers))
         case = exercise_with(topic, ours.function, book).hidden[0]
         assert str(case.expected) == str(ours.hidden[0].expected)
         assert {hint: str(case.mistaken[hint]) for hint in ours.hints} == {
@@ -131,12 +131,14 @@ def test_what_is_no_vector_or_matrix_of_the_reference_is_refused_with_its_line(t
         draw_numbers(entry, 0)
 
 
-@pytest.mark.parametrize("given", [(0.5, -0.2), (0.5,) * 7], ids=["too few", "too many"])
-def test_numbers_of_a_release_that_the_key_no_longer_fits_are_refused(tmp_path, monkeypatch, given):
+@pytest.mark.parametrize("numbers", [(0.5, -0.2), (0.5,) * 7], ids=["too few", "too many"])
+def test_numbers_of_a_release_that_the_key_no_longer_fits_are_refused(tmp_path, monkeypatch, numbers):
     entry = toy_topic(tmp_path, monkeypatch).entry
-    what = rf"^{entry.topic}\.toml, line 2, .*has {len(given)} own numbers.*names 6 in the reference\n  Remedy: restore"
+    what = (
+        rf"^{entry.topic}\.toml, line 2, .*has {len(numbers)} own numbers.*names 6 in the reference\n  Remedy: restore"
+    )
     with pytest.raises(AnswerKeyError, match=what):
-        exercise_of(entry, given)
+        exercise_of(entry, numbers)
 
 
 def test_all_vectors_and_matrices_of_a_reference_can_be_varied_whatever_must_hold(tmp_path, monkeypatch):

@@ -12,9 +12,9 @@ MASK = np.array([[True, False, True], [False, True, False]])
 CONTEXT = CallContext({"tokens": np.array([0, 3])}, {"batch": 2, "size": 4}, MASK)
 
 
-def named(found):
+def named(group):
     """``{clause: what the first perturbation with it does}``."""
-    return {each.clause: each.apply for each in reversed([*found])}
+    return {each.clause: each.apply for each in reversed([*group])}
 
 
 GENERAL = named(perturbations.GENERAL)
@@ -113,8 +113,8 @@ def test_a_reshape_keeps_the_order_of_the_numbers():
 
 
 def test_bounds_are_on_both_sides_or_on_one():
-    found = list(perturbations.bounds(1000.0))
-    assert found == [(-b, b) if n == 0 else (None, b) if n == 1 else (-b, None) for b in (1e3, 1e4) for n in range(3)]
+    bounds = list(perturbations.bounds(1000.0))
+    assert bounds == [(-b, b) if n == 0 else (None, b) if n == 1 else (-b, None) for b in (1e3, 1e4) for n in range(3)]
 
 
 def test_zeros_stand_where_a_mask_or_whole_numbers_say_so():

@@ -95,9 +95,9 @@ def test_a_wrong_axis_is_never_the_last():
     for scores in (SCORES, np.array([SCORES, 2 * SCORES])):
         right = accept_arrays(reference_softmax)(scores, None)
         for number, bugs in ((right, softmax_bugs()), (np.log(right), log_softmax_bugs())):
-            given = [accept_arrays(bug.weigh)(scores, None) for bug in bugs if bug.clause == softmax.OTHER_AXIS]
-            assert [each is None for each in given] == [False, scores.ndim == 2]
-            assert not any(np.allclose(each, number) for each in given if each is not None)
+            results = [accept_arrays(bug.weigh)(scores, None) for bug in bugs if bug.clause == softmax.OTHER_AXIS]
+            assert [each is None for each in results] == [False, scores.ndim == 2]
+            assert not any(np.allclose(each, number) for each in results if each is not None)
 
 
 def test_what_is_added_below_takes_a_little_off_all_weights_alike():

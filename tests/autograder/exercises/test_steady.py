@@ -11,8 +11,8 @@ pytestmark = pytest.mark.slow
 
 
 def test_draws_of_two_seeds_differ_by_no_more_than_the_share():
-    one, other = (SteadyGenerator(seed, "an exercise") for seed in (1, 2))
-    first, second = one.normal(size=1000), other.normal(size=1000)
+    generator, other_generator = (SteadyGenerator(seed, "an exercise") for seed in (1, 2))
+    first, second = generator.normal(size=1000), other_generator.normal(size=1000)
     assert (first != second).all()
     assert (np.abs(first / second - 1) <= 2.1 * SHARE).all()
     assert (np.sign(first) == np.sign(second)).all()
@@ -26,10 +26,12 @@ def test_uniform_numbers_stay_within_their_limits():
 
 
 def test_choices_are_the_same_for_every_seed_and_differ_between_exercises():
-    one, again, other = (SteadyGenerator(seed, name) for seed, name in ((1, "a"), (2, "a"), (1, "b")))
+    original, other_seed, other_exercise = (
+        SteadyGenerator(seed, name) for seed, name in ((1, "a"), (2, "a"), (1, "b"))
+    )
     drawn = [
         (each.integers(1000, size=9).tolist(), each.choice(1000, size=9).tolist(), each.permutation(9).tolist())
-        for each in (one, again, other)
+        for each in (original, other_seed, other_exercise)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
 
@@ -42,24 +44,24 @@ WHOLE_NUMBERS_ONLY = (
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_sizes_and_masks_are_those_of_every_release_and_no_result_can_be_taken_from_another(topic):
-    for one, other in zip(topic_exercises(topic, 1), topic_exercises(topic, 2), strict=True):
-        if one.kind != "code":
+    for exercise, other_exercise in zip(topic_exercises(topic, 1), topic_exercises(topic, 2), strict=True):
+        if exercise.kind != "code":
             continue
         differing = 0
-        for case, again in zip(one.hidden, other.hidden, strict=True):
+        for case, other_case in zip(exercise.hidden, other_exercise.hidden, strict=True):
             for name, item in case.inputs.items():
-                twin = np.asarray(again.inputs[name])
+                twin = np.asarray(other_case.inputs[name])
                 assert np.shape(item) == twin.shape
                 if twin.dtype.kind == "b":
                     assert np.array_equal(item, twin)
             if isinstance(case.expected, dict) and case.gradients:
                 continue
-            pairs = [(case.expected, again.expected)]
+            pairs = [(case.expected, other_case.expected)]
             if isinstance(case.expected, dict):
-                pairs = [(case.expected[entry], again.expected[entry]) for entry in case.expected]
+                pairs = [(case.expected[entry], other_case.expected[entry]) for entry in case.expected]
             differing += any(
                 (np.abs(np.asarray(right, dtype=float) - np.asarray(elsewhere, dtype=float)) > 10 * TOLERANCE).any()
                 for right, elsewhere in pairs
             )
-        has_choices_only = one.function in WHOLE_NUMBERS_ONLY
-        assert differing > len(one.hidden) / 4 or has_choices_only, one.name
+        has_choices_only = exercise.function in WHOLE_NUMBERS_ONLY
+        assert differing > len(exercise.hidden) / 4 or has_choices_only, exercise.name

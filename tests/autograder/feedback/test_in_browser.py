@@ -80,8 +80,8 @@ def test_all_answers_are_on_paper(browser, page):  # noqa: F811
     printed = PdfReader(io.BytesIO(base64.b64decode(browser.print_page())))
     # A line may end anywhere on paper, so texts are compared without their spaces.
     paper = "".join("".join(sheet.extract_text().split()) for sheet in printed.pages)
-    assert [one for one in answers if "".join(one.split()) not in paper] == []
-    assert sum(one.startswith(("def ", "import ")) for one in answers) >= 11
+    assert [answer for answer in answers if "".join(answer.split()) not in paper] == []
+    assert sum(answer.startswith(("def ", "import ")) for answer in answers) >= 11
 
 
 def test_the_page_of_the_median_student_is_not_long(browser, demonstration):  # noqa: F811

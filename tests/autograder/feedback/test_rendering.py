@@ -55,7 +55,7 @@ def verdict(name, earned=None, reasons=("",), hints=()):
 def marks(*verdicts, comments=None, late_penalty=0.0, came="", due="", **others):
     """Full marks but for ``verdicts``; what is written waits, unless ``others`` has its ``Mark``."""
     cells = {}
-    earned = {one.exercise: one.earned for one in verdicts}
+    earned = {outcome.exercise: outcome.earned for outcome in verdicts}
     for exercise in topic_exercises("scoring"):
         automatic = earned.get(exercise.name, exercise.points) if exercise.is_automatic else None
         mark = Mark(automatic or 0.0, exercise.points, automatic, False, automatic is None)
@@ -70,8 +70,10 @@ def page(*verdicts, change=None, website="", failure="", **more):
     if change:
         change(notebook)
     pages.write_verdicts(notebook, Graded(verdicts, {}, failure))
-    asked = handout(release(website))
-    return BeautifulSoup(pages.page(notebook, marks(*verdicts, **more), "ada", "scoring", [asked]), "html.parser")
+    released_handout = handout(release(website))
+    return BeautifulSoup(
+        pages.page(notebook, marks(*verdicts, **more), "ada", "scoring", [released_handout]), "html.parser"
+    )
 
 
 def section(tree, name):
@@ -126,8 +128,8 @@ def test_it_needs_no_script_and_asks_no_other_host():
 
 
 def test_the_table_names_each_exercise_by_its_title_with_points_verdict_and_a_link():
-    told = verdict(ONE, 1, ["", "In the case one, it is wrong."], ["The tanh is missing: look there."])
-    tree = page(told, verdict(TWO, 0, ["It raised ValueError."]))
+    partial_verdict = verdict(ONE, 1, ["", "In the case one, it is wrong."], ["The tanh is missing: look there."])
+    tree = page(partial_verdict, verdict(TWO, 0, ["It raised ValueError."]))
     exercises = topic_exercises("scoring")
     links = [link["href"] for link in tree.table.find_all("a")]
     assert links == [f"#{exercise.name}" for exercise in exercises]
@@ -164,8 +166,8 @@ def test_what_to_look_at_next_is_where_most_points_are_and_where_it_stands_in_th
 
 def test_with_all_points_there_is_nothing_to_look_at():
     assert "Nothing graded so far" in section(page(), "next").get_text()
-    given = {name: Mark(3.0, 3.0, None, True, False) for name in ("race", "what_to_recompute")}
-    assert "Nothing: everything is right." in section(page(**given), "next").get_text()
+    full_marks = {name: Mark(3.0, 3.0, None, True, False) for name in ("race", "what_to_recompute")}
+    assert "Nothing: everything is right." in section(page(**full_marks), "next").get_text()
 
 
 def test_every_page_of_the_book_has_the_place_that_the_feedback_leads_to():
@@ -187,8 +189,8 @@ def test_an_answer_that_lost_points_is_open_and_one_that_did_not_is_folded():
 
 
 def test_question_and_check_are_folded_and_say_whose_they_are():
-    said = new_output("stream", text="additive_score: the shown cases are right.\n")
-    tree = page(change=put(f"{ONE}-check", outputs=[said]))
+    check_output = new_output("stream", text="additive_score: the shown cases are right.\n")
+    tree = page(change=put(f"{ONE}-check", outputs=[check_output]))
     folded = [details for details in section(tree, ONE).find_all("details") if "answer" not in details.get("class", ())]
     assert [details.summary.get_text() for details in folded] == [
         f"What the check said about {HEADINGS[ONE]}",
@@ -202,8 +204,8 @@ def test_question_and_check_are_folded_and_say_whose_they_are():
 
 
 def test_reasons_and_hints_stand_in_the_section_and_are_text():
-    told = verdict(ONE, 1, ["", "<b>wrong</b> \x1b[31m& odd"], ["Look at <i>v</i>."])
-    text = section(page(told), ONE)
+    partial_verdict = verdict(ONE, 1, ["", "<b>wrong</b> \x1b[31m& odd"], ["Look at <i>v</i>."])
+    text = section(page(partial_verdict), ONE)
     assert [item.get_text() for item in text.find_all("li")] == ["part 0 (1): right.", "part 1 (1): <b>wrong</b> & odd"]
     assert text.find(class_="hint").get_text() == "Hint: Look at <i>v</i>."
     assert text.find(("b", "i")) is None
@@ -224,8 +226,8 @@ def test_what_a_person_marked_has_the_comment_and_the_points():
 
 def test_what_waits_says_that_its_zero_does_not_count():
     assert "Its 0 does not count yet." in section(page(), WRITTEN).get_text()
-    again = page(race=Mark(1.5, 3.0, None, True, True))
-    assert row(again, WRITTEN)[1:] == ["1.5 of 3", "Changed since it was marked: it will be marked again."]
+    tree = page(race=Mark(1.5, 3.0, None, True, True))
+    assert row(tree, WRITTEN)[1:] == ["1.5 of 3", "Changed since it was marked: it will be marked again."]
 
 
 def test_what_is_as_it_was_handed_out_is_called_not_answered():
@@ -291,7 +293,7 @@ def test_what_was_mended_and_what_went_wrong_stand_above_the_table():
 
 
 @pytest.mark.parametrize(
-    ("came", "due", "said"),
+    ("came", "due", "words"),
     [
         ("", "", "time unknown"),
         ("", "2030-01-01T00:00:00", "time unknown"),
@@ -301,8 +303,8 @@ def test_what_was_mended_and_what_went_wrong_stand_above_the_table():
         ("2030-01-03T11:06:00", "2030-01-01T10:05:00", "3 January 2030, 11:06 UTC (late by 2 days and 1 hour)"),
     ],
 )
-def test_it_says_when_it_was_handed_in_and_whether_that_was_late(came, due, said):
-    assert page(came=came, due=due).header.find_all("dd")[2].get_text() == said
+def test_it_says_when_it_was_handed_in_and_whether_that_was_late(came, due, words):
+    assert page(came=came, due=due).header.find_all("dd")[2].get_text() == words
 
 
 def test_a_late_penalty_is_taken_off_and_named():
@@ -381,9 +383,9 @@ def graded(demonstration):
     releases = [handout(course.released("scoring").notebooks[0])]
     with Recorder(course, "scoring") as recorder:
         names = [name for name, row in rows.items() if not row.set_aside]
-        found = {name: recorder.current_state(name).marks for name in names}
+        recorded_marks = {name: recorder.current_state(name).marks for name in names}
     return {
-        name: (course.autograded(name, "scoring").read_bytes(), found[name], name, "scoring", {}, releases)
+        name: (course.autograded(name, "scoring").read_bytes(), recorded_marks[name], name, "scoring", {}, releases)
         for name in names
     }
 
@@ -397,7 +399,7 @@ def test_the_page_that_was_made_where_it_was_graded_is_that_of_what_is_kept(grad
 
 @pytest.mark.suite("assignments")
 def test_pages_are_small(graded):
-    sizes = {name: len(pages.feedback_page(*found)) / 1000 for name, found in graded.items()}
+    sizes = {name: len(pages.feedback_page(*arguments)) / 1000 for name, arguments in graded.items()}
     assert statistics.median(sizes.values()) <= MOST_KILOBYTES / 2
     assert max(sizes.values()) <= MOST_KILOBYTES, sizes
 
@@ -406,11 +408,11 @@ def test_pages_are_small(graded):
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_page_names_the_receipt_of_the_file_that_was_handed_in(graded, demonstration, name):
     course: Course = demonstration[0]
-    asked = graded[name][-1][0]
-    receipt = receipt_of_file(course.submission(name, "scoring").read_bytes(), asked)
+    released_handout = graded[name][-1][0]
+    receipt = receipt_of_file(course.submission(name, "scoring").read_bytes(), released_handout)
     text = course.feedback(name, "scoring").read_text(encoding="utf-8")
     assert f"<code>{receipt.code}</code>, with {receipt.answered} of {receipt.asked} exercises" in text
-    assert f"version {asked.version}" in text
+    assert f"version {released_handout.version}" in text
 
 
 def test_an_output_changes_its_colour_no_more_often_than_a_page_can_bear():

@@ -44,12 +44,12 @@ def came(course, student, text=ONE_DAY):
 
 
 def standing(course, student):
-    found = load_results(course, "scoring")[student]
-    return found.earned, found.penalty
+    result = load_results(course, "scoring")[student]
+    return result.earned, result.penalty
 
 
 def mark_in_a_sitting(course, student, points):
-    (answer,) = (one for one in load_answers(course, "scoring", ESSAY) if one.student == student)
+    (answer,) = (candidate for candidate in load_answers(course, "scoring", ESSAY) if candidate.student == student)
     save_marks(course, "scoring", ESSAY, [(answer, CurrentMark(points, False, None))])
 
 
@@ -62,7 +62,7 @@ def test_equal_work_is_equally_late_whether_marked_or_graded_last(late_course, f
     mark(late_course, "ada", 2.0)  # as the formgrader does: the penalty is not touched
     if first == "grade":
         row = grade_quickly(late_course, dry=True)["ada"]
-        assert [(one.what, one.before, one.after) for one in row.changes] == [
+        assert [(move.what, move.before, move.after) for move in row.changes] == [
             ("late penalty", pytest.approx(0.1 * AUTOMATIC), pytest.approx(0.1 * (AUTOMATIC + 2)))
         ]
         assert standing(late_course, "ada")[1] == pytest.approx(0.1 * AUTOMATIC)
@@ -137,9 +137,9 @@ def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(
     grade_quickly(late_course)
     table = tmp_path / "times.csv"
     table.write_text("id,time\nada,2025-12-02T21:00:00+01:00\nzoe,2025-12-02T21:00:00Z\n")
-    said = succeed("collect", "scoring", "--times", table, "--course", late_course.root, status=3)
-    assert "late by 1 d 20 h" in said
-    assert "zoe" in said
+    output = succeed("collect", "scoring", "--times", table, "--course", late_course.root, status=3)
+    assert "late by 1 d 20 h" in output
+    assert "zoe" in output
     assert times(late_course) == {"ada": "2025-12-02 20:00:00.000000 UTC"}
     collect(late_course, "scoring", path)  # the same archive once more says no more than before
     assert times(late_course) == {"ada": "2025-12-02 20:00:00.000000 UTC"}
@@ -147,8 +147,8 @@ def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(
     assert row.notes == ()
     assert "late by 1 day and 20 hours" in page(late_course, "ada")
     assert standing(late_course, "ada")[1] == pytest.approx(0.2 * AUTOMATIC)
-    (one,) = undo(late_course, "scoring")
-    assert one.note == "undone: it arrived at an unknown time"
+    (attempt,) = undo(late_course, "scoring")
+    assert attempt.note == "undone: it arrived at an unknown time"
     assert times(late_course) == before
     grade_quickly(late_course)
     assert standing(late_course, "ada")[1] == 0
@@ -233,10 +233,10 @@ def test_what_was_late_by_nobody_knows_how_much_is_no_more_once_another_attempt_
     assert load_results(late_course, "scoring")["ada"].time is None
 
 
-@pytest.mark.parametrize(("stated", "taken"), [(-1.0, 0.0), (3.0, 3.0), (7.0, 7.0), (7.5, 7.0)])
-def test_a_penalty_lies_between_0_and_the_score_whatever_a_rule_says(late_course, stated, taken):
+@pytest.mark.parametrize(("stated", "penalty"), [(-1.0, 0.0), (3.0, 3.0), (7.0, 7.0), (7.5, 7.0)])
+def test_a_penalty_lies_between_0_and_the_score_whatever_a_rule_says(late_course, stated, penalty):
     lateness = Lateness(late_course, "scoring", None, nbgrader_config(late_course, "scoring"))
     lateness._rule = lambda student, score, seconds: stated
     due = lateness.due_for("ada", None)
-    assert lateness.penalty("ada", 7.0, due + timedelta(seconds=1), due) == taken
+    assert lateness.penalty("ada", 7.0, due + timedelta(seconds=1), due) == penalty
     assert lateness.penalty("ada", 7.0, due, due) is None

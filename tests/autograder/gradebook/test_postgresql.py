@@ -34,16 +34,16 @@ USER, PASSWORD = "marker", "not a secret: it rules over nothing but this test"
 def program(name):
     """Return the path of a program of PostgreSQL; Debian puts those of the server beside the PATH."""
     beside = [str(path) for path in sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True)]
-    if not (found := shutil.which(name) or next(iter(beside), None)):
+    if not (program_path := shutil.which(name) or next(iter(beside), None)):
         pytest.fail(f"PostgreSQL's {name} is not on this machine: {REMEDY}")
-    return found
+    return program_path
 
 
 def another_user():
     """Return what runs a program as somebody else than root, whom PostgreSQL refuses; [] where that is not needed."""
     if os.geteuid() != 0:
         return [], None
-    owner = next((one for one in pwd.getpwall() if one.pw_name in ("postgres", "nobody")), None)
+    owner = next((user for user in pwd.getpwall() if user.pw_name in ("postgres", "nobody")), None)
     assert owner, "there is no user but root to run PostgreSQL as"
     who = [f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups"]
     return ["setpriv", *who], owner
@@ -132,7 +132,10 @@ def test_two_mark_at_once_and_a_regrade_an_export_and_a_restore_keep_what_they_g
     assert not [row.student for row in grade(course) if row.waiting]
     assert in_gradebook(course)["ada"] == marked
     assert counted == {table: rows_of(course, table) for table in counted}
-    assert {name: one.earned for name, one in load_results(course, "scoring").items()} == {"ada": marked[0], "ben": 0.5}
+    assert {name: result.earned for name, result in load_results(course, "scoring").items()} == {
+        "ada": marked[0],
+        "ben": 0.5,
+    }
 
     target = tmp_path / "grades.csv"
     assert export(course, "scoring", "csv", target).count == 2

@@ -13,15 +13,15 @@ pytestmark = pytest.mark.suite("assignments")
 
 def as_nbgrader_reads_it(course, student):
     with Gradebook(course.gradebook) as gradebook:
-        found = gradebook.find_submission_notebook("scoring", "scoring", student)
+        notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
         cells = {
             grade.name: Mark(
                 grade.score, grade.max_score, grade.auto_score, grade.manual_score is not None, grade.needs_manual_grade
             )
-            for grade in found.grades
+            for grade in notebook.grades
         }
-        comments = {comment.name: comment.comment for comment in found.comments}
-        return Marks(cells, comments, found.score, found.max_score, found.late_submission_penalty or 0.0)
+        comments = {comment.name: comment.comment for comment in notebook.comments}
+        return Marks(cells, comments, notebook.score, notebook.max_score, notebook.late_submission_penalty or 0.0)
 
 
 def results(course):
@@ -41,18 +41,18 @@ def test_marks_are_those_that_nbgrader_reads(course):
     assert first == as_nbgrader_reads_it(course, "mia")
     assert first.score == first.points / 2 > 0
     with Gradebook(course.gradebook) as gradebook:  # a person marks, gives more than that, and says something
-        found = gradebook.find_submission_notebook("scoring", "scoring", "mia")
-        found.grades[0].manual_score, found.grades[0].needs_manual_grade = 0.25, False
-        found.grades[1].extra_credit = 1.0
-        found.comments[0].manual_comment = "Well said."
+        notebook = gradebook.find_submission_notebook("scoring", "scoring", "mia")
+        notebook.grades[0].manual_score, notebook.grades[0].needs_manual_grade = 0.25, False
+        notebook.grades[1].extra_credit = 1.0
+        notebook.comments[0].manual_comment = "Well said."
         gradebook.db.commit()
     with Recorder(course, "scoring") as recorder:
         assert recorder.current_state("mia").marks == as_nbgrader_reads_it(course, "mia")
-        again = recorder.record("mia", entered, ReceivedTime(), {})
-        assert recorder.current_state("mia").marks == again
-    assert again == as_nbgrader_reads_it(course, "mia")
-    assert "Well said." in again.comments.values()
-    assert again.score == first.score + 1.0 + 0.25 - first.cells[found_name(again)].score
+        second = recorder.record("mia", entered, ReceivedTime(), {})
+        assert recorder.current_state("mia").marks == second
+    assert second == as_nbgrader_reads_it(course, "mia")
+    assert "Well said." in second.comments.values()
+    assert second.score == first.score + 1.0 + 0.25 - first.cells[found_name(second)].score
 
 
 def found_name(marks):
@@ -75,17 +75,19 @@ def test_a_score_is_the_persons_before_the_graders_with_what_was_given_on_top(en
 
 
 def test_nothing_that_is_asked_for_a_submission_looks_at_the_rows_of_the_whole_class(course):
-    asked = []
+    statements = []
     entered = results(course)
     with Recorder(course, "scoring") as recorder:
         engine = recorder._session.get_bind()
-        event.listen(engine, "before_cursor_execute", lambda _1, _2, text, values, *_: asked.append((text, values)))
+        event.listen(
+            engine, "before_cursor_execute", lambda _1, _2, text, values, *_: statements.append((text, values))
+        )
         for _ in range(2):
             recorder.record("mia", entered, ReceivedTime(), {})
         with engine.connect() as connection:
             plans = [
                 (text, step.detail)
-                for text, values in asked
+                for text, values in statements
                 if text.startswith("SELECT")
                 for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)
             ]

@@ -24,7 +24,7 @@ HINT = "The tanh is missing."
 def without_tanh(notebook, exercises, *rest):
     graded = all_right(notebook, exercises, *rest)
     wrong = {CODE: judge.Verdict(CODE, 1.0, 3.0, (), (HINT,))}
-    return grade.Graded(tuple(wrong.get(one.exercise, one) for one in graded.verdicts), {})
+    return grade.Graded(tuple(wrong.get(verdict.exercise, verdict) for verdict in graded.verdicts), {})
 
 
 def asking(*texts):
@@ -68,12 +68,12 @@ def test_requests_are_listed_with_name_exercise_words_verdict_and_points(asked):
     assert ada[:2] == ["Ada King (ada)", "additive_score"]
     assert "my loop" in ada[2]
     assert ada[3:] == [HINT, f"1 of {most:g}", ""]
-    said = succeed("requests", "scoring", "--section", "A", "--course", asked.root)
-    assert "Ada King (ada)" in said
-    assert "Ben Ito" not in said
-    assert "\x1b" not in said
+    output = succeed("requests", "scoring", "--section", "A", "--course", asked.root)
+    assert "Ada King (ada)" in output
+    assert "Ben Ito" not in output
+    assert "\x1b" not in output
     answer = f"requests scoring --student ID --answer '…' --course {asked.root}`"
-    assert said.splitlines()[-1].startswith(f"Next: `python -m autograder {answer}; `mark` changes points.")
+    assert output.splitlines()[-1].startswith(f"Next: `python -m autograder {answer}; `mark` changes points.")
 
 
 def test_mark_requests_is_the_same_command(asked):
@@ -115,7 +115,10 @@ def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_req
     rows = grade_quickly(course)
     assert rows["mia"].notes == ()
     assert load_requests(course, "scoring", ["mia"]) == []
-    assert {one.exercise for one in load_requests(course, "scoring", ["noa"])} == {CODE, "scoring-additive_shapes"}
+    assert {request.exercise for request in load_requests(course, "scoring", ["noa"])} == {
+        CODE,
+        "scoring-additive_shapes",
+    }
 
 
 def test_completing_the_last_cell_after_the_due_date_costs_no_late_penalty(course):
@@ -135,16 +138,16 @@ def test_completing_the_last_cell_after_the_due_date_costs_no_late_penalty(cours
 def test_nbgraders_own_commands_cope_with_the_last_cell(course):
     for student, change in (("mia", None), ("noa", completing("additive_score."))):
         hand_in(course, student, change=change)
-    said = nbgrader("autograde", "scoring", "--force", cwd=course.root)
-    assert "does not exist in the database" not in said
+    output = nbgrader("autograde", "scoring", "--force", cwd=course.root)
+    assert "does not exist in the database" not in output
     nbgrader("generate_feedback", "scoring", cwd=course.root)
     assert "Please look again" not in page(course, "mia")
     assert page(course, "noa").count("Please look again at additive_score.") == 1
-    said = nbgrader("validate", course.release("scoring"), cwd=course.root)
-    assert "request" not in said
-    assert "not answered yet" in said
+    output = nbgrader("validate", course.release("scoring"), cwd=course.root)
+    assert "request" not in output
+    assert "not answered yet" in output
     count = len(course.released("scoring").exercises)  # those that are not answered, and nothing else
-    assert f"VALIDATION FAILED ON {count} CELL(S)" in said
+    assert f"VALIDATION FAILED ON {count} CELL(S)" in output
 
 
 def test_grade_says_that_requests_wait(asked):
@@ -174,7 +177,7 @@ def test_asking_after_the_due_date_costs_no_late_penalty_and_other_work_does(cou
     hand_in(course, "mia", change=asking("Please look again at additive_score."))
     place.write_text("2025-12-05 20:00:00.000000 UTC")
     changes = grade_quickly(course, dry=True)["mia"].changes
-    assert [one for one in changes if one.what == "late penalty"] == []
+    assert [move for move in changes if move.what == "late penalty"] == []
     for again in (False, False, True):
         grade_quickly(course, again=again)
         assert load_results(course, "scoring")["mia"].penalty == 0
@@ -189,17 +192,20 @@ def test_asking_after_the_due_date_costs_no_late_penalty_and_other_work_does(cou
 def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(asked):
     assert "A person will answer here." in page(asked, "ada")
     override(asked, "scoring", "additive_score", "ada", 2.0, "The loop counts.")
-    said = succeed(
+    output = succeed(
         "requests", "scoring", "--student", "ada", "--answer", "You are right: <i>2 points</i>.", "--course", asked.root
     )
-    assert said.splitlines()[-1].startswith(f"Next: `python -m autograder grade scoring --course {asked.root}`")
+    assert output.splitlines()[-1].startswith(f"Next: `python -m autograder grade scoring --course {asked.root}`")
     grade_quickly(asked, grade_one=without_tanh)
     text = page(asked, "ada")
     assert "You are right: &lt;i&gt;2 points&lt;/i&gt;." in text
     assert "&lt;b&gt;my loop&lt;/b&gt; is right." in text
     assert "A person will answer here." not in text
     assert "Please look again" not in page(asked, "cem")
-    assert [one.student for one in load_requests(asked, "scoring", ["ada", "ben"]) if not one.answer] == ["ben", "ben"]
+    assert [request.student for request in load_requests(asked, "scoring", ["ada", "ben"]) if not request.answer] == [
+        "ben",
+        "ben",
+    ]
     rows, _ = request_rows(asked, "scoring", everything=True)
     assert rows[0][3:] == [
         "marked by a person",
@@ -232,9 +238,9 @@ def test_an_answer_to_nothing_in_particular_is_refused(asked, student, exercise,
 
 
 def test_one_of_several_requests_is_answered_by_its_exercise(asked):
-    (done,) = answer_request(asked, "scoring", "ben", "additive_shapes", "Looked at.")
-    assert done.exercise == "scoring-additive_shapes"
-    assert sorted(bool(one.answer) for one in load_requests(asked, "scoring", ["ben"])) == [False, True]
+    (answered_request,) = answer_request(asked, "scoring", "ben", "additive_shapes", "Looked at.")
+    assert answered_request.exercise == "scoring-additive_shapes"
+    assert sorted(bool(request.answer) for request in load_requests(asked, "scoring", ["ben"])) == [False, True]
 
 
 def test_an_answer_without_a_student_is_refused(asked):

@@ -40,8 +40,8 @@ def _grade_class(course):
     [("Ada King", "Ada", "King"), ("Öz, Cem", "Cem", "Öz"), ("Teller", None, "Teller"), ("", None, None)],
 )
 def test_a_name_has_its_parts_whichever_comes_first(name, first, last):
-    found = name_columns(Student(id="x", name=name))
-    assert (found.get("first_name"), found.get("last_name")) == (first, last)
+    columns = name_columns(Student(id="x", name=name))
+    assert (columns.get("first_name"), columns.get("last_name")) == (first, last)
 
 
 def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded):
@@ -52,8 +52,10 @@ def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded):
     assert rows["ada"].reused
     nbgrader("export", "--to", "grades.csv", cwd=graded.root)
     with (graded.root / "grades.csv").open(encoding="utf-8", newline="") as file:
-        found = {row["student_id"]: (row["first_name"], row["last_name"], row["email"]) for row in csv.DictReader(file)}
-    assert found == {
+        students = {
+            row["student_id"]: (row["first_name"], row["last_name"], row["email"]) for row in csv.DictReader(file)
+        }
+    assert students == {
         "ada": ("Ada", "King", "ada@university.edu"),
         "ben": ("Ben", "Ito", ""),
         "cem": ("Cem", "Öz", "cem@university.edu"),

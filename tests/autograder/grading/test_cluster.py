@@ -70,24 +70,24 @@ def test_the_canary_is_sent_to_every_worker_and_looks_for_the_course(machines, m
     address, certificates = machines
     with cluster.executor(address, "zygote", (), certificates) as executor:
         assert [what for what, stopped in executor.submit(doctor.examine).result() if not stopped] == []
-        asked = executor.pool._client.run(_asked_for, str(tmp_path))
-        assert list(asked.values()) == [((str(tmp_path),),)] * 2
+        hidden_by_worker = executor.pool._client.run(_asked_for, str(tmp_path))
+        assert list(hidden_by_worker.values()) == [((str(tmp_path),),)] * 2
     with (
         pytest.raises(CourseError, match="could escape from the sandbox"),
         cluster.executor(address, "none", (), certificates) as executor,
     ):
-        cluster._require_sandboxes(executor.pool._client, "single-use", (), lambda *asked: [("reads files", False)])
+        cluster._require_sandboxes(executor.pool._client, "single-use", (), lambda *arguments: [("reads files", False)])
 
 
 def _asked_for(folder):
     """Return what the canary is asked to look for on a worker, without sending it."""
-    asked, honest = [], doctor.require
-    doctor.require = lambda isolation, hidden: asked.append(hidden)
+    hidden_folders, honest = [], doctor.require
+    doctor.require = lambda isolation, hidden: hidden_folders.append(hidden)
     try:
         cluster._check_sandbox_then_run("zygote", (folder,), str)
     finally:
         doctor.require = honest
-    return tuple(asked)
+    return tuple(hidden_folders)
 
 
 def test_a_worker_that_joins_later_meets_the_canary_before_its_first_task_and_once(monkeypatch):
@@ -193,16 +193,18 @@ def test_a_worker_with_another_key_is_refused(course):
 
 def client_of(findings):
     """A client whose workers, "tls://one" and so on, find ``findings`` when the canary is sent into their sandboxes."""
-    return types.SimpleNamespace(run=lambda *asked, on_error: findings)
+    return types.SimpleNamespace(run=lambda *arguments, on_error: findings)
 
 
 def test_a_worker_whose_sandbox_can_be_left_or_is_missing_is_named():
     cluster._require_sandboxes(client_of({"tls://one": [("reads files", True)], "tls://two": []}), "zygote")
-    two = [("reads files", True), ("leaves a process", False)]
+    two_findings = [("reads files", True), ("leaves a process", False)]
     with pytest.raises(CourseError, match="it leaves a process") as escaped:
-        cluster._require_sandboxes(client_of({"tls://one": [("reads files", True)], "tls://two": two}), "zygote")
+        cluster._require_sandboxes(
+            client_of({"tls://one": [("reads files", True)], "tls://two": two_findings}), "zygote"
+        )
     with pytest.raises(CourseError, match="no sandbox: bwrap is not there") as missing:
         cluster._require_sandboxes(client_of({"tls://two": OSError("bwrap is not there")}), "zygote")
     assert "tls://two" in str(escaped.value)
     assert "tls://two" in str(missing.value)
-    cluster._require_sandboxes(client_of({"tls://two": two}), "none")
+    cluster._require_sandboxes(client_of({"tls://two": two_findings}), "none")

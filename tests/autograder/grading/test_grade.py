@@ -42,12 +42,12 @@ def test_a_verdict_depends_on_everything_that_its_fingerprint_names():
     }
     others = {"content": b"[]", "version": "w", "attempt": 1, "limits": replace(limits, call_seconds=9.0)}
     others |= {"isolation": "zygote", "files": {"w.npz": b"2"}, "seed": 40}
-    found = [
+    fingerprints = [
         fingerprint.fingerprint(**known),
         *(fingerprint.fingerprint(**known | {name: other}) for name, other in others.items()),
     ]
-    assert len(set(found)) == len(others) + 1
-    assert fingerprint.fingerprint(**known) == found[0]
+    assert len(set(fingerprints)) == len(others) + 1
+    assert fingerprint.fingerprint(**known) == fingerprints[0]
 
 
 class FakeClock:
@@ -73,16 +73,16 @@ def clock(monkeypatch):
 @pytest.fixture
 def sandboxed(monkeypatch, clock):
     """Runs in place of those of a sandbox: each is ``(seconds that it takes, what comes out)``; collects what went in."""
-    runs, asked = [], []
+    runs, sent = [], []
 
     def run(script, limits, isolation, hidden):
-        asked.append((script, limits))
+        sent.append((script, limits))
         seconds, outcome = runs.pop(0)
         clock.now += seconds
         return outcome
 
     monkeypatch.setattr(grade.sandbox, "run", run)
-    return runs, asked
+    return runs, sent
 
 
 def notebook_of(*sources):
@@ -90,15 +90,15 @@ def notebook_of(*sources):
 
 
 def test_a_notebook_that_ends_early_is_run_once_more_without_that_cell_in_the_time_that_is_left(sandboxed):
-    runs, asked = sandboxed
+    runs, sent = sandboxed
     runs += [
         (30.0, Run(failure="It ended.", ended_in=1, timed_out=True)),
         (1.0, Run(killed=True, spent={"cells": 1.0})),
     ]
     graded = grade.grade(notebook_of("a", "b", "c"), (), Limits(submission_seconds=100))
-    assert [cell.source for cell in asked[0][0].cells] == ["a", "b", "c"]
-    assert [cell.source for cell in asked[1][0].cells] == ["a", "", "c"]
-    assert [limits.submission_seconds for _, limits in asked] == [100, 70]
+    assert [cell.source for cell in sent[0][0].cells] == ["a", "b", "c"]
+    assert [cell.source for cell in sent[1][0].cells] == ["a", "", "c"]
+    assert [limits.submission_seconds for _, limits in sent] == [100, 70]
     assert graded.failure == "It ended. It was run again without that cell."
     assert graded.timed_out
     assert graded.killed
@@ -113,17 +113,17 @@ def test_what_ends_early_once_more_says_both(sandboxed):
 
 @pytest.mark.parametrize(("seconds", "runs_made"), [(98.0, 2), (99.5, 1), (130.0, 1)])
 def test_nothing_is_run_once_more_where_hardly_any_time_is_left(sandboxed, seconds, runs_made):
-    runs, asked = sandboxed
+    runs, sent = sandboxed
     runs += [(seconds, Run(failure="It ended.", ended_in=0)), (0.0, Run())]
     grade.grade(notebook_of("a"), (), Limits(submission_seconds=100))
-    assert len(asked) == runs_made
+    assert len(sent) == runs_made
 
 
 def test_a_notebook_that_comes_to_its_end_is_run_once(sandboxed):
-    runs, asked = sandboxed
+    runs, sent = sandboxed
     runs.append((5.0, Run()))
     graded = grade.grade(notebook_of("a"), ())
-    assert len(asked) == 1
+    assert len(sent) == 1
     assert (graded.failure, graded.timed_out, graded.killed) == ("", False, False)
 
 
@@ -149,24 +149,24 @@ def capstone():
 
 def test_the_time_that_weights_take_is_taken_off_the_notebook_s(sandboxed):
     exercise = capstone()
-    runs, asked = sandboxed
+    runs, sent = sandboxed
     runs += [(40.0, Run(killed=True)), (1.0, Run())]
     files = {exercise.trained.file: b"weights"}
     graded = grade.grade(notebook_of("a"), (exercise,), Limits(submission_seconds=100), files=files)
-    assert [limits.submission_seconds for _, limits in asked] == [100, 60]
-    assert asked[1][0].files == files
+    assert [limits.submission_seconds for _, limits in sent] == [100, 60]
+    assert sent[1][0].files == files
     assert graded.killed
 
 
-@pytest.mark.parametrize(("is_there", "said"), [(False, "not handed in"), (True, "larger than")])
-def test_weights_that_are_not_there_or_too_large_are_not_run(sandboxed, is_there, said):
+@pytest.mark.parametrize(("is_there", "reason"), [(False, "not handed in"), (True, "larger than")])
+def test_weights_that_are_not_there_or_too_large_are_not_run(sandboxed, is_there, reason):
     exercise = capstone()
-    runs, asked = sandboxed
+    runs, sent = sandboxed
     runs.append((1.0, Run()))
     files = {exercise.trained.file: None} if is_there else {}
     (verdict,) = grade.grade(notebook_of("a"), (exercise,), files=files).verdicts
-    assert len(asked) == 1
-    assert all(said in part.reason for part in verdict.parts)
+    assert len(sent) == 1
+    assert all(reason in part.reason for part in verdict.parts)
     assert verdict.earned == 0
 
 
@@ -195,7 +195,7 @@ def test_files_that_are_asked_for_are_read_up_to_a_bound_and_never_through_a_lin
 
 def test_tests_receipts_and_trainings_are_left_out_of_what_is_run(sandboxed):
     exercise, called = capstone(), topic_exercises("scoring")[0]
-    runs, asked = sandboxed
+    runs, sent = sandboxed
     runs.append((1.0, Run()))
     cells = {
         "mine": "x = 1",
@@ -208,7 +208,7 @@ def test_tests_receipts_and_trainings_are_left_out_of_what_is_run(sandboxed):
     for cell, name in zip(notebook.cells, cells, strict=True):
         cell.metadata["nbgrader"] = {"grade_id": name}
     grade.grade(notebook, (exercise, called))
-    script = asked[0][0]
+    script = sent[0][0]
     assert [cell.source for cell in script.cells] == ["x = 1", "", "", "", ""]
     assert [cell.exercise for cell in script.cells] == ["", "", "", called.name, ""]
     assert list(script.calls) == [called.name]

@@ -105,7 +105,7 @@ def undisturbed():
 
 def pytest_generate_tests(metafunc):
     if "hostile" in metafunc.fixturenames:
-        ways = [(*one, isolation) for isolation in ("zygote", "single-use") for one in HOSTILE]
+        ways = [(*attack, isolation) for isolation in ("zygote", "single-use") for attack in HOSTILE]
         metafunc.parametrize("hostile", ways, ids=["-".join(way) for way in ways])
 
 
@@ -126,8 +126,8 @@ def corpus(request):
     undisturbed()
     wanted = [item.callspec.params["hostile"] for item in request.session.items if "corpus" in item.fixturenames]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        futures = {one: pool.submit(tried, *one) for one in wanted}
-    return {one: future.result() for one, future in futures.items()}
+        futures = {attack: pool.submit(tried, *attack) for attack in wanted}
+    return {attack: future.result() for attack, future in futures.items()}
 
 
 def test_a_hostile_submission_earns_nothing_it_did_not_compute_and_leaves_nothing_behind(corpus, hostile):
@@ -143,9 +143,9 @@ def test_a_hostile_submission_earns_nothing_it_did_not_compute_and_leaves_nothin
         assert beside.earned == beside.points, (beside, graded.failure)
     assert "FOUND" not in printed(graded)
     assert len(written(graded)) < 6 * 2**20
-    told = repr(graded.verdicts)
-    assert len(told) < 6000
-    assert told.isprintable()
+    verdicts_text = repr(graded.verdicts)
+    assert len(verdicts_text) < 6000
+    assert verdicts_text.isprintable()
     if isolation == "zygote":  # process 1 of the namespace ran its cells, process 2 is called
         assert seen["folders"] == undisturbed()["folders"]
         assert seen["LEFT"] == [False] * 4
@@ -160,8 +160,8 @@ def test_a_time_out_is_known_as_one_so_that_it_is_tried_once_more(name):
 
 def test_random_numbers_are_new_for_every_submission():
     seeded = "import random, numpy as np, torch\nnp.random.seed(0); random.seed(0); torch.manual_seed(0)"
-    one, _, other = state()["random"], grades(seeded, "zygote"), state()["random"]
-    assert all(a != b for a, b in zip(one, other, strict=True))
+    first, _, second = state()["random"], grades(seeded, "zygote"), state()["random"]
+    assert all(a != b for a, b in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize("name", parts("honest_oddities"))

@@ -56,16 +56,16 @@ def verdict_on(exercise, replies):
 @cache
 def called_exercises(topic):
     """The exercises of ``topic`` that are called, each with few hidden cases: of each part the first, and the last of all."""
-    found = []
+    called = []
     for exercise in topic_exercises(topic):
         if exercise.is_called:
             first = {case.part: case for case in reversed(exercise.hidden) if not case.also}
-            kept = [case for case in exercise.hidden if first.get(case.part) is case]
+            chosen = [case for case in exercise.hidden if first.get(case.part) is case]
             if exercise.kind == "shape":
-                kept = list(exercise.hidden[:SHAPE_DRAWS])
-            cases = (*kept, exercise.hidden[-1]) if exercise.kind == "code" else tuple(kept)
-            found.append(dataclasses.replace(exercise, cases=cases))
-    return found
+                chosen = list(exercise.hidden[:SHAPE_DRAWS])
+            cases = (*chosen, exercise.hidden[-1]) if exercise.kind == "code" else tuple(chosen)
+            called.append(dataclasses.replace(exercise, cases=cases))
+    return called
 
 
 def same_reply(exercise, reply):
@@ -127,8 +127,8 @@ OFF = st.sampled_from([0.0, 4e-7, -9e-7, 2e-6, -1.0, np.nan, np.inf, -np.inf])
 def test_what_is_taken_for_right_at_a_glance_has_no_reason_and_what_has_none_is_seen_at_a_glance(right, data):
     value = right + data.draw(hnp.arrays(float, right.shape, elements=OFF))
     for mine, wanted in ((value, right), ({"a": value, "b": right, "more": 1}, {"a": right, "b": right})):
-        said = any(compare.mismatches(mine, wanted, "code", 1e-6).values())
-        assert judge._is_exactly_right(mine, wanted, 1e-6) == (not said and bool(np.isfinite(right).all()))
+        has_reason = any(compare.mismatches(mine, wanted, "code", 1e-6).values())
+        assert judge._is_exactly_right(mine, wanted, 1e-6) == (not has_reason and bool(np.isfinite(right).all()))
 
 
 @pytest.mark.parametrize(
@@ -218,17 +218,17 @@ def test_an_array_within_a_tuple_which_has_no_truth_value_raises_nothing(topic, 
 def test_every_mixture_of_right_and_missing_replies_earns_between_none_and_all(topic, data):
     exercise = data.draw(st.sampled_from(called_exercises(topic)), label="exercise")
     replies = right_replies(exercise)
-    kept = {key: reply for key, reply in replies.items() if data.draw(st.booleans())}
-    verdict = verdict_on(exercise, kept)
-    assert (verdict.earned == exercise.points) == (len(kept) == len(replies))
-    given_replies = [kept.get((exercise.name, n), Reply(raised="no reply")) for n in range(len(exercise.hidden))]
-    assert judge.points_of(exercise, given_replies) == verdict.earned
+    present = {key: reply for key, reply in replies.items() if data.draw(st.booleans())}
+    verdict = verdict_on(exercise, present)
+    assert (verdict.earned == exercise.points) == (len(present) == len(replies))
+    all_replies = [present.get((exercise.name, n), Reply(raised="no reply")) for n in range(len(exercise.hidden))]
+    assert judge.points_of(exercise, all_replies) == verdict.earned
 
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_verdicts_come_in_the_order_of_the_exercises(topic):
-    asked = topic_exercises(topic)
-    assert [verdict.exercise for verdict in judge.judge(asked, {})] == [exercise.name for exercise in asked]
+    exercises = topic_exercises(topic)
+    assert [verdict.exercise for verdict in judge.judge(exercises, {})] == [exercise.name for exercise in exercises]
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -316,22 +316,22 @@ def raising_where(exercise, is_raised):
 
 def test_two_axes_are_taken_for_one_where_exactly_their_being_different_raises():
     exercise = exercise_named("scoring-multiplicative_score")
-    said = judge.BROADCAST.format("batch", "source_len")
+    hint = judge.BROADCAST.format("batch", "source_len")
 
     def differ(batch, source_len):
         return 1 != batch != source_len != 1
 
-    assert verdict_on(exercise, raising_where(exercise, differ)).hints == (said,)
+    assert verdict_on(exercise, raising_where(exercise, differ)).hints == (hint,)
     for other in (
         lambda *sizes: differ(*sizes) or sizes[0] == 1,
         lambda *sizes: differ(*sizes) and sizes[0] < sizes[1],
     ):
-        assert said not in verdict_on(exercise, raising_where(exercise, other)).hints
+        assert hint not in verdict_on(exercise, raising_where(exercise, other)).hints
     different = [
         case for case in exercise.cases if case.shown or case.inputs["keys"].shape[0] != case.inputs["keys"].shape[1]
     ]
     exercise = dataclasses.replace(exercise, cases=tuple(different))
-    assert said not in verdict_on(exercise, raising_where(exercise, differ)).hints
+    assert hint not in verdict_on(exercise, raising_where(exercise, differ)).hints
 
 
 def test_what_raises_without_a_gradient_was_not_written_into():
@@ -410,11 +410,11 @@ def test_whatever_is_done_to_a_step_the_chain_earns_no_more_than_the_right_one(n
     chain[wrong] = data.draw(hnp.arrays(float, chain[wrong].shape, elements=numbers))
     followed = data.draw(st.booleans())
     with np.errstate(all="ignore"):
-        told = verdict_on_chain(exercise, continued(exercise, chain, wrong) if followed else chain)
+        verdict = verdict_on_chain(exercise, continued(exercise, chain, wrong) if followed else chain)
     right = compare.explain_mismatch(chain[wrong], right_chain(exercise)[wrong], exercise.entry.atol) == ""
-    assert (told.earned == exercise.points) == right
-    assert all(part.earned <= exercise.parts[part.name] for part in told.parts)
-    assert (earned_by(told)[wrong] > 0) == right
+    assert (verdict.earned == exercise.points) == right
+    assert all(part.earned <= exercise.parts[part.name] for part in verdict.parts)
+    assert (earned_by(verdict)[wrong] > 0) == right
 
 
 @each_chain
@@ -476,25 +476,37 @@ def test_after_an_honest_slip_every_step_that_follows_from_the_students_own_keep
 @cache
 def given_numbers(source):
     """The rows and vectors that the text of a chain states, as the reference has them."""
-    found = []
+    arrays = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.List):
             with contextlib.suppress(ValueError):
-                found.append(np.array(ast.literal_eval(node), dtype=float))
-    return found
+                arrays.append(np.array(ast.literal_eval(node), dtype=float))
+    return arrays
 
 
 def worked_by_nobody(exercise, entry, before, rng):
     """A step that is filled in without working it out: round numbers, numbers of the text, what a huge step leads to."""
     size = exercise.hidden[0].expected[entry].size
     huge, near = 10.0 ** rng.integers(1, 7), rng.choice([0, 1e-9, 1e-5, 1e-4])
-    one = np.eye(size)[rng.integers(size)]
+    one_hot = np.eye(size)[rng.integers(size)]
     signs = rng.choice([-1.0, 0.0, 1.0], size)
-    filled = [one, one * huge, -one * huge, one - near, signs, signs * huge, signs * (1 - near), one + near]
+    filled = [
+        one_hot,
+        one_hot * huge,
+        -one_hot * huge,
+        one_hot - near,
+        signs,
+        signs * huge,
+        signs * (1 - near),
+        one_hot + near,
+    ]
     filled += [np.full(size, number) for number in (0.0, 1.0, -1.0, 0.5, 1 / size, huge)]
     filled += [np.full(size, 1 / size) + near * np.arange(size), huge * rng.normal(size=size), signs / 2]
     filled += [
-        given * scale for given in given_numbers(exercise.source) if given.shape == (size,) for scale in (1, -1, huge)
+        stated * scale
+        for stated in given_numbers(exercise.source)
+        if stated.shape == (size,)
+        for scale in (1, -1, huge)
     ]
     filled += [step for step in before.values() if step.size == size]
     steps, function = compile_steps(exercise.follows).get(entry, ((), None))
@@ -543,9 +555,9 @@ def test_the_saturated_chains_that_once_earned_points_earn_none():
 )
 def test_a_step_is_accepted_where_it_follows_unless_it_repeats_the_one_before(rule, second, carried):
     expected, value = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}, {"a": [5.0, 6.0], "b": second}
-    found = compare.mismatches(value, expected, "number", 1e-3)
-    followed = ({**found, "b": ""}, {"b": ("a",)}) if carried else (found, {})
-    assert compare.follow_through(found, value, expected, 1e-3, {"b": (("a",), rule)}) == followed
+    reasons = compare.mismatches(value, expected, "number", 1e-3)
+    followed = ({**reasons, "b": ""}, {"b": ("a",)}) if carried else (reasons, {})
+    assert compare.follow_through(reasons, value, expected, 1e-3, {"b": (("a",), rule)}) == followed
 
 
 @each_chain
@@ -582,14 +594,14 @@ def corrupted(exercise, change, only=lambda case: True, **reply):
 
 def loses_every_part(exercise, reply_to):
     """Whether each part has a case that touches no other one, and is wrong: no more of them are tried than that takes."""
-    left = set(exercise.parts)
+    parts_left = set(exercise.parts)
     for case in exercise.hidden:
-        if case.part in left and not case.also:
+        if case.part in parts_left and not case.also:
             reply = reply_to(case)
             reply = reply if isinstance(reply, Reply) else Reply(value=reply)
             if any(judge.reasons_of(exercise, case, reply).values()):
-                left.remove(case.part)
-        if not left:
+                parts_left.remove(case.part)
+        if not parts_left:
             return True
     return False
 
@@ -631,8 +643,8 @@ def test_what_one_argument_alone_gives_earns_no_part(topic):
         for kind, turned in ARGUMENT_TURNED.items():
             for place, argument in enumerate(exercise.hidden[0].inputs):
 
-                def answer(*given, place=place, turned=turned):
-                    return turned(given[place])
+                def answer(*arguments, place=place, turned=turned):
+                    return turned(arguments[place])
 
                 assert loses_every_part(exercise, lambda case, e=exercise, a=answer: calls.reply_to(a, e, case)), (
                     argument,
@@ -656,13 +668,13 @@ CORRUPTIONS = {
 
 
 @each_topic
-@pytest.mark.parametrize(("change", "said"), CORRUPTIONS.values(), ids=CORRUPTIONS)
-def test_where_no_mistake_is_recognised_the_sentence_names_the_property(topic, change, said):
+@pytest.mark.parametrize(("change", "phrase"), CORRUPTIONS.values(), ids=CORRUPTIONS)
+def test_where_no_mistake_is_recognised_the_sentence_names_the_property(topic, change, phrase):
     for exercise in code_exercises(topic):
         replies = corrupted(exercise, change)
         verdict = verdict_on(exercise, replies)
         assert verdict.earned == 0
-        assert all(said in part.reason.lower() for part in verdict.parts)
+        assert all(phrase in part.reason.lower() for part in verdict.parts)
         assert all(not part.reason[0].islower() and part.reason[-1] in ".?!" for part in verdict.parts)
         assert "on a hidden case" not in " ".join(words_of(verdict))
         own = {f"{x:.6g}" for reply in replies.values() for x in numbers_in(reply.value)}
@@ -737,16 +749,16 @@ GROUPED = [(name, group) for name in CODE for group in GROUPS if is_told_by(grou
 
 @pytest.mark.parametrize(("name", "group"), GROUPED)
 def test_what_is_wrong_only_in_one_group_of_cases_is_told_with_the_group(name, group):
-    exercise, (belongs, said) = exercise_named(name), GROUPS[group]
+    exercise, (belongs, sentence) = exercise_named(name), GROUPS[group]
     cases = list(filter(belongs, exercise.hidden))
-    fitting = [told for other, told in GROUPS.values() if all(map(other, cases))]
+    fitting = [group_sentence for other, group_sentence in GROUPS.values() if all(map(other, cases))]
     if all(case.gradients for case in cases):
         fitting = [judge.WRONG_GRADIENT.format(", ".join(cases[0].gradients))]
     shared = set.intersection(*({*case.families} for case in cases))  # a single family is told by its own name
     fitting += [judge.ONLY_WITH.format(words, cases[0].families[words]) for words in shared]
     (hint,) = verdict_on(exercise, corrupted(exercise, odd, only=belongs)).hints
     assert hint in fitting
-    assert said not in verdict_on(exercise, corrupted(exercise, odd)).hints
+    assert sentence not in verdict_on(exercise, corrupted(exercise, odd)).hints
 
 
 def test_a_print_in_place_of_a_return_is_told_so():
@@ -772,7 +784,7 @@ def test_right_numbers_with_two_decimals_are_told_so(name):
     def rounded(decimals):
         (case,) = exercise.hidden
         value = case.expected
-        short = {n: np.round(one, decimals) for n, one in value.items()} if isinstance(value, dict) else None
+        short = {n: np.round(entry, decimals) for n, entry in value.items()} if isinstance(value, dict) else None
         return same_reply(exercise, Reply(value=over_the_wire(short or np.round(value, decimals))))
 
     verdict = verdict_on(exercise, rounded(2))

@@ -123,21 +123,21 @@ def test_a_variation_that_is_made_in_some_cases_only_is_said_with_where():
         inputs = {**case.inputs, "context": np.broadcast_to(case.inputs["context"][:1], case.inputs["context"].shape)}
         return reference_of(exercise)(**inputs)
 
-    said = said_of(exercise, changed(exercise, first, only))
-    assert said.endswith("context for the first sentence is used for every sentence.")
+    message = said_of(exercise, changed(exercise, first, only))
+    assert message.endswith("context for the first sentence is used for every sentence.")
 
 
 def test_sizes_that_are_alike_in_all_wrong_cases_and_in_no_right_one_are_found():
     exercise = exercise_named("decoder_fusion-fused_input")
-    one, other = "embedding_size", "key_size"
+    first, second = "embedding_size", "key_size"
 
     def alike(case):
         sizes = sizes_of(exercise, case.inputs)
-        return sizes[one] == sizes[other] != 1
+        return sizes[first] == sizes[second] != 1
 
     wrong = [case for case in exercise.hidden if alike(case)]
     right = [case for case in exercise.hidden if not alike(case)]
-    assert find_equal_sizes(exercise, wrong, right) == (one, other)
+    assert find_equal_sizes(exercise, wrong, right) == (first, second)
     assert find_equal_sizes(exercise, wrong, [*right, wrong[0]]) is None
 
 
@@ -181,10 +181,10 @@ def test_the_same_answer_is_told_the_same_whatever_was_judged_before():
         return reference_of(exercise)(query * 0 + query[place], keys, W_query, W_key, v)
 
     last, first = (replies_of(partial(last_query, place=place), exercise) for place in (-1, 0))
-    told = said_of(exercise, last)
-    assert "last sentence" in told
+    message = said_of(exercise, last)
+    assert "last sentence" in message
     assert "first sentence" in said_of(exercise, first)
-    assert said_of(exercise, last) == told
+    assert said_of(exercise, last) == message
 
 
 def test_a_choice_among_a_few_numbers_is_no_number_that_came_out_of_a_slip():
@@ -249,7 +249,9 @@ def test_the_search_for_one_answer_runs_no_more_variations_than_it_may(monkeypat
     monkeypatch.setattr(recognise, "MAX_WORK", 40 * mutations_of(exercise).work(0) + 1)
     runs = []
     run = InstrumentedFunction.run
-    monkeypatch.setattr(InstrumentedFunction, "run", lambda self, *given: runs.append(given) or run(self, *given))
+    monkeypatch.setattr(
+        InstrumentedFunction, "run", lambda self, *arguments: runs.append(arguments) or run(self, *arguments)
+    )
     assert said_of(exercise, wrong_everywhere(exercise)) == ""
     assert 20 < len(runs) <= 41  # one without changes, which says what values there are
 
@@ -261,13 +263,13 @@ def test_where_the_search_ends_does_not_depend_on_what_was_judged_before(monkeyp
     def last_query(query, keys, W_query, W_key, v):
         return reference(query * 0 + query[-1], keys, W_query, W_key, v)
 
-    replies, told = replies_of(last_query, exercise), {}
+    replies, messages = replies_of(last_query, exercise), {}
     for work in (recognise.MAX_WORK, 100, 3000, recognise.MAX_WORK, 100, 3000):
         monkeypatch.setattr(recognise, "MAX_WORK", work)
-        said = said_of(exercise, replies)
-        assert told.setdefault(work, said) == said
-    assert told[100] != told[200_000]
-    assert "last sentence" in told[200_000]
+        message = said_of(exercise, replies)
+        assert messages.setdefault(work, message) == message
+    assert messages[100] != messages[200_000]
+    assert "last sentence" in messages[200_000]
 
 
 @pytest.mark.parametrize("name", WORKED)

@@ -25,7 +25,9 @@ SHAPES = [name for name in NAMES if ENTRIES[name].kind == "shape"]
 def told(yours, right, entry="W_key"):
     """What is said of the shape ``yours`` where ``right`` is right: each a function of the letters."""
     rows = [(yours(**row), right(**row)) for row in SIZES]
-    return explain(entry, [one for one, _ in rows], [other for _, other in rows], SIZES, LETTERS, EQUATIONS)
+    return explain(
+        entry, [shape for shape, _ in rows], [right_shape for _, right_shape in rows], SIZES, LETTERS, EQUATIONS
+    )
 
 
 RIGHT = {"W_key": lambda m, a, **_: (a, m), "v": lambda a, **_: (a,), "twice": lambda m, a, **_: (a, 2 * m)}
@@ -84,9 +86,9 @@ RIGHT["joined"] = lambda m, n, **_: (m + n,)
     ],
 )  # fmt: skip
 def test_each_kind_of_slip_has_its_sentence(entry, yours, sentence):
-    said = told(yours, RIGHT[entry], entry)
-    assert sentence in said
-    assert bool(said) == bool(sentence)
+    explanation = told(yours, RIGHT[entry], entry)
+    assert sentence in explanation
+    assert bool(explanation) == bool(sentence)
 
 
 TERMS = st.one_of(
@@ -105,14 +107,14 @@ def test_what_was_written_is_named_and_the_right_letters_are_not(data, yours, ri
     sizes = [dict(zip(letters, data.draw(st.permutations(PRIMES))[:4], strict=True)) for _ in range(3)]
     mine = [tuple(size_of(term, row) for term in yours) for row in sizes]
     wanted = [tuple(size_of(term, row) for term in right) for row in sizes]
-    assume(all(one != other for one, other in zip(mine, wanted, strict=True)))
+    assume(all(my_shape != right_shape for my_shape, right_shape in zip(mine, wanted, strict=True)))
     assume(all(len({row[letter] for row in sizes}) > 1 for letter in letters))
-    said = explain("W", mine, wanted, sizes, LETTERS)
-    assert said
+    explanation = explain("W", mine, wanted, sizes, LETTERS)
+    assert explanation
     written = {letter for term in yours for letter in term}
-    words = set(re.findall(r"\b(?:m|n|T_x)\b", said))  # "a" is also a word
+    words = set(re.findall(r"\b(?:m|n|T_x)\b", explanation))  # "a" is also a word
     assert words <= written
-    assert not re.search(r"\b\d\d+\b", said)  # no size is said, only letters
+    assert not re.search(r"\b\d\d+\b", explanation)  # no size is said, only letters
 
 
 @pytest.mark.parametrize("name", SHAPES)

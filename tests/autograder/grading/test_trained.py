@@ -28,8 +28,8 @@ def asked():
 def small(asked):
     """A notebook of the capstone without its answers: the weights are judged beside it, not in it."""
     source = assemble.source_notebook("capstone", asked)
-    kept = [cell for cell in source.cells if cell.metadata.nbgrader.grade_id in ("imports", "compare")]
-    return nbformat.from_dict({**source, "cells": kept})
+    cells = [cell for cell in source.cells if cell.metadata.nbgrader.grade_id in ("imports", "compare")]
+    return nbformat.from_dict({**source, "cells": cells})
 
 
 def verdict(small, asked, content, isolation="zygote"):
@@ -55,9 +55,9 @@ def test_a_file_of_weights_that_is_too_large_is_said_to_be_and_need_not_be_grade
 
 def test_untrained_weights_earn_nothing_and_are_told_how_far_they_came(small, asked, tmp_path):
     capstone.save_weights(capstone.build_model(), tmp_path / FILE)
-    found = verdict(small, asked, (tmp_path / FILE).read_bytes())
-    assert found.earned == 0
-    assert "0.000 on examples not seen in training" in found.parts[0].reason
+    capstone_verdict = verdict(small, asked, (tmp_path / FILE).read_bytes())
+    assert capstone_verdict.earned == 0
+    assert "0.000 on examples not seen in training" in capstone_verdict.parts[0].reason
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_untrained_weights_earn_nothing_and_are_told_how_far_they_came(small, as
     ids=["text", "other arrays", "a pickle", "predictions"],
 )
 def test_what_is_no_set_of_weights_earns_nothing(small, asked, content):
-    found = verdict(small, asked, content)
-    assert found.earned == 0
-    assert "could not be loaded" in found.parts[0].reason
+    capstone_verdict = verdict(small, asked, content)
+    assert capstone_verdict.earned == 0
+    assert "could not be loaded" in capstone_verdict.parts[0].reason
 
 
 def test_an_archive_that_unpacks_to_gigabytes_is_no_danger(small, asked):

@@ -57,7 +57,7 @@ def decide(session, move):
 
 def test_changed_points_of_a_criterion_show_whose_marks_they_move_and_move_them_when_told(course, change):
     change, (first, second, third) = change
-    before, text = in_gradebook(course), {one.student: one.text for one in sit(course).answers()}
+    before, text = in_gradebook(course), {answer.student: answer.text for answer in sit(course).answers()}
     change(replace(first, points=0.5), second, replace(third, points=1))
     session = sit(course)
     page = session.page()
@@ -96,7 +96,7 @@ def test_an_added_criterion_lets_the_answers_wait_and_a_removed_one_takes_its_po
     decide(session, True)
     comment = "Why not reuse the tanh?\nWhich keys?\nNearly."
     assert in_gradebook(course)["ada_king"] == (1.0, True, comment)
-    (group,) = [one for one in page_data(session.page())["groups"] if one["points"] == 1]
+    (group,) = [candidate for candidate in page_data(session.page())["groups"] if candidate["points"] == 1]
     assert group["waiting"]
 
 
@@ -132,7 +132,7 @@ def test_marks_by_name_and_second_marks_move_as_well(course, change):
     (course.root / "course.toml").write_text("[markers]\nada = {}\nben = {}\n", encoding="utf-8")
     with contextlib.closing(Session(course, "scoring", "what_to_recompute", marker="ada")) as ada:
         ada.page()
-        (mine,) = [one for one in ada._load_all() if one.student == "ada_king"]
+        (mine,) = [answer for answer in ada._load_all() if answer.student == "ada_king"]
         with ada.desk.record_marks([(mine, mine.held)]):
             pass
     with change_marking_record(course, "scoring", ESSAY) as record:
@@ -153,15 +153,15 @@ def test_the_command_says_whose_marks_would_move_before_it_serves_the_page(cours
         yield "http://127.0.0.1:1/"
 
     monkeypatch.setattr(cli, "serve", serve)
-    said = []
-    cli.run_server(sit(course), 0, False, said.append)
-    assert said[:4] == [
+    lines = []
+    cli.run_server(sit(course), 0, False, lines.append)
+    assert lines[:4] == [
         f"The criteria of {ESSAY} have changed since these marks were given:",
         "  Ada King (ada_king): 1.5 → 1",
         "  Ben Ito (ben_ito): 1.5 → 1",
         "Nothing changes until you decide on the page.",
     ]
-    assert said[4].startswith("Mark here: ")
+    assert lines[4].startswith("Mark here: ")
 
 
 def test_a_decision_needs_the_token_and_the_form_of_one(course, change):

@@ -88,12 +88,12 @@ def test_two_who_mark_one_question_never_meet(sit):
         give(ben, student, 1)
     assert {*offered(ben)} & {*offered(cem), *offered(ada)} == set()
     cem.close()
-    taken = offered(ben)
-    assert {*taken} == SECTION_B  # nobody is there for cem's share any more
+    offers = offered(ben)
+    assert {*offers} == SECTION_B  # nobody is there for cem's share any more
     assert {*offered(ada)} == SECTION_A
     cem = sit("cem")
     assert offered(cem) == {}  # ben has what is left of it on his page
-    answer = next(answer for answer in taken.values() if answer.held.waiting)
+    answer = next(answer for answer in offers.values() if answer.held.waiting)
     with pytest.raises(Conflict, match="ben has this answer now"):
         cem.mark(MarkRequest((ClientState(**cem._show(answer)),), 1))
     assert len(offered(ben)) == len(offered(cem)) == 3  # loading the page anew gives it back
@@ -106,7 +106,7 @@ def test_five_markers_at_once_mark_everything_once(shared):
     def work(marker):
         done = []
         with contextlib.closing(Session(shared, "scoring", "what_to_recompute", marker=marker)) as session:
-            while waiting := [one.student for one in session.answers() if one.held.waiting]:
+            while waiting := [answer.student for answer in session.answers() if answer.held.waiting]:
                 give(session, waiting[0], 1, marker)
                 done.append(waiting[0])
         return done
@@ -116,15 +116,15 @@ def test_five_markers_at_once_mark_everything_once(shared):
     assert sorted(student for students in done.values() for student in students) == NAMES
     held = {student: comment for student, (_, _, comment) in in_gradebook(shared).items()}
     assert held == {student: marker for marker, students in done.items() for student in students}
-    given = load_marking_record(shared, "scoring", ESSAY).given
-    assert {student: one.marker for student, one in given.items()} == held
+    marks = load_marking_record(shared, "scoring", ESSAY).given
+    assert {student: mark.marker for student, mark in marks.items()} == held
 
 
 def test_who_marked_is_recorded_and_forgotten_when_marks_are_taken_back(shared, sit):
     ada = sit("ada")
     give(ada, "student00", 1.5, "Which one?")
-    (given,) = load_marking_record(shared, "scoring", ESSAY).given.values()
-    assert (given.marker, given.points, given.comment) == ("ada", 1.5, "Which one?")
+    (mark,) = load_marking_record(shared, "scoring", ESSAY).given.values()
+    assert (mark.marker, mark.points, mark.comment) == ("ada", 1.5, "Which one?")
     give(ada, "student00", None)
     assert load_marking_record(shared, "scoring", ESSAY).given == {}
     stale = offered(ada)["student02"]
@@ -205,9 +205,9 @@ def test_a_second_marker_does_not_see_the_first_marks_and_leaves_the_gradebook_a
     groups = page_data(ben.page())["groups"]
     assert [(group["points"], group["comment"], group["by"]) for group in groups] == [(None, "", [])] * len(groups)
     (student, *_) = [student for student in second_of(ben) if student in SECTION_A]
-    told = give(ben, student, 1, "Not quite.")
+    reply = give(ben, student, 1, "Not quite.")
     assert in_gradebook(twice) == before
-    assert told["marked"] == 1
+    assert reply["marked"] == 1
     second = offered(ben)[student].held
     assert (second.points, second.waiting, second.comment) == (1, False, "Not quite.")
     record = load_marking_record(twice, "scoring", ESSAY)
@@ -244,7 +244,7 @@ def test_the_report_has_the_agreement_and_names_students_only_if_asked(twice, si
     (study,) = analyse_marking(twice, twice.released("scoring"), load_results(twice, "scoring"))
     assert dict(study.marked) == {"ada": 6}
     assert study.twice - study.same == len(study.different) > 0
-    assert {one.first_by for one in study.different} == {"ada"}
+    assert {difference.first_by for difference in study.different} == {"ada"}
     analysis = analyse(twice, "scoring")
     page, named = (class_page("", [analysis], names) for names in (False, True))
     for text in (page, named):
@@ -267,5 +267,5 @@ def test_the_report_has_the_agreement_and_names_students_only_if_asked(twice, si
     ],
 )
 def test_kappa_is_as_worked_by_hand(pairs, kappa):
-    found = cohens_kappa(pairs)
-    assert found == (kappa if kappa is None else pytest.approx(kappa))
+    agreement = cohens_kappa(pairs)
+    assert agreement == (kappa if kappa is None else pytest.approx(kappa))

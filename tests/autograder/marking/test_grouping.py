@@ -20,8 +20,8 @@ def answers(*texts, held=()):
     ]
 
 
-def order(found):
-    return [group.answers[0].text for group in group_similar(found, key=lambda answer: answer.student)]
+def order(student_answers):
+    return [group.answers[0].text for group in group_similar(student_answers, key=lambda answer: answer.student)]
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def test_case_layout_and_signs_at_the_edges_of_words_make_no_other_answer(text):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [("W + w", "W + W"), ("W + w", "W - w"), ("a(b)", "ab"), ("0.5", "05"), ("T_x", "t_x"), ("not so", "so")],
 )
-def test_what_may_mean_another_thing_is_another_answer(one, other):
-    assert normalise(one) != normalise(other)
-    assert len(group_similar(answers(one, other), key=lambda answer: answer.student)) == 2
+def test_what_may_mean_another_thing_is_another_answer(first, second):
+    assert normalise(first) != normalise(second)
+    assert len(group_similar(answers(first, second), key=lambda answer: answer.student)) == 2
 
 
 def test_a_word_of_very_many_signs_holds_nobody_up():
@@ -57,11 +57,11 @@ def test_a_word_of_very_many_signs_holds_nobody_up():
 
 @pytest.mark.parametrize("texts", list(itertools.permutations([SAID, OTHER, ALMOST])))
 def test_near_identical_answers_stand_next_to_each_other_and_say_so(texts):
-    found = group_similar(answers(*texts), key=lambda answer: answer.student)
-    places = [group.answers[0].text for group in found]
+    groups = group_similar(answers(*texts), key=lambda answer: answer.student)
+    places = [group.answers[0].text for group in groups]
     assert abs(places.index(SAID) - places.index(ALMOST)) == 1
-    assert [group.near for group in found].count(True) == 1
-    assert found[max(places.index(SAID), places.index(ALMOST))].near
+    assert [group.near for group in groups].count(True) == 1
+    assert groups[max(places.index(SAID), places.index(ALMOST))].near
 
 
 def test_what_waits_comes_first_and_then_what_is_frequent():
@@ -71,25 +71,26 @@ def test_what_waits_comes_first_and_then_what_is_frequent():
 
 def test_like_answers_with_other_marks_are_apart():
     held = (CurrentMark(), DONE, CurrentMark(2.0, False, None), CurrentMark(1.0, False, "Well said."), DONE)
-    found = group_similar(answers(*[SAID] * 5, held=held), key=lambda answer: answer.student)
-    assert sorted(len(group.answers) for group in found) == [1, 1, 1, 2]
-    assert found[0].waiting
+    groups = group_similar(answers(*[SAID] * 5, held=held), key=lambda answer: answer.student)
+    assert sorted(len(group.answers) for group in groups) == [1, 1, 1, 2]
+    assert groups[0].waiting
 
 
 def test_the_order_says_nothing_of_who_it_is_but_what_the_key_says():
-    found = answers("one", "two", "three", "four")
-    backwards = group_similar(found, key=lambda answer: answer.student[::-1])
+    student_answers = answers("one", "two", "three", "four")
+    backwards = group_similar(student_answers, key=lambda answer: answer.student[::-1])
     assert {group.answers[0].text for group in backwards} == {"one", "two", "three", "four"}
     ordered = [
-        group.answers[0].text for group in group_similar(found, key=lambda answer: f"{len(answer.text)}{answer.text}")
+        group.answers[0].text
+        for group in group_similar(student_answers, key=lambda answer: f"{len(answer.text)}{answer.text}")
     ]
     assert ordered == ["one", "two", "four", "three"]
 
 
 def test_a_large_class_and_no_class_are_arranged_too():
     assert group_similar([], key=str) == []
-    found = answers(*(f"{SAID} {number % 400} {'' if number % 3 else 'x'}" for number in range(1200)))
-    groups = group_similar(found, key=lambda answer: answer.student)
+    student_answers = answers(*(f"{SAID} {number % 400} {'' if number % 3 else 'x'}" for number in range(1200)))
+    groups = group_similar(student_answers, key=lambda answer: answer.student)
     assert sum(len(group.answers) for group in groups) == 1200
     assert sum(group.near for group in groups) == len(groups) - 1
 

@@ -104,10 +104,10 @@ def test_three_answers_are_marked_by_keyboard_alone(browser, course):  # noqa: F
         assert complaints(browser) == []
         assert {url.split("/")[2] for url in requests(browser)} == {address.split("/")[2]}
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, said
-    assert "Marked now: 4. 4 of 4 answers" in said
-    assert "Traceback" not in said
+        output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    assert "Marked now: 4. 4 of 4 answers" in output
+    assert "Traceback" not in output
     now = in_gradebook(course)
     missed = "W_query times the decoder state is the same for every position j: how many times is it computed?"
     assert now["ada_king"] == now["ben_ito"] == (1.5, False, f"{missed}\nSee W = w.")
@@ -209,11 +209,11 @@ def formgrader(course, folder):
         environment = {**os.environ, "PATH": path, **{name: str(place) for name, place in places.items()}}
         process = subprocess.Popen(command, cwd=course.root, env=environment, stdout=log, stderr=log)
         try:
-            while not (found := list(runtime.glob("jpserver-*.json"))):
+            while not (server_files := list(runtime.glob("jpserver-*.json"))):
                 assert process.poll() is None, (folder / "log.txt").read_text()
                 time.sleep(0.1)
-            told = json.loads(found[0].read_text())
-            yield f"http://127.0.0.1:{told['port']}/login?token={told['token']}&next=/formgrader/gradebook/scoring/scoring"
+            server = json.loads(server_files[0].read_text())
+            yield f"http://127.0.0.1:{server['port']}/login?token={server['token']}&next=/formgrader/gradebook/scoring/scoring"
         finally:
             process.terminate()
             process.wait(60)
@@ -234,9 +234,9 @@ def enter(browser, selector, words):  # noqa: F811
 def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(browser, course, tmp_path):  # noqa: F811
     for student in WRITTEN:
         by_hand(course, student, None)
-    asked = [cell for cell in course.released("scoring").notebooks[0].cells if cell.metadata.nbgrader.grade]
-    given = [(0.5, "One."), (1.0, "Two."), (1.5, "Three."), (2.0, "Four.")]
-    left = dict(zip(WRITTEN, given, strict=True))
+    graded_cells = [cell for cell in course.released("scoring").notebooks[0].cells if cell.metadata.nbgrader.grade]
+    marks = [(0.5, "One."), (1.0, "Two."), (1.5, "Three."), (2.0, "Four.")]
+    marks_by_student = dict(zip(WRITTEN, marks, strict=True))
     size(browser, 1280)
     elsewhere = {"urls": ["*://cdnjs.cloudflare.com/*"]}  # where it would have MathJax from
     browser.execute_cdp_cmd("Network.setBlockedURLs", elsewhere)
@@ -249,11 +249,11 @@ def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(br
             for _ in ANSWERS:
                 until(browser, lambda: browser.execute_script(f"return !!document.querySelector('{FORM}')"))
                 fields = browser.execute_script(SCORES)
-                assert fields == [id_of(cell) for cell in asked]
+                assert fields == [id_of(cell) for cell in graded_cells]
                 whose = browser.execute_script("return document.querySelector('a.name-shown').textContent.trim()")
                 marked.append(whose)
-                if whose in left:
-                    (points, comment), answer = left[whose], shown_answer(browser)
+                if whose in marks_by_student:
+                    (points, comment), answer = marks_by_student[whose], shown_answer(browser)
                     assert " ".join(ANSWERS[whose].split())[:20] in " ".join(answer.split())
                     enter(browser, FORM, f"{points:g}")
                     until(browser, lambda whose=whose, row=(points, False): in_gradebook(course)[whose][:2] == row)
@@ -269,7 +269,7 @@ def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(br
         browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
     assert not [row.student for row in grade(course) if ESSAY in row.waiting]
     now = in_gradebook(course)
-    for student, (points, comment) in left.items():
+    for student, (points, comment) in marks_by_student.items():
         assert now[student] == (points, False, comment)
     assert "Three." in course.feedback("cem_kaya", "scoring").read_text(encoding="utf-8")
     assert Session(course, "scoring", "what_to_recompute").progress() == {"marked": 4, "of": 4, "untouched": 1}

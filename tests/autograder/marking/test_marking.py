@@ -42,21 +42,21 @@ def course(released, tmp_path, graded):
 def in_gradebook(course):
     """Return ``{student: (points, waiting, comment)}`` as nbgrader reads them."""
     with Gradebook(course.gradebook, "") as gradebook:
-        found = {}
+        marks = {}
         for notebook in gradebook.notebook_submissions("scoring", "scoring"):
-            (given,) = (each for each in notebook.grades if each.name == ESSAY)
-            (said,) = (each for each in notebook.comments if each.name == ESSAY)
-            found[notebook.student.id] = given.manual_score, given.needs_manual_grade, said.manual_comment
-        return found
+            (mark,) = (row for row in notebook.grades if row.name == ESSAY)
+            (essay_comment,) = (row for row in notebook.comments if row.name == ESSAY)
+            marks[notebook.student.id] = mark.manual_score, mark.needs_manual_grade, essay_comment.manual_comment
+        return marks
 
 
 def by_hand(course, student, points, comment=None):
     """Mark as the formgrader does."""
     with Gradebook(course.gradebook, "") as gradebook:
         notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
-        (given,) = (each for each in notebook.grades if each.name == ESSAY)
-        (said,) = (each for each in notebook.comments if each.name == ESSAY)
-        given.manual_score, given.needs_manual_grade, said.manual_comment = points, points is None, comment
+        (mark,) = (row for row in notebook.grades if row.name == ESSAY)
+        (essay_comment,) = (row for row in notebook.comments if row.name == ESSAY)
+        mark.manual_score, mark.needs_manual_grade, essay_comment.manual_comment = points, points is None, comment
         gradebook.db.commit()
 
 
@@ -68,8 +68,8 @@ def group_of(session, text):
     """Return what the page of ``session`` knows of the answers whose first spelling is ``text``."""
     groups = page_data(session.page())["groups"]
     ids = {session._id(answer) for answer in session.answers() if answer.text == text}
-    (found,) = (group for group in groups if ids & {one["id"] for one in group["answers"]})
-    return tuple(ClientState(**one) for one in found["answers"])
+    (matching_group,) = (group for group in groups if ids & {entry["id"] for entry in group["answers"]})
+    return tuple(ClientState(**entry) for entry in matching_group["answers"])
 
 
 @pytest.fixture
@@ -79,20 +79,20 @@ def session(course):
 
 def test_the_scheme_is_that_of_the_release(graded):
     for name in ("what_to_recompute", ESSAY):
-        found = load_scheme(graded, "scoring", name)
-        assert found.question.title
-        assert found.points == sum(criterion.points for criterion in found.criteria) == 2
+        scheme = load_scheme(graded, "scoring", name)
+        assert scheme.question.title
+        assert scheme.points == sum(criterion.points for criterion in scheme.criteria) == 2
 
 
 def test_marks_of_like_answers_are_saved_for_all_of_them_and_nobody_else(session, course):
     before = in_gradebook(course)
-    told = session.mark(MarkRequest(group_of(session, KEYS), 1.5, "Which one? \x1b[31m"))
+    reply = session.mark(MarkRequest(group_of(session, KEYS), 1.5, "Which one? \x1b[31m"))
     now = in_gradebook(course)
     assert now["ada_king"] == now["ben_ito"] == (1.5, False, "Which one?")
     assert {name: now[name] for name in ("cem_kaya", "dora_lee", "emil_roth")} == {
         name: before[name] for name in ("cem_kaya", "dora_lee", "emil_roth")
     }
-    assert (told["marked"], told["of"]) == (2, 4)
+    assert (reply["marked"], reply["of"]) == (2, 4)
 
 
 def test_what_was_left_as_handed_out_waits_for_nobody(session):
@@ -102,14 +102,14 @@ def test_what_was_left_as_handed_out_waits_for_nobody(session):
 
 def test_marks_can_be_changed_and_taken_back(session, course):
     seen = group_of(session, SIGN)
-    for points, comment, wanted in [
+    for points, comment, expected in [
         (1, "", (1.0, False, None)),
         (0, "No.", (0.0, False, "No.")),
         (None, "", (None, True, None)),
     ]:
-        told = session.mark(MarkRequest(seen, points, comment))
-        assert in_gradebook(course)["cem_kaya"] == wanted
-        seen = tuple(ClientState(**one) for one in told["answers"])
+        reply = session.mark(MarkRequest(seen, points, comment))
+        assert in_gradebook(course)["cem_kaya"] == expected
+        seen = tuple(ClientState(**answer) for answer in reply["answers"])
     assert session.marked == set()
 
 
@@ -129,9 +129,9 @@ def test_what_somebody_else_has_given_meanwhile_is_not_overwritten_unless_that_i
     assert "Nearly." in conflict.value.response["problem"]
     assert in_gradebook(course)["ada_king"] == (None, True, None)  # all or none
     assert in_gradebook(course)["ben_ito"] == (0.5, False, "Nearly.")
-    theirs = {one["id"]: ClientState(**one) for one in conflict.value.response["now"]}
+    theirs = {answer["id"]: ClientState(**answer) for answer in conflict.value.response["now"]}
     assert len(theirs) == 1
-    session.mark(MarkRequest(tuple(theirs.get(one.id, one) for one in seen), 2))
+    session.mark(MarkRequest(tuple(theirs.get(answer.id, answer) for answer in seen), 2))
     assert in_gradebook(course)["ada_king"] == in_gradebook(course)["ben_ito"] == (2.0, False, None)
 
 
@@ -146,7 +146,7 @@ def test_a_comment_that_somebody_else_has_written_is_not_overwritten(session, co
 def test_two_markers_at_once_do_not_overwrite_each_other(session, course):
     other = Session(course, "scoring", "what_to_recompute")
     mine, theirs = group_of(session, SIGN), group_of(other, SIGN)
-    assert not {one.id for one in mine} & {one.id for one in theirs}
+    assert not {answer.id for answer in mine} & {answer.id for answer in theirs}
     other.mark(MarkRequest(theirs, 1))
     with pytest.raises(Conflict):
         session.mark(MarkRequest(mine, 2))
@@ -247,7 +247,7 @@ def address(session):
 
 
 def wanted(session, **other):
-    seen = [{"id": one.id, "seen": one.seen} for one in group_of(session, SIGN)]
+    seen = [{"id": answer.id, "seen": answer.seen} for answer in group_of(session, SIGN)]
     return json.dumps({"answers": seen, "points": 1.5, "comment": "Good.", **other})
 
 
@@ -409,8 +409,8 @@ def test_a_page_has_as_many_answers_as_a_browser_can_hold_and_says_how_many_are_
         groups = page_data(session.page())["groups"]
         for group in groups:
             if group["waiting"]:
-                session.mark(MarkRequest(tuple(ClientState(**one) for one in group["answers"]), 1))
-                seen |= {one["id"] for one in group["answers"]}
+                session.mark(MarkRequest(tuple(ClientState(**answer) for answer in group["answers"]), 1))
+                seen |= {answer["id"] for answer in group["answers"]}
     assert len(seen) == 4
     assert session.progress()["marked"] == 4
 

@@ -172,8 +172,8 @@ def test_numbers_count_also_where_each_tanh_on_the_way_was_rounded_to_four_decim
     for exercise in topic_exercises(topic):
         if exercise.kind == "number" and exercise.name not in DECIMALS:
             (case,) = exercise.hidden
-            found = compare.mismatches(reference_of(exercise)(), case.expected, "number", case.atol)
-            assert not any(found.values()), exercise.name
+            reasons = compare.mismatches(reference_of(exercise)(), case.expected, "number", case.atol)
+            assert not any(reasons.values()), exercise.name
 
 
 @each_topic
@@ -212,10 +212,10 @@ ONE_READING = {
 }
 
 
-@pytest.mark.parametrize(("name", "said"), ONE_READING.items(), ids=ONE_READING)
-def test_a_text_that_could_be_read_in_two_ways_says_which_is_meant(name, said):
+@pytest.mark.parametrize(("name", "sentence"), ONE_READING.items(), ids=ONE_READING)
+def test_a_text_that_could_be_read_in_two_ways_says_which_is_meant(name, sentence):
     topic = name.split("-")[0]
-    assert said in cells_by_id(notebook_of(topic))[f"{name}-text"].source
+    assert sentence in cells_by_id(notebook_of(topic))[f"{name}-text"].source
 
 
 def test_the_cases_are_what_the_texts_say_of_them():
@@ -274,14 +274,14 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize(("topic", "said"), [(topic, said) for topic in ANSWERS for said in ANSWERS[topic]])
-def test_no_question_and_no_starter_says_what_another_exercise_asks(topic, said):
+@pytest.mark.parametrize(("topic", "answer"), [(topic, answer) for topic in ANSWERS for answer in ANSWERS[topic]])
+def test_no_question_and_no_starter_says_what_another_exercise_asks(topic, answer):
     for cell in notebook_of(topic).cells:
         # the answer, which is not handed out
         written = cell.metadata.nbgrader.solution and cell.cell_type == "markdown"
         if cell.metadata.nbgrader.solution or cell.cell_type == "markdown":
             shown = re.sub(r"### BEGIN SOLUTION.*?### END SOLUTION", "", cell.source, flags=re.DOTALL)
-            assert written or said not in shown, cell.metadata.nbgrader.grade_id
+            assert written or answer not in shown, cell.metadata.nbgrader.grade_id
 
 
 def test_what_a_notebook_holds_ready_calls_nothing_that_the_notebook_does_not_have(assembled):
@@ -509,8 +509,8 @@ def test_the_checks_of_shapes_run_in_the_notebook_alone_and_tell_whether_they_fi
     assert shapes or exercises[0].entry.topic in WITHOUT_SHAPES
     for exercise in shapes:
         run_cells(notebook, exercise.name, f"{exercise.name}-check")
-        said = capsys.readouterr().out
-        assert ("your shapes fit together" in said) == bool(exercise.entry.equations)
+        output = capsys.readouterr().out
+        assert ("your shapes fit together" in output) == bool(exercise.entry.equations)
 
 
 def test_a_wrong_shape_is_told_in_the_notebook_before_handing_in(assembled):

@@ -21,15 +21,15 @@ def notebook():
 @pytest.mark.parametrize("topic", TOPICS)
 def test_it_has_all_exercises_with_title_and_text(topic):
     exercises = topic_exercises(topic)
-    asked = handout(notebook_of(topic))
-    assert [question.name for question in asked.questions] == [exercise.name for exercise in exercises]
-    assert [question.is_written for question in asked.questions] == [
+    sheet = handout(notebook_of(topic))
+    assert [question.name for question in sheet.questions] == [exercise.name for exercise in exercises]
+    assert [question.is_written for question in sheet.questions] == [
         not exercise.is_automatic for exercise in exercises
     ]
-    assert asked.functions == tuple(exercise.function for exercise in exercises if exercise.is_automatic)
-    assert topic_of(asked) == topic
-    assert asked.title
-    for question in asked.questions:
+    assert sheet.functions == tuple(exercise.function for exercise in exercises if exercise.is_automatic)
+    assert topic_of(sheet) == topic
+    assert sheet.title
+    for question in sheet.questions:
         assert question.title
         assert question.text
         assert not re.match(r"#|\*[\d.]+ point", question.text)
@@ -37,8 +37,8 @@ def test_it_has_all_exercises_with_title_and_text(topic):
 
 def test_it_knows_the_address_of_its_chapter(notebook):
     assert handout(notebook).chapter == ""
-    asked = handout(source_notebook("scoring", topic_exercises("scoring"), website="https://course.example.edu/"))
-    assert asked.chapter == "https://course.example.edu/book/scoring.html"
+    sheet = handout(source_notebook("scoring", topic_exercises("scoring"), website="https://course.example.edu/"))
+    assert sheet.chapter == "https://course.example.edu/book/scoring.html"
 
 
 def test_the_version_that_the_receipt_states_is_the_one_that_follows_from_what_is_handed_out(notebook):

@@ -27,7 +27,7 @@ def fill_in(pieces, numbers):
 def test_the_text_of_the_book_states_each_number_once_more_with_the_numbers_of_a_student(name):
     exercise, text = exercise_named(name), text_of(name)
     book = book_numbers(exercise.entry)
-    flat = [one for numbers in book.values() for one in flatten(numbers)]
+    flat = [number for numbers in book.values() for number in flatten(numbers)]
     pieces = find_places(exercise, text, book)
     assert {piece for piece in pieces if isinstance(piece, int)} == set(range(len(flat)))
     assert fill_in(pieces, flat) == text

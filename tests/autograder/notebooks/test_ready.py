@@ -37,13 +37,13 @@ LACKING = {
 }
 
 
-@pytest.mark.parametrize(("module", "said"), LACKING.values(), ids=LACKING)
-def test_what_is_lacking_is_said_in_one_sentence_with_the_command_that_brings_it(monkeypatch, module, said):
+@pytest.mark.parametrize(("module", "message"), LACKING.values(), ids=LACKING)
+def test_what_is_lacking_is_said_in_one_sentence_with_the_command_that_brings_it(monkeypatch, module, message):
     if module:
         monkeypatch.setitem(sys.modules, "package", module)
     with pytest.raises(NotReady) as caught:
         require((3, 9), {"package": (1, 22)})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value._render_traceback_() == [f"NotReady: {caught.value}"]
 
 

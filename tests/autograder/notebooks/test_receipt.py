@@ -59,8 +59,8 @@ def test_of_several_answers_the_last_one_counts():
 
 
 def test_the_order_of_answers_to_different_exercises_changes_no_code():
-    two = "def two(x): return x"
-    assert code_of(ANSWER, two) == code_of(two, ANSWER)
+    second_answer = "def two(x): return x"
+    assert code_of(ANSWER, second_answer) == code_of(second_answer, ANSWER)
 
 
 def test_an_answer_counts_as_such_once_its_starter_is_gone():
@@ -71,8 +71,8 @@ def test_an_answer_counts_as_such_once_its_starter_is_gone():
 def test_the_mark_of_a_starter_is_looked_for_line_by_line():
     """A pattern that begins on one line and ends on another looks at all blank lines again from each of them."""
     text = "\n" * 200_000 + "  raise NotImplementedError()  " + "\n" * 200_000
-    found = receipt.UNANSWERED.search(text)
-    assert found.group() == "  raise NotImplementedError()  "
+    match = receipt.UNANSWERED.search(text)
+    assert match.group() == "  raise NotImplementedError()  "
     assert receipt.UNANSWERED.search("raise \nNotImplementedError()") is None
 
 
@@ -89,18 +89,18 @@ def test_where_there_is_no_notebook_it_says_so(capsys, monkeypatch):
 def test_it_says_what_it_does_not_see(capsys, monkeypatch):
     monkeypatch.setattr(receipt, "ran", lambda: [ANSWER])
     receipt.receipt("toy", "0a1b2c", ["one", "two"], written=2)
-    said = capsys.readouterr().out.splitlines()
-    assert said[:2] == ["Receipt: toy, version 0a1b2c", "Answered: 1 of 2 exercises in code"]
-    assert "2 written answers" in said[2]
-    assert said[4] == f"Code: {code_of(ANSWER)}"
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["Receipt: toy, version 0a1b2c", "Answered: 1 of 2 exercises in code"]
+    assert "2 written answers" in lines[2]
+    assert lines[4] == f"Code: {code_of(ANSWER)}"
 
 
 @pytest.fixture(scope="module")
 def notebook():
     """The notebook of a topic, with two answers and the cells that they need, run in a kernel."""
     whole = notebook_of("scoring")
-    kept = ("heading", "imports", "compare", "scoring-dot_product_score", "scoring-multiplicative_score", "receipt")
-    whole.cells = [cell for cell in whole.cells if id_of(cell) in kept or id_of(cell).endswith("-text")]
+    kept_ids = ("heading", "imports", "compare", "scoring-dot_product_score", "scoring-multiplicative_score", "receipt")
+    whole.cells = [cell for cell in whole.cells if id_of(cell) in kept_ids or id_of(cell).endswith("-text")]
     whole.cells.insert(-1, nbformat.v4.new_code_cell("%time mine = 1"))
     NotebookClient(whole, timeout=120).execute()
     return whole
@@ -117,13 +117,13 @@ def as_file(notebook):
 
 @pytest.mark.suite("assignments")
 def test_a_kernel_prints_the_code_that_the_file_has(notebook, asked):
-    found = receipt_of_file(as_file(notebook), asked)
-    assert found.printed == found.code
-    assert (found.answered, found.asked) == (2, 13)
-    (said,) = notebook.cells[-1].outputs
-    assert f"version {asked.version}" in said.text
-    assert "2 of 13 exercises in code" in said.text
-    assert "2 written answers" in said.text
+    file_receipt = receipt_of_file(as_file(notebook), asked)
+    assert file_receipt.printed == file_receipt.code
+    assert (file_receipt.answered, file_receipt.asked) == (2, 13)
+    (output,) = notebook.cells[-1].outputs
+    assert f"version {asked.version}" in output.text
+    assert "2 of 13 exercises in code" in output.text
+    assert "2 written answers" in output.text
 
 
 @pytest.mark.suite("assignments")
@@ -143,14 +143,14 @@ def test_a_file_that_was_changed_after_it_was_run_says_two_codes(notebook, asked
     changed = copy.deepcopy(notebook)
     (answer,) = [cell for cell in changed.cells if id_of(cell) == "scoring-dot_product_score"]
     answer["source"] += "\n# once more"
-    found = receipt_of_file(as_file(changed), asked)
-    assert found.printed
-    assert found.code != found.printed
+    file_receipt = receipt_of_file(as_file(changed), asked)
+    assert file_receipt.printed
+    assert file_receipt.code != file_receipt.printed
 
 
 def test_a_notebook_that_was_never_run_prints_no_code(asked):
-    found = receipt_of_file(as_file(notebook_of("scoring")), asked)
-    assert (found.printed, found.asked) == ("", 13)
+    file_receipt = receipt_of_file(as_file(notebook_of("scoring")), asked)
+    assert (file_receipt.printed, file_receipt.asked) == ("", 13)
 
 
 @pytest.mark.parametrize(

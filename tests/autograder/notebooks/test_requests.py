@@ -40,8 +40,8 @@ def asked(*cells):
     ],
 )
 def test_a_request_is_about_the_exercise_that_it_names_or_else_the_one_above(words, exercise):
-    found = asked(cell("## Why once?", "scoring-why-text"), cell("Because.", "scoring-why"), cell(words))
-    assert found == (RegradeRequest(exercise, " ".join(words.split())),)
+    requests = asked(cell("## Why once?", "scoring-why-text"), cell("Because.", "scoring-why"), cell(words))
+    assert requests == (RegradeRequest(exercise, " ".join(words.split())),)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_request_below_a_written_question_is_no_part_of_the_answer():
     request = cell("Please look again at this.")
     cells = [cell("## Why?", "scoring-why-text"), cell("", "scoring-why"), request, cell("My answer.")]
     assert is_request(request)
-    assert [one["source"] for one in select_added_cells(cells, "scoring-why")] == ["My answer."]
+    assert [added_cell["source"] for added_cell in select_added_cells(cells, "scoring-why")] == ["My answer."]
 
 
 def test_the_work_is_the_same_with_a_request_and_another_with_anything_else():

@@ -28,9 +28,9 @@ from tests.autograder.test_main import autograder, succeed
 pytestmark = pytest.mark.suite("assignments")
 
 
-def collect(*asked, **more):
+def collect(*args, **more):
     """Collect what no account of this machine has handed in; `test_exchange` asks who owns it."""
-    return collecting.collect(*asked, **more, any_owner=True)
+    return collecting.collect(*args, **more, any_owner=True)
 
 
 def entry(name, mode=stat.S_IFREG | 0o644, year=2025):
@@ -77,9 +77,11 @@ def test_notebooks_come_to_their_places_under_the_name_that_nbgrader_wants(cours
         ("cem.zip", archive(("scoring.ipynb", "of cem"))),
         ("readme.txt", "by the platform"),
     )
-    collected, left = collect(course, "scoring", path)
-    assert [(one.student, one.problem) for one in collected] == [(name, "") for name in ("ada", "ben", "cem")]
-    assert left == ["readme.txt"]
+    collected, leftover = collect(course, "scoring", path)
+    assert [(hand_in.student, hand_in.problem) for hand_in in collected] == [
+        (name, "") for name in ("ada", "ben", "cem")
+    ]
+    assert leftover == ["readme.txt"]
     texts = [course.submission(name, "scoring").read_text() for name in ("ada", "ben", "cem")]
     assert texts == ["of ada", "of ben", "of cem"]
 
@@ -112,25 +114,25 @@ def test_what_lies_beside_the_notebook_does_not_replace_it_whatever_its_date(
     parts = [(f"ada/{called}", OURS), *((entry(name, year=2027), OTHER) for name in names)]
     if zipped:
         parts = [("ada.zip", archive(*parts))]
-    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
-    assert [(one.student, one.problem) for one in collected] == [("ada", "")]
+    collected, leftover = collect(course, "scoring", handed_out(tmp_path, *parts))
+    assert [(hand_in.student, hand_in.problem) for hand_in in collected] == [("ada", "")]
     assert course.submission("ada", "scoring").read_text() == OURS
-    assert left == [f"ada.zip/{name}" if zipped else name for name in named]
+    assert leftover == [f"ada.zip/{name}" if zipped else name for name in named]
 
 
 def test_of_several_notebooks_the_one_that_holds_the_assignment_counts(course, tmp_path):
     parts = ("ada/one.ipynb", OTHER), ("ada/two.ipynb", OURS), (entry("ada/three.ipynb", year=2027), "broken")
-    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
+    collected, leftover = collect(course, "scoring", handed_out(tmp_path, *parts))
     assert not collected[0].problem
     assert course.submission("ada", "scoring").read_text() == OURS
-    assert left == ["ada/one.ipynb", "ada/three.ipynb"]
+    assert leftover == ["ada/one.ipynb", "ada/three.ipynb"]
 
 
 def test_the_same_notebook_twice_is_one(course, tmp_path):
     parts = ("ada/scoring.ipynb", OURS), ("ada/scoring (1).ipynb", OURS)
-    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
+    collected, leftover = collect(course, "scoring", handed_out(tmp_path, *parts))
     assert not collected[0].problem
-    assert left == []
+    assert leftover == []
 
 
 UNCLEAR = {
@@ -145,7 +147,7 @@ UNCLEAR = {
 @pytest.mark.parametrize("parts", UNCLEAR.values(), ids=UNCLEAR)
 def test_where_it_is_not_clear_which_notebook_counts_it_is_set_aside_and_not_guessed(course, tmp_path, parts):
     collected, _ = collect(course, "scoring", handed_out(tmp_path, ("ada.zip", archive(*parts))))
-    assert [one.student for one in collected] == ["ada"]
+    assert [hand_in.student for hand_in in collected] == ["ada"]
     assert "it is unclear which" in collected[0].problem or "no notebook" in collected[0].problem
     assert not course.submission("ada", "scoring").exists()
     assert "Remedy" in course.feedback("ada", "scoring").read_text(encoding="utf-8")
@@ -153,9 +155,9 @@ def test_where_it_is_not_clear_which_notebook_counts_it_is_set_aside_and_not_gue
 
 def test_a_name_that_all_may_have_is_nobodys(course, tmp_path):
     names = ["scoring.ipynb", "scoring (2).ipynb", "decoder_fusion.ipynb"]
-    collected, left = collect(course, "scoring", handed_out(tmp_path, *((name, OURS) for name in names)))
+    collected, leftover = collect(course, "scoring", handed_out(tmp_path, *((name, OURS) for name in names)))
     assert collected == []
-    assert left == names
+    assert leftover == names
 
 
 TWO_OWNERS = [
@@ -168,12 +170,12 @@ TWO_OWNERS = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), TWO_OWNERS)
-def test_two_people_of_one_name_are_both_set_aside_and_nothing_is_written_for_them(course, tmp_path, one, other):
+@pytest.mark.parametrize(("first", "second"), TWO_OWNERS)
+def test_two_people_of_one_name_are_both_set_aside_and_nothing_is_written_for_them(course, tmp_path, first, second):
     before = sorted(course.root.rglob("*"))
-    collected, _ = collect(course, "scoring", handed_out(tmp_path, (one, OURS), (other, OURS)))
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, (first, OURS), (second, OURS)))
     assert len(collected) == 2
-    assert all(one in each.problem and other in each.problem for each in collected)
+    assert all(first in hand_in.problem and second in hand_in.problem for hand_in in collected)
     assert sorted(course.root.rglob("*")) == before
 
 
@@ -187,9 +189,9 @@ def test_a_name_that_is_too_much_like_one_in_the_course_is_set_aside(course, tmp
 
 def test_several_files_of_one_person_have_one_owner(course, tmp_path):
     parts = ("lovelaceada_123_456_scoring-1.ipynb", OURS), ("lovelaceada_123_457_softmax.ipynb", OTHER)
-    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts))
-    assert [(one.student, one.problem) for one in collected] == [("lovelaceada", "")]
-    assert left == ["lovelaceada_123_457_softmax.ipynb"]
+    collected, leftover = collect(course, "scoring", handed_out(tmp_path, *parts))
+    assert [(hand_in.student, hand_in.problem) for hand_in in collected] == [("lovelaceada", "")]
+    assert leftover == ["lovelaceada_123_457_softmax.ipynb"]
 
 
 NAMES = {
@@ -210,9 +212,9 @@ NAMES = {
 
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 def test_names_of_any_script_are_taken(course, tmp_path, names):
-    collected, left = collect(course, "scoring", handed_out(tmp_path, *((name, OURS) for name in names)))
-    assert {one.student: one.problem for one in collected} == dict.fromkeys(names.values(), "")
-    assert left == []
+    collected, leftover = collect(course, "scoring", handed_out(tmp_path, *((name, OURS) for name in names)))
+    assert {hand_in.student: hand_in.problem for hand_in in collected} == dict.fromkeys(names.values(), "")
+    assert leftover == []
     assert course.students("scoring") == sorted(names.values())
 
 
@@ -220,7 +222,7 @@ def test_a_name_in_an_archive_of_a_mac_is_read_as_it_was_written(course, tmp_pat
     plain = archive(("Pe_ter/scoring.ipynb", OURS)).replace(b"Pe_ter", "Käte".encode() + b"r")
     (tmp_path / "class.zip").write_bytes(plain)  # UTF-8, and no flag that says so
     collected, _ = collect(course, "scoring", tmp_path / "class.zip")
-    assert [one.student for one in collected] == ["Käter"]
+    assert [hand_in.student for hand_in in collected] == ["Käter"]
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -228,7 +230,7 @@ def test_a_bad_part_is_set_aside_with_a_page_and_stops_nobody(course, tmp_path, 
     before = sorted(tmp_path.rglob("*"))
     path = handed_out(tmp_path, ("eve.zip", BAD[name]), ("ada.ipynb", "of ada"))
     collected, _ = collect(course, "scoring", path)
-    assert [(one.student, bool(one.problem)) for one in collected] == [("ada", False), ("eve", True)]
+    assert [(hand_in.student, bool(hand_in.problem)) for hand_in in collected] == [("ada", False), ("eve", True)]
     assert "Remedy" in course.feedback("eve", "scoring").read_text(encoding="utf-8")
     assert not course.submission("eve", "scoring").exists()
     new = {path.name for path in tmp_path.rglob("*") if path not in before}
@@ -251,7 +253,7 @@ def test_a_bad_part_is_set_aside_with_a_page_and_stops_nobody(course, tmp_path, 
 @pytest.mark.parametrize("name", ["../eve/scoring.ipynb", "/eve/scoring.ipynb", "..\\eve\\scoring.ipynb"])
 def test_an_entry_that_leads_out_is_not_written(course, tmp_path, name):
     collected, _ = collect(course, "scoring", handed_out(tmp_path, (entry(name), "{}"), ("ada.ipynb", "of ada")))
-    assert {one.student: bool(one.problem) for one in collected} == {"eve": True, "ada": False}
+    assert {hand_in.student: bool(hand_in.problem) for hand_in in collected} == {"eve": True, "ada": False}
 
 
 NO_NAMES = [".git", "x" * 200, "\u092e" * 60, " ada", "ada ", "a\tb", "a\x1b[2Jb", "a\u202eb", "a\u200bb"]
@@ -260,18 +262,18 @@ NO_NAMES += ["a*", "a?b", "a:b", "~", "ada_b", "-rf", "--course=x"]
 
 @pytest.mark.parametrize("student", NO_NAMES)
 def test_a_name_that_is_no_name_of_a_student_is_listed(course, tmp_path, student):
-    collected, left = collect(course, "scoring", handed_out(tmp_path, (f"{student}/scoring.ipynb", "{}")))
+    collected, leftover = collect(course, "scoring", handed_out(tmp_path, (f"{student}/scoring.ipynb", "{}")))
     assert collected == []
-    assert left == [f"{student}/scoring.ipynb"]
-    assert escape_unprintable(left[0]).isprintable()
+    assert leftover == [f"{student}/scoring.ipynb"]
+    assert escape_unprintable(leftover[0]).isprintable()
 
 
 def test_what_was_handed_in_before_is_kept(course, tmp_path):
     collect(course, "scoring", handed_out(tmp_path, ("ada.ipynb", "first")))
     collected, _ = collect(course, "scoring", handed_out(tmp_path, ("ada.ipynb", "second")))
     assert collected[0].replaced
-    (kept,) = (course.root / ".autograder" / "earlier" / "ada" / "scoring").iterdir()
-    assert kept.read_text() == "first"
+    (earlier_file,) = (course.root / ".autograder" / "earlier" / "ada" / "scoring").iterdir()
+    assert earlier_file.read_text() == "first"
     assert course.submission("ada", "scoring").read_text() == "second"
 
 
@@ -286,16 +288,16 @@ def test_an_archive_that_cannot_be_read_is_named(course, tmp_path):
 
 def test_the_exit_status_says_that_something_was_set_aside(course, tmp_path):
     path = handed_out(tmp_path, ("eve.zip", BAD["bomb"]), ("ada.ipynb", "{}"))
-    said = succeed("collect", "scoring", path, "--course", course.root, status=3)
-    assert "1 collected (0 replaced), 1 set aside, 0 not collected" in said
+    output = succeed("collect", "scoring", path, "--course", course.root, status=3)
+    assert "1 collected (0 replaced), 1 set aside, 0 not collected" in output
 
 
 def test_the_exit_status_says_that_a_notebook_was_left_over_and_names_each(course, tmp_path):
     strange = [f"a_b{number}/scoring.ipynb" for number in range(25)]
     path = handed_out(tmp_path, ("ada.ipynb", "{}"), *((name, "{}") for name in strange), ("x\x1b[2J/y.ipynb", "{}"))
-    said = succeed("collect", "scoring", path, "--course", course.root, status=3)
-    assert all(f"not collected: {name}" in said for name in strange)
-    assert "\x1b" not in said
+    output = succeed("collect", "scoring", path, "--course", course.root, status=3)
+    assert all(f"not collected: {name}" in output for name in strange)
+    assert "\x1b" not in output
     other = handed_out(tmp_path, ("ada.ipynb", "{}"), ("readme.txt", "by the platform"))
     succeed("collect", "scoring", other, "--course", course.root)
 
@@ -314,7 +316,10 @@ def test_nothing_is_written_through_a_link_below_submitted(course, tmp_path, lin
     (course.root / link).symlink_to(elsewhere if link.count("/") < 3 else elsewhere / "scoring" / "scoring.ipynb")
     path = handed_out(tmp_path, ("ada.ipynb", OURS), ("ben.ipynb", OURS))
     collected, _ = collect(course, "scoring", path)
-    assert {one.student: f"{link} is a link" in one.problem for one in collected} == {"ada": True, "ben": False}
+    assert {hand_in.student: f"{link} is a link" in hand_in.problem for hand_in in collected} == {
+        "ada": True,
+        "ben": False,
+    }
     assert [file.read_text() for file in elsewhere.rglob("*.*")] == ["of somebody else"]
 
 
@@ -337,7 +342,11 @@ def test_what_stands_in_the_way_stops_nobody_else(course, tmp_path):
     course.submission("ben", "scoring").mkdir(parents=True)
     path = handed_out(tmp_path, *((f"{name}.ipynb", OURS) for name in ("ada", "ben", "cem")))
     collected, _ = collect(course, "scoring", path)
-    assert {one.student: "in the way" in one.problem for one in collected} == {"ada": True, "ben": True, "cem": False}
+    assert {hand_in.student: "in the way" in hand_in.problem for hand_in in collected} == {
+        "ada": True,
+        "ben": True,
+        "cem": False,
+    }
 
 
 def test_a_full_disk_ends_with_a_sentence_and_a_second_run_completes(course, tmp_path, monkeypatch):
@@ -356,16 +365,16 @@ def test_a_full_disk_ends_with_a_sentence_and_a_second_run_completes(course, tmp
             collect(course, "scoring", path)
     assert course.students("scoring") == ["ada"]
     collected, _ = collect(course, "scoring", path)
-    assert [(one.problem, one.replaced) for one in collected] == [("", False)] * 3
+    assert [(hand_in.problem, hand_in.replaced) for hand_in in collected] == [("", False)] * 3
     assert course.students("scoring") == ["ada", "ben", "cem"]
     assert not list(course.root.rglob("*.draft"))
 
 
 def test_a_page_on_what_was_graded_stays_when_what_comes_after_it_is_set_aside(course, tmp_path):
     page = course.feedback("eve", "scoring")
-    for place, said in ((page, "<body>graded</body>"), (course.record_file("eve", "scoring"), '{"mark": "x"}')):
+    for place, text in ((page, "<body>graded</body>"), (course.record_file("eve", "scoring"), '{"mark": "x"}')):
         place.parent.mkdir(parents=True)
-        place.write_text(said)
+        place.write_text(text)
     collected, _ = collect(course, "scoring", handed_out(tmp_path, ("eve.zip", BAD["bomb"])))
     assert collected[0].problem
     assert page.read_text().endswith("graded</body>")
@@ -458,11 +467,11 @@ def with_a_roster(course):
 
 def times(course):
     """Return when each student handed in, as ``timestamp.txt`` says; "" without one."""
-    found = {}
+    stamps = {}
     for student in course.students("scoring"):
         stamp = course.submission(student, "scoring").with_name("timestamp.txt")
-        found[student] = stamp.read_text() if stamp.exists() else ""
-    return found
+        stamps[student] = stamp.read_text() if stamp.exists() else ""
+    return stamps
 
 
 def entries_of(name):
@@ -480,47 +489,51 @@ def test_each_platform_is_known_by_its_names_and_the_roster_says_who_it_is_here(
         with zipfile.ZipFile(path) as bundle:
             bundle.extractall(tmp_path / "folder")
         path = tmp_path / "folder"
-    said = []
-    collected, left = collect(with_a_roster(course), "scoring", path, notice=said.append)
-    assert said == [f"recognised as {name.partition(',')[0]}"]
-    assert {one.student: one.problem for one in collected} == dict.fromkeys(expected, "")
-    assert left == []
+    notices = []
+    collected, leftover = collect(with_a_roster(course), "scoring", path, notice=notices.append)
+    assert notices == [f"recognised as {name.partition(',')[0]}"]
+    assert {hand_in.student: hand_in.problem for hand_in in collected} == dict.fromkeys(expected, "")
+    assert leftover == []
     assert times(course) == expected
 
 
 def test_a_late_try_says_so_in_the_table(course, tmp_path):
     path = handed_out(tmp_path, ("kingada_LATE_17_3009_scoring.ipynb", "first"))
-    (one,), _ = collect(with_a_roster(course), "scoring", path)
-    assert one.note == "late, by an unknown amount"
+    (hand_in,), _ = collect(with_a_roster(course), "scoring", path)
+    assert hand_in.note == "late, by an unknown amount"
     parts, _ = entries_of("Gradescope")
     collected, _ = collect(course, "scoring", handed_out(tmp_path, *parts))
-    notes = {one.student: one.note for one in collected}
+    notes = {hand_in.student: hand_in.note for hand_in in collected}
     assert notes == {"ada": "replaces an earlier attempt", "cem": "", "ben_i": ""}  # Ben has an extension
     path = handed_out(tmp_path, ("ada+scoring+2025-12-02 01:00:00 UTC/scoring.ipynb", "last"))
-    (one,), _ = collect(course, "scoring", path)
-    assert one.note == "late by 1 d 2 h, replaces 2 earlier attempts"
+    (hand_in,), _ = collect(course, "scoring", path)
+    assert hand_in.note == "late by 1 d 2 h, replaces 2 earlier attempts"
 
 
 def test_who_is_not_in_the_roster_is_listed_and_never_takes_the_place_of_one_who_is(course, tmp_path):
     names = ["ada_999_3001_scoring.ipynb", "kingada_17_3002_scoring.ipynb", "-rf_5_3003_scoring.ipynb"]
     collected, _ = collect(with_a_roster(course), "scoring", handed_out(tmp_path, *((name, name) for name in names)))
-    assert {one.file: bool(one.problem) for one in collected} == dict(zip(names, [True, False, True], strict=True))
-    assert "ada (999) is not in the roster" in next(one.problem for one in collected if one.file == names[0])
+    assert {hand_in.file: bool(hand_in.problem) for hand_in in collected} == dict(
+        zip(names, [True, False, True], strict=True)
+    )
+    assert "ada (999) is not in the roster" in next(
+        hand_in.problem for hand_in in collected if hand_in.file == names[0]
+    )
     assert course.submission("ada", "scoring").read_text() == names[1]
     assert course.students("scoring") == ["ada"]
     metadata = (f"{GRADESCOPE}submission_metadata.yml", METADATA)
     path = handed_out(tmp_path, metadata, (f"{GRADESCOPE}submission_503/scoring.ipynb", "of nobody"))
-    (one,), _ = collect(course, "scoring", path)
-    assert "nobody@home.org (1) is not in the roster" in one.problem
+    (hand_in,), _ = collect(course, "scoring", path)
+    assert "nobody@home.org (1) is not in the roster" in hand_in.problem
 
 
 def test_two_of_one_full_name_are_not_guessed_apart(course, tmp_path):
     with_a_roster(course)
     (course.root / "students.csv").write_text("id,name\nada,Ada King\nada2,ada king\n")
-    (one,), _ = collect(
+    (hand_in,), _ = collect(
         course, "scoring", handed_out(tmp_path, ("Ada King_1_assignsubmission_file_/scoring.ipynb", "?"))
     )
-    assert "matches 2 students in the roster" in one.problem
+    assert "matches 2 students in the roster" in hand_in.problem
     assert course.students("scoring") == []
 
 
@@ -536,7 +549,7 @@ def test_the_same_archive_twice_comes_to_the_same_files(course, tmp_path, name):
     collect(with_a_roster(course), "scoring", path)
     before = everything(course)
     collected, _ = collect(course, "scoring", path)
-    assert all("unchanged" in one.note for one in collected)
+    assert all("unchanged" in hand_in.note for hand_in in collected)
     assert everything(course) == before
 
 
@@ -577,9 +590,9 @@ def test_every_try_is_kept_and_the_last_in_time_counts_in_whatever_order_they_co
 
 def test_tries_of_one_archive_are_told_apart(course, tmp_path):
     with_a_roster(course)
-    collected, left = collect(course, "scoring", handed_out(tmp_path, *TRIES["of the exchange"][::-1]))
-    assert [one.note for one in collected] == ["", "replaces an earlier attempt", "replaces 2 earlier attempts"]
-    assert (course.submission("ada", "scoring").read_text(), kept(course, "ada"), left) == (
+    collected, leftover = collect(course, "scoring", handed_out(tmp_path, *TRIES["of the exchange"][::-1]))
+    assert [hand_in.note for hand_in in collected] == ["", "replaces an earlier attempt", "replaces 2 earlier attempts"]
+    assert (course.submission("ada", "scoring").read_text(), kept(course, "ada"), leftover) == (
         "third",
         ["first", "second"],
         [],
@@ -602,8 +615,8 @@ EARLIER, LATER = "2025-11-28 10:00:00.000000 UTC", "2025-11-29 10:00:00.000000 U
 @pytest.mark.parametrize("order", [(EARLIER, LATER), (LATER, EARLIER)])
 def test_beside_a_notebook_of_the_exchange_stand_time_and_secret_of_the_last_try(course, tmp_path, order):
     for time in order:
-        _, left = collect(course, "scoring", handed_out(tmp_path, *of_the_exchange(time)))
-        assert left == []
+        _, leftover = collect(course, "scoring", handed_out(tmp_path, *of_the_exchange(time)))
+        assert leftover == []
     beside = course.submission("ada", "scoring").with_name("submission_secret.txt")
     assert (times(course), beside.read_text()) == ({"ada": LATER}, f"of {LATER}")
     collect(course, "scoring", handed_out(tmp_path, (entry("ada/scoring.ipynb", year=2027), "another")))
@@ -612,7 +625,7 @@ def test_beside_a_notebook_of_the_exchange_stand_time_and_secret_of_the_last_try
 
 def test_a_page_for_who_has_to_hand_in_again_can_go_back_through_the_exchange(course, tmp_path):
     collected, _ = collect(course, "scoring", handed_out(tmp_path, *of_the_exchange(LATER, "scoring.zip")))
-    assert [one.problem for one in collected] == ["the archive is damaged"]
+    assert [hand_in.problem for hand_in in collected] == ["the archive is damaged"]
     page = course.feedback("ada", "scoring")
     assert "the archive is damaged" in page.read_text()
     beside = [page.with_name(name).read_text() for name in ("timestamp.txt", "submission_secret.txt")]
@@ -636,9 +649,9 @@ def test_a_secret_that_cannot_be_read_is_one_students_matter(course, tmp_path, s
         (place / "submission_secret.txt").symlink_to("/etc/hostname")
     else:
         (place / "submission_secret.txt").write_bytes(b"0" * (21 * 2**20))
-    told = {one.student: one.problem for one in collect(course, "scoring", tmp_path / "inbound")[0]}
-    assert (bool(told["ada"]), told["ben"]) == (True, "")
-    assert told["ada"] in course.feedback("ada", "scoring").read_text()
+    problems = {hand_in.student: hand_in.problem for hand_in in collect(course, "scoring", tmp_path / "inbound")[0]}
+    assert (bool(problems["ada"]), problems["ben"]) == (True, "")
+    assert problems["ada"] in course.feedback("ada", "scoring").read_text()
     assert course.submission("ben", "scoring").exists()
 
 
@@ -650,9 +663,9 @@ def test_a_link_to_a_folder_is_passed_over_and_one_in_a_circle_is_no_file(course
     (tmp_path / "class" / "ben").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "class" / "cem").symlink_to(tmp_path / "class")
     (tmp_path / "class" / "ada" / "round").symlink_to("round")
-    collected, left = collect(course, "scoring", tmp_path / "class")
-    assert {one.student: one.problem for one in collected} == {"ada": ""}
-    assert left == ["ada/round"]
+    collected, leftover = collect(course, "scoring", tmp_path / "class")
+    assert {hand_in.student: hand_in.problem for hand_in in collected} == {"ada": ""}
+    assert leftover == ["ada/round"]
 
 
 def test_folders_a_thousand_deep_are_one_students_matter(course, tmp_path):
@@ -669,14 +682,14 @@ def test_folders_a_thousand_deep_are_one_students_matter(course, tmp_path):
         collected, _ = collect(course, "scoring", tmp_path / "class")
     finally:  # Python's own way of removing a folder gives up here
         subprocess.run(["rm", "-rf", str(tmp_path / "class")], check=True)
-    assert {one.student: one.problem for one in collected} == {"ada": "", "ben": ""}
+    assert {hand_in.student: hand_in.problem for hand_in in collected} == {"ada": "", "ben": ""}
 
 
 def test_no_other_platform_has_secrets(course, tmp_path):
-    _, left = collect(
+    _, leftover = collect(
         course, "scoring", handed_out(tmp_path, ("ada/scoring.ipynb", ""), ("ada/submission_secret.txt", ""))
     )
-    assert left == ["ada/submission_secret.txt"]
+    assert leftover == ["ada/submission_secret.txt"]
     assert not course.submission("ada", "scoring").with_name("submission_secret.txt").exists()
 
 
@@ -684,10 +697,10 @@ def test_the_time_beside_a_notebook_is_its_own_and_not_that_of_another_assignmen
     stamps = {"encoder": "2025-11-01 08:00:00 UTC", "scoring": "2025-11-02 08:00:00.5 UTC", "softmax": "no time"}
     parts = [(f"ada/{topic}/{topic}.ipynb", topic) for topic in stamps]
     parts += [(f"ada/{topic}/timestamp.txt", when) for topic, when in stamps.items()]
-    collected, left = collect(with_a_roster(course), "scoring", handed_out(tmp_path, *parts))
+    collected, leftover = collect(with_a_roster(course), "scoring", handed_out(tmp_path, *parts))
     assert times(course) == {"ada": "2025-11-02 08:00:00.500000 UTC"}
-    assert left == ["ada/encoder/encoder.ipynb", "ada/softmax/softmax.ipynb"]
-    assert [one.problem for one in collected] == [""]
+    assert leftover == ["ada/encoder/encoder.ipynb", "ada/softmax/softmax.ipynb"]
+    assert [hand_in.problem for hand_in in collected] == [""]
 
 
 def test_what_somebody_put_there_by_hand_is_kept_as_an_earlier_try(course, tmp_path):
@@ -736,9 +749,9 @@ def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_
 def test_the_command_says_what_it_took_it_for_and_who_has_not_handed_in(course, tmp_path):
     path = handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", course.release("scoring").read_bytes()))
     path = path.rename(tmp_path / "class {1}.zip")
-    said = succeed("collect", "scoring", path, "--course", with_a_roster(course).root)
-    assert "class {1}.zip: recognised as Canvas" in said
-    row = next(line for line in said.splitlines() if "kingada_17_3001" in line)
+    output = succeed("collect", "scoring", path, "--course", with_a_roster(course).root)
+    assert "class {1}.zip: recognised as Canvas" in output
+    row = next(line for line in output.splitlines() if "kingada_17_3001" in line)
     assert [cell.strip() for cell in row.strip("│").split("│")] == [
         "kingada_17_3001_scoring.ipynb",
         "Ada King (ada)",
@@ -746,7 +759,7 @@ def test_the_command_says_what_it_took_it_for_and_who_has_not_handed_in(course, 
         receipt_of_file(course.release("scoring").read_bytes(), asked_in(course)).code,
         "collected",
     ]
-    assert "2 in the roster without a submission: Ben Ito (ben_i), Cem Öz (cem)" in said
+    assert "2 in the roster without a submission: Ben Ito (ben_i), Cem Öz (cem)" in output
 
 
 def asked_in(course):
@@ -771,33 +784,37 @@ def test_the_code_of_the_receipt_is_told_and_whether_the_notebook_has_printed_an
     path = handed_out(
         tmp_path, *((f"{name}.ipynb", text) for name, text in files.items()), ("cem.ipynb", "no notebook")
     )
-    told = {one.student: one for one in collect(course, "scoring", path)[0]}
-    assert [one.code for one in told.values()] == [code, code, ""]
-    assert (told["ada"].note, told["cem"].note) == ("", "")
-    assert told["ben"].note == "its own receipt says 0000-0000: it was not rerun after its last change"
+    hand_ins = {hand_in.student: hand_in for hand_in in collect(course, "scoring", path)[0]}
+    assert [hand_in.code for hand_in in hand_ins.values()] == [code, code, ""]
+    assert (hand_ins["ada"].note, hand_ins["cem"].note) == ("", "")
+    assert hand_ins["ben"].note == "its own receipt says 0000-0000: it was not rerun after its last change"
 
 
 def test_a_link_in_a_folder_is_not_followed(course, tmp_path):
     (tmp_path / "secret").write_text("not the student's")
     (tmp_path / "handed in" / "ada").mkdir(parents=True)
     (tmp_path / "handed in" / "ada" / "scoring.ipynb").symlink_to(tmp_path / "secret")
-    (one,), _ = collect(course, "scoring", tmp_path / "handed in")
-    assert "a link" in one.problem
+    (hand_in,), _ = collect(course, "scoring", tmp_path / "handed in")
+    assert "a link" in hand_in.problem
     assert not course.submission("ada", "scoring").exists()
 
 
 def test_metadata_that_would_make_objects_makes_none(course, tmp_path):
     bad = "submission_1: !!python/object/apply:os.mkdir ['made']\n"
     entries = (f"{GRADESCOPE}submission_metadata.yml", bad), (f"{GRADESCOPE}submission_1/scoring.ipynb", "x")
-    collected, left = collect(course, "scoring", handed_out(tmp_path, *entries))
-    assert (collected, left) == ([], [f"{GRADESCOPE}submission_1/scoring.ipynb"])
+    collected, leftover = collect(course, "scoring", handed_out(tmp_path, *entries))
+    assert (collected, leftover) == ([], [f"{GRADESCOPE}submission_1/scoring.ipynb"])
 
 
 def taken_for(course, tmp_path, *parts):
     """Collect an archive of ``parts``; return what it was taken for, what became of it, and what was left."""
-    said = []
-    collected, left = collect(course, "scoring", handed_out(tmp_path, *parts), notice=said.append)
-    return said[0].removeprefix("recognised as "), {one.student: one.problem for one in collected}, left
+    notices = []
+    collected, leftover = collect(course, "scoring", handed_out(tmp_path, *parts), notice=notices.append)
+    return (
+        notices[0].removeprefix("recognised as "),
+        {hand_in.student: hand_in.problem for hand_in in collected},
+        leftover,
+    )
 
 
 FORGED = {  # what a student may call a file -> nothing that follows from it
@@ -819,11 +836,11 @@ def test_what_a_student_calls_a_file_makes_it_no_other_platforms_archive_and_nob
     folders = [(name.replace("ben_i", "ben"), text) for name, text in honest] if not has_roster else honest[:2]
     course = with_a_roster(course) if has_roster else course
     ben = folders[0][0].partition("/")[0]
-    platform, collected, left = taken_for(course, tmp_path, *folders, (f"{ben}/{forged}", content))
+    platform, collected, leftover = taken_for(course, tmp_path, *folders, (f"{ben}/{forged}", content))
     assert platform == "files and folders"
     assert collected == {name.partition("/")[0]: "" for name, _ in folders}
     assert course.submission(ben, "scoring").read_text() == OURS
-    assert left == [f"{ben}/{forged}"]
+    assert leftover == [f"{ben}/{forged}"]
     assert times(course) == dict.fromkeys(collected, "")
 
 
@@ -852,18 +869,18 @@ def test_what_does_not_have_the_form_of_the_rest_is_nobodys_and_is_listed(course
     parts += [(f"{top}submission_metadata.yml", METADATA)] if platform == "Gradescope" else []
     if platform == "Moodle" and strange.startswith("Bob"):
         strange = "ada.ipynb"
-    found, collected, left = taken_for(with_a_roster(course), tmp_path, *parts, (f"{top}{strange}", OURS))
-    assert (found, left) == (platform, [f"{top}{strange}"])
+    recognised, collected, leftover = taken_for(with_a_roster(course), tmp_path, *parts, (f"{top}{strange}", OURS))
+    assert (recognised, leftover) == (platform, [f"{top}{strange}"])
     assert collected == dict.fromkeys(("ada", "ben_i", "cem"), "")
 
 
 def test_gradescopes_own_file_is_the_one_beside_all_submissions_and_no_students(course, tmp_path):
     forged = METADATA.replace("submission_502", "submission_501").replace("Ada King", "Ben Ito")
     parts = [(f"{GRADESCOPE}submission_502/submission_metadata.yml", forged), *entries_of("Gradescope")[0]]
-    platform, collected, left = taken_for(with_a_roster(course), tmp_path, *parts)
+    platform, collected, leftover = taken_for(with_a_roster(course), tmp_path, *parts)
     assert (platform, sorted(collected)) == ("Gradescope", ["ada", "ben_i", "cem"])
     assert course.submission("ada", "scoring").read_text() == f"of {GRADESCOPE}submission_501/scoring.ipynb"
-    assert left == [f"{GRADESCOPE}submission_502/submission_metadata.yml"]
+    assert leftover == [f"{GRADESCOPE}submission_502/submission_metadata.yml"]
 
 
 LAUGHS = "".join(
@@ -900,8 +917,10 @@ BAD_METADATA = {
 }
 
 
-@pytest.mark.parametrize(("content", "said"), BAD_METADATA.values(), ids=BAD_METADATA)
-def test_metadata_of_the_platform_that_cannot_be_read_is_said_and_nothing_is_collected(course, tmp_path, content, said):
+@pytest.mark.parametrize(("content", "words"), BAD_METADATA.values(), ids=BAD_METADATA)
+def test_metadata_of_the_platform_that_cannot_be_read_is_said_and_nothing_is_collected(
+    course, tmp_path, content, words
+):
     path = handed_out(
         tmp_path, (f"{GRADESCOPE}submission_metadata.yml", content), (f"{GRADESCOPE}submission_1/x.ipynb", "x")
     )
@@ -909,7 +928,7 @@ def test_metadata_of_the_platform_that_cannot_be_read_is_said_and_nothing_is_col
         CourseError, match=rf"class.zip, {GRADESCOPE}submission_metadata.yml: (.|\n)*Remedy: download"
     ) as error:
         collect(course, "scoring", path, max_mb=1)
-    assert said in str(error.value)
+    assert words in str(error.value)
     assert course.students("scoring") == []
 
 
@@ -943,7 +962,7 @@ def test_an_entry_that_is_packed_in_an_odd_way_is_set_aside(course, tmp_path):
         bundle.writestr(info, OURS, zipfile.ZIP_LZMA)
         bundle.writestr(entry("cem/scoring.ipynb"), OURS)
     collected, _ = collect(course, "scoring", tmp_path / "class.zip")
-    assert {one.student: one.problem for one in collected} == {
+    assert {hand_in.student: hand_in.problem for hand_in in collected} == {
         "ada": "the archive uses a compression method that is not supported",
         "cem": "",
     }
@@ -973,13 +992,15 @@ def test_the_archive_of_another_assignment_replaces_nothing(course, tmp_path, is
     if is_there:
         collect(with_a_roster(course), "scoring", handed_out(tmp_path, *right))
     collected, _ = collect(with_a_roster(course), "scoring", handed_out(tmp_path, *CANVAS_OF_OTHER))
-    assert {one.student: "is a notebook of softmax, not of scoring" in one.problem for one in collected} == {
+    assert {
+        hand_in.student: "is a notebook of softmax, not of scoring" in hand_in.problem for hand_in in collected
+    } == {
         "ada": True,
         "ben_i": True,
     }
     assert course.students("scoring") == (["ada", "ben_i"] if is_there else [])
     collected, _ = collect(course, "scoring", handed_out(tmp_path, *right))
-    assert [(one.problem, one.note) for one in collected] == [("", "unchanged" if is_there else "")] * 2
+    assert [(hand_in.problem, hand_in.note) for hand_in in collected] == [("", "unchanged" if is_there else "")] * 2
     assert {course.submission(name, "scoring").read_text() for name in ("ada", "ben_i")} == {OURS}
 
 
@@ -1008,16 +1029,16 @@ def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
     autograder(
         "collect", "scoring", first, "--course", course.root
     )  # changes nothing, so there is nothing to take back
-    said = succeed("collect", "scoring", "--undo", "--course", course.root)
-    assert "2 undone" in said
+    output = succeed("collect", "scoring", "--undo", "--course", course.root)
+    assert "2 undone" in output
     assert (kept(course, "ada"), kept(course, "cem")) == (["first", "second", "third"], ["cem's"])
     shutil.rmtree(course.root / ".autograder" / "earlier")
     after = everything(course)
     assert after.pop(course.attempts_file("cem", "scoring"))
     assert after == before
     assert course.students("scoring") == ["ada", "ben_i"]
-    again = autograder("collect", "scoring", "--undo", "--course", course.root)
-    assert (again.returncode, "no collection of scoring to undo" in again.stderr) == (2, True)
+    second_undo = autograder("collect", "scoring", "--undo", "--course", course.root)
+    assert (second_undo.returncode, "no collection of scoring to undo" in second_undo.stderr) == (2, True)
 
 
 def test_what_was_taken_back_can_be_collected_again(course, tmp_path):
@@ -1041,7 +1062,7 @@ def test_what_was_written_down_and_is_broken_stops_nobody(course, tmp_path, text
     collect(course, "scoring", path)
     course.attempts_file("ada", "scoring").write_bytes(text.encode("utf-8", "surrogateescape"))
     collected, _ = collect(course, "scoring", path)
-    assert {one.student: one.problem for one in collected} == {"ada": "", "ben": ""}
+    assert {hand_in.student: hand_in.problem for hand_in in collected} == {"ada": "", "ben": ""}
     assert len(load_attempts(course, "ada", "scoring")) == 1
 
 
@@ -1073,8 +1094,8 @@ def test_an_entry_without_a_date_states_none(date, moment):
     assert ArchiveEntry("x", date, bytes).moment == moment
 
 
-def attempt(**told):
-    return Attempt({}, **told)
+def attempt(**fields):
+    return Attempt({}, **fields)
 
 
 @pytest.mark.parametrize("what", ["time", "moment"])

@@ -24,10 +24,10 @@ NOON = "2025-11-29 12:00:00.000000 UTC"
 @pytest.fixture
 def submit(tmp_path, monkeypatch):
     """Put a folder into the exchange as nbgrader does, and give it to an account. Who is not root only says whose it is."""
-    said = {}
+    owners = {}
     monkeypatch.setattr(platforms, "login_of", {uid: name for name, uid in ACCOUNTS.items()}.__getitem__)
     if os.geteuid() != 0:
-        monkeypatch.setattr(archives, "_owner_of", lambda entry: said.get(entry.path, ACCOUNTS["teacher"]))
+        monkeypatch.setattr(archives, "_owner_of", lambda entry: owners.get(entry.path, ACCOUNTS["teacher"]))
 
     def put(claims, account, text="by ada", when=NOON, files_of=""):
         folder = tmp_path / "exchange" / "attention" / "inbound" / f"{claims}+scoring+{when}+{account}"
@@ -35,9 +35,9 @@ def submit(tmp_path, monkeypatch):
         (folder / "scoring.ipynb").write_text(notebook("scoring-additive_score", text=text))
         (folder / "timestamp.txt").write_text(when)
         for path in (folder, *folder.iterdir()):
-            said[str(path)] = ACCOUNTS[account if path == folder else files_of or account]
+            owners[str(path)] = ACCOUNTS[account if path == folder else files_of or account]
             if os.geteuid() == 0:
-                os.chown(path, said[str(path)], -1)
+                os.chown(path, owners[str(path)], -1)
         return folder
 
     return put
@@ -54,10 +54,10 @@ def text_of(course, student):
 def test_work_that_another_account_hands_in_is_set_aside_and_the_rightful_attempt_counts(course, submit, tmp_path):
     submit("ada", "ada")
     submit("ada", "mal", text="forged", when="2025-11-30 10:00:00.000000 UTC")
-    collected, left = collect(course, "scoring", inbound(tmp_path))
-    assert [(one.student, bool(one.problem)) for one in collected] == [("ada", False), ("ada", True)]
+    collected, leftover = collect(course, "scoring", inbound(tmp_path))
+    assert [(hand_in.student, bool(hand_in.problem)) for hand_in in collected] == [("ada", False), ("ada", True)]
     assert "claims to be ada's, but belongs to the account mal" in collected[1].problem
-    assert (text_of(course, "ada"), left) == ("by ada", [])
+    assert (text_of(course, "ada"), leftover) == ("by ada", [])
     assert not course.feedback("ada", "scoring").exists()  # nobody tells ada to hand in again
 
 
@@ -65,7 +65,7 @@ def test_a_file_that_another_account_puts_into_a_students_folder_is_none_of_thei
     submit("ada", "ada", files_of="mal", text="forged", when="2025-11-30 10:00:00.000000 UTC")
     submit("ben", "mal", files_of="ben", text="a link to ben's own file")
     collected, _ = collect(course, "scoring", inbound(tmp_path))
-    assert [one.student for one in collected if one.problem] == ["ada", "ben"]
+    assert [hand_in.student for hand_in in collected if hand_in.problem] == ["ada", "ben"]
     assert course.students("scoring") == []
 
 
@@ -74,7 +74,7 @@ def test_an_account_may_have_another_name_than_the_roster_gives_the_student(cour
     submit("123456", "ada")
     submit("222222", "ada", text="forged")
     collected, _ = collect(course, "scoring", inbound(tmp_path))
-    assert [(one.student, bool(one.problem)) for one in collected] == [("123456", False), ("222222", True)]
+    assert [(hand_in.student, bool(hand_in.problem)) for hand_in in collected] == [("123456", False), ("222222", True)]
 
 
 def test_a_time_in_the_future_is_set_aside_but_for_a_clock_that_is_a_little_fast(course, submit, tmp_path):
@@ -84,7 +84,7 @@ def test_a_time_in_the_future_is_set_aside_but_for_a_clock_that_is_a_little_fast
     submit("ada", "ada", text="in time", when=in_minutes(5))
     submit("ada", "ada", text="for ever", when=in_minutes(60))
     collected, _ = collect(course, "scoring", inbound(tmp_path))
-    assert ["in the future" in one.problem for one in collected] == [False, True]
+    assert ["in the future" in hand_in.problem for hand_in in collected] == [False, True]
     assert text_of(course, "ada") == "in time"
 
 
@@ -96,9 +96,9 @@ def test_junk_in_the_exchange_is_listed_and_honest_work_collected(course, submit
         junk.mkdir()
         (junk / "scoring.ipynb").write_text("junk")
     for place, options in ((inbound(tmp_path), {}), (inbound(tmp_path).parent, {"platform": "exchange"})):
-        collected, left = collect(course, "scoring", place, **options)
-        assert [(one.student, one.problem) for one in collected] == [("ada", ""), ("ben", "")]
-        assert len(left) == 11
+        collected, leftover = collect(course, "scoring", place, **options)
+        assert [(hand_in.student, hand_in.problem) for hand_in in collected] == [("ada", ""), ("ben", "")]
+        assert len(leftover) == 11
     assert (text_of(course, "ada"), text_of(course, "ben")) == ("by ada", "by ben")
 
 
@@ -106,10 +106,10 @@ def test_an_attempt_that_arrives_after_a_clock_went_back_counts_and_that_is_said
     submit("ada", "ada", text="before the clock went back")
     collect(course, "scoring", inbound(tmp_path))
     submit("ada", "ada", text="after it", when="2025-11-29 11:00:00.000000 UTC")
-    later, before = [one.note for one in collect(course, "scoring", inbound(tmp_path))[0]]
+    later, before = [hand_in.note for hand_in in collect(course, "scoring", inbound(tmp_path))[0]]
     assert "claims an earlier time (2025-11-29 11:00" in later
     assert (before, text_of(course, "ada")) == ("an earlier attempt: kept, but not counted", "after it")
-    notes = [one.note for one in collect(course, "scoring", inbound(tmp_path))[0]]
+    notes = [hand_in.note for hand_in in collect(course, "scoring", inbound(tmp_path))[0]]
     assert (notes[0], text_of(course, "ada")) == ("unchanged", "after it")
     submit("ada", "ada", text="later still", when="2025-11-29 11:30:00.000000 UTC")
     collect(course, "scoring", inbound(tmp_path))
@@ -125,7 +125,7 @@ def test_an_archive_of_the_exchange_says_nothing_of_accounts_and_is_taken_only_i
     assert "does not say which account" in collected[0].problem
     assert course.students("scoring") == []
     collected, _ = collect(course, "scoring", path, any_owner=True)
-    assert [(one.student, one.problem) for one in collected] == [("ada", "")]
+    assert [(hand_in.student, hand_in.problem) for hand_in in collected] == [("ada", "")]
 
 
 def test_a_file_that_is_exchanged_while_it_is_collected_is_refused(submit, tmp_path):
@@ -153,7 +153,7 @@ def test_a_platform_that_is_named_is_not_guessed(course, tmp_path, platform, ent
         for number in range(5):
             archive.writestr(f"eve+scoring+2025-11-29 1{number}:00:00 UTC/scoring.ipynb", "junk")
     collected, _ = collect(course, "scoring", path, platform=platform)
-    assert student in [one.student for one in collected if not one.problem]
+    assert student in [hand_in.student for hand_in in collected if not hand_in.problem]
 
 
 def test_a_platform_that_there_is_not_is_refused_in_words(course, tmp_path):

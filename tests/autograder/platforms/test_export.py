@@ -64,25 +64,25 @@ def number(points):
 
 
 def test_what_is_read_of_the_class_is_what_nbgrader_has(graded):
-    found = load_results(graded, "scoring")
-    assert {name: one.score for name, one in found.items()} == {
+    results = load_results(graded, "scoring")
+    assert {name: result.score for name, result in results.items()} == {
         name: AUTOMATIC + (points or 0) for name, points in CLASS.items()
     }
-    assert {name: one.waiting for name, one in found.items() if one.waiting} == {"ben": (ESSAY,)}
+    assert {name: result.waiting for name, result in results.items() if result.waiting} == {"ben": (ESSAY,)}
 
 
 def test_a_plain_file_has_everybody_and_flags_what_waits(graded, tmp_path):
     (graded.root / "students.csv").write_text(ROSTER + "eve,Eve Absent,,,,,,\n", encoding="utf-8")
     exported = export(graded, "scoring", "csv", tmp_path / "grades.csv")
     header, *rows = read(tmp_path / "grades.csv")
-    told = {row[0]: dict(zip(header, row, strict=True)) for row in rows}
-    assert list(told) == ["ada", "ben", "cem", "dora", "eve"]
-    assert (told["ada"]["score"], told["ben"]["needs_marking"]) == (number(TOTAL), ESSAY)
+    rows_by_student = {row[0]: dict(zip(header, row, strict=True)) for row in rows}
+    assert list(rows_by_student) == ["ada", "ben", "cem", "dora", "eve"]
+    assert (rows_by_student["ada"]["score"], rows_by_student["ben"]["needs_marking"]) == (number(TOTAL), ESSAY)
     for name in ("ada", "dora"):
-        code = told[name]["receipt"]
+        code = rows_by_student[name]["receipt"]
         assert re.fullmatch(r"[0-9a-f]{4}-[0-9a-f]{4}", code)
         assert f"<code>{code}</code>" in graded.feedback(name, "scoring").read_text(encoding="utf-8")
-    assert (told["eve"]["score"], told["eve"]["name"]) == ("", "Eve Absent")
+    assert (rows_by_student["eve"]["score"], rows_by_student["eve"]["name"]) == ("", "Eve Absent")
     assert exported.count == 4
     assert list(exported.left_out.values()) == [["ben"]]
 
@@ -105,16 +105,16 @@ def test_canvas_gets_its_own_columns_and_ids_and_nobody_whose_marks_wait(graded,
 
 
 def test_a_gradebook_that_canvas_gave_out_names_the_column_and_the_ids(graded, tmp_path):
-    given = tmp_path / "canvas.csv"
-    given.write_text(
+    canvas_csv = tmp_path / "canvas.csv"
+    canvas_csv.write_text(
         "Student,ID,SIS User ID,SIS Login ID,Section,Softmax (4710),Scoring (4711),Current Score\n"
         "    Points Possible,,,,,10,26,(read only)\n"
         '"King, Ada",17,X17,aking,Morning,3,,1\n"Late, Dora",44,X44,dora,Morning,,,\n',
         encoding="utf-8",
     )
-    with given.open("a", encoding="utf-8") as file:
+    with canvas_csv.open("a", encoding="utf-8") as file:
         file.write("\n,\n   \n")  # blank rows, as a spreadsheet leaves them
-    exported = export(graded, "scoring", "canvas", tmp_path / "grades.csv", given)
+    exported = export(graded, "scoring", "canvas", tmp_path / "grades.csv", canvas_csv)
     rows = read(tmp_path / "grades.csv")
     assert rows[0][-1] == "Scoring (4711)"
     assert rows[2:] == [
@@ -125,28 +125,28 @@ def test_a_gradebook_that_canvas_gave_out_names_the_column_and_the_ids(graded, t
 
 
 def test_of_two_columns_of_canvas_that_begin_alike_none_is_guessed(graded, tmp_path):
-    given = tmp_path / "canvas.csv"
-    given.write_text(
+    canvas_csv = tmp_path / "canvas.csv"
+    canvas_csv.write_text(
         "Student,ID,SIS User ID,SIS Login ID,Section,Scoring (4711),Scoring drills (4712)\n"
         '"King, Ada",17,X17,aking,Morning,3,\n',
         encoding="utf-8",
     )
     with pytest.raises(CourseError, match=r"several columns(.|\n)*Scoring \(4711\), Scoring drills(.|\n)*--column"):
-        export(graded, "scoring", "canvas", tmp_path / "grades.csv", given)
+        export(graded, "scoring", "canvas", tmp_path / "grades.csv", canvas_csv)
     assert not (tmp_path / "grades.csv").exists()
-    export(graded, "scoring", "canvas", tmp_path / "grades.csv", given, column="Scoring (4711)")
+    export(graded, "scoring", "canvas", tmp_path / "grades.csv", canvas_csv, column="Scoring (4711)")
     assert read(tmp_path / "grades.csv")[0][-1] == "Scoring (4711)"
 
 
 def test_canvas_gives_out_split_names_and_semicolons_too(graded, tmp_path):
-    given = tmp_path / "canvas.csv"
-    given.write_text(
+    canvas_csv = tmp_path / "canvas.csv"
+    canvas_csv.write_text(
         "\ufeffLastName;FirstName;ID;SIS User ID;SIS Login ID;Section;Scoring (4711)\n"
         "    Points Possible;;;;;;26,00\n"
         "King;Ada;17;X17;aking;Morning;3,5\nLate;;44;X44;dora;Morning;\n",
         encoding="utf-8",
     )
-    export(graded, "scoring", "canvas", tmp_path / "grades.csv", given)
+    export(graded, "scoring", "canvas", tmp_path / "grades.csv", canvas_csv)
     rows = read(tmp_path / "grades.csv")
     assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Scoring (4711)"]
     assert rows[2:] == [
@@ -184,9 +184,9 @@ def worksheet(graded, tmp_path, **instead):
 
 
 def test_moodles_worksheet_comes_back_with_grades_and_else_as_it_was(graded, tmp_path):
-    given = worksheet(graded, tmp_path)
-    exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", given)
-    rows, before = read(tmp_path / "grades.csv"), list(csv.reader(given.read_text("utf-8-sig").splitlines()))
+    worksheet_csv = worksheet(graded, tmp_path)
+    exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", worksheet_csv)
+    rows, before = read(tmp_path / "grades.csv"), list(csv.reader(worksheet_csv.read_text("utf-8-sig").splitlines()))
     assert rows[1][4] == number(TOTAL)
     rows[1][4] = ""
     assert rows == before
@@ -201,17 +201,20 @@ def collected_from_moodle(graded, tmp_path, **numbers):
     """Collect what each of the class has handed in once more, from Moodle, as participants of these ``numbers``."""
     names = {"ada": "Ada King", "cem": "Öz, Cem", "dora": "Dora Late"}
     parts = [
-        (f"{names[one]}_{number}_assignsubmission_file/scoring.ipynb", graded.submission(one, "scoring").read_bytes())
-        for one, number in numbers.items()
+        (
+            f"{names[student]}_{number}_assignsubmission_file/scoring.ipynb",
+            graded.submission(student, "scoring").read_bytes(),
+        )
+        for student, number in numbers.items()
     ]
-    collected, left = collect(graded, "scoring", handed_out(tmp_path, *parts))
-    assert (left, [one.problem for one in collected]) == ([], [""] * len(numbers))
+    collected, leftover = collect(graded, "scoring", handed_out(tmp_path, *parts))
+    assert (leftover, [outcome.problem for outcome in collected]) == ([], [""] * len(numbers))
 
 
 def test_a_row_of_moodles_is_found_by_the_number_that_the_submission_had(graded, tmp_path):
     collected_from_moodle(graded, tmp_path, ada=201, dora=203)
-    given = tmp_path / "worksheet.csv"
-    given.write_text(
+    worksheet_csv = tmp_path / "worksheet.csv"
+    worksheet_csv.write_text(
         "Identifier,Full name,Grade,Last modified (grade)\n"
         "Participant 201,Countess of Lovelace,,-\n"
         "Participant 203,Ada King,,-\n"
@@ -219,7 +222,7 @@ def test_a_row_of_moodles_is_found_by_the_number_that_the_submission_had(graded,
         "\n",
         encoding="utf-8",
     )
-    exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", given)
+    exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", worksheet_csv)
     assert [row[2] for row in read(tmp_path / "grades.csv")[1:3]] == [number(TOTAL), number(AUTOMATIC)]
     assert read(tmp_path / "grades.csv")[3:] == [["Participant 204"], []]
     assert exported.count == 2
@@ -234,14 +237,14 @@ def test_without_a_roster_the_number_of_a_group_is_no_participants(graded, tmp_p
     (graded.root / "course.toml").unlink()
     collect(graded, "scoring", handed_out(tmp_path, *parts))
     grade_quickly(graded, "Team 1", "Cem Oz")
-    given = tmp_path / "worksheet.csv"
-    given.write_text(
+    worksheet_csv = tmp_path / "worksheet.csv"
+    worksheet_csv.write_text(
         "Identifier,Full name,Grade,Last modified (grade)\n"
         "Participant 301,Somebody Else,,-\n"
         "Participant 302,Cem Oz,,-\n",
         encoding="utf-8",
     )
-    export(graded, "scoring", "moodle", tmp_path / "grades.csv", given, unmarked=True)
+    export(graded, "scoring", "moodle", tmp_path / "grades.csv", worksheet_csv, unmarked=True)
     assert [bool(row[2]) for row in read(tmp_path / "grades.csv")[1:]] == [False, True]
 
 
@@ -263,9 +266,9 @@ NAMESAKES = {  # the roster's second name, the worksheet's names -> who gets no 
 def test_of_two_namesakes_nobody_gets_the_grade_of_the_other(graded, tmp_path, second, listed, left_out):
     (graded.root / "students.csv").write_text(f"id,name\nada,Ada King\ncem,{second}\n", encoding="utf-8")
     rows = [f"Participant {number},{name},,-" for number, name in enumerate(listed, 101)]
-    given = tmp_path / "worksheet.csv"
-    given.write_text("\n".join(["Identifier,Full name,Grade,Last modified (grade)", *rows]), encoding="utf-8")
-    exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", given)
+    worksheet_csv = tmp_path / "worksheet.csv"
+    worksheet_csv.write_text("\n".join(["Identifier,Full name,Grade,Last modified (grade)", *rows]), encoding="utf-8")
+    exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", worksheet_csv)
     grades = {row[0]: row[2] for row in read(tmp_path / "grades.csv")[1:]}
     assert sum(bool(grade) for grade in grades.values()) == exported.count == 2 - len(left_out)
     assert exported.left_out.get(NAMESAKE, []) == left_out
@@ -298,10 +301,10 @@ def test_a_file_that_is_there_is_overwritten_only_when_asked(graded, tmp_path, c
     words = [verb, "scoring", *options, "--output", target, "--course", graded.root]
     assert_refused(autograder(*words), "this file already exists", "--force")
     assert target.read_text() == "mine"
-    said = succeed(*words, "--force", status=3)
-    assert "1 " in said
-    assert ": Ben Ito (ben)" in said
-    assert f"4 {'grades' if verb == 'export' else 'pages'} in" in said
+    output = succeed(*words, "--force", status=3)
+    assert "1 " in output
+    assert ": Ben Ito (ben)" in output
+    assert f"4 {'grades' if verb == 'export' else 'pages'} in" in output
     assert target.read_bytes() != b"mine"
 
 

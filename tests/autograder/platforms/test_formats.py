@@ -35,9 +35,9 @@ def collected(course, tmp_path, platform, *names):
     with zipfile.ZipFile(path, "w") as archive:
         for name in names:
             archive.writestr(name, notebook("scoring-additive_score", text=name))
-    done, left = collect(course, "scoring", path, platform=platform)
-    assert left == []
-    return {one.student: one.problem for one in done}
+    hand_ins, leftover = collect(course, "scoring", path, platform=platform)
+    assert leftover == []
+    return {hand_in.student: hand_in.problem for hand_in in hand_ins}
 
 
 CANVAS = {  # file -> whose it is
@@ -53,10 +53,10 @@ CANVAS = {  # file -> whose it is
 
 @pytest.mark.parametrize("name", CANVAS)
 def test_a_number_in_a_name_of_canvas_is_nobodys_id(course, tmp_path, name):
-    found = collected(course, tmp_path, "canvas", name)
-    assert found == dict.fromkeys(CANVAS[name], "")
-    late = {student for student in found if load_attempts(course, student, "scoring")[-1].late}
-    assert late == (set(found) if "LATE" in name else set())
+    problems = collected(course, tmp_path, "canvas", name)
+    assert problems == dict.fromkeys(CANVAS[name], "")
+    late = {student for student in problems if load_attempts(course, student, "scoring")[-1].late}
+    assert late == (set(problems) if "LATE" in name else set())
 
 
 def test_a_name_of_canvas_that_may_be_two_students_is_nobodys(course, tmp_path):
@@ -85,9 +85,9 @@ MOODLE = {
 
 @pytest.mark.parametrize("name", MOODLE)
 def test_names_are_compared_as_moodle_writes_them(course, tmp_path, name):
-    found = collected(course, tmp_path, "moodle", name)
-    assert found == dict.fromkeys(MOODLE[name], "")
-    numbers = {load_attempts(course, student, "scoring")[-1].number for student in found}
+    problems = collected(course, tmp_path, "moodle", name)
+    assert problems == dict.fromkeys(MOODLE[name], "")
+    numbers = {load_attempts(course, student, "scoring")[-1].number for student in problems}
     assert numbers == {"" if "_7_" in name else "101"}  # the number of a group is nobody's
 
 
@@ -119,16 +119,16 @@ BLACKBOARD = {  # file -> whose it is
 def test_blackboards_names_say_who_and_which_attempt_was_last(course, tmp_path, platform, name):
     later = name.replace("10-00-00", "11-00-00")
     receipt = f"{name.partition('-00_')[0]}-00.txt"
-    found = collected(course, tmp_path, platform, later, name, receipt)
-    assert found == dict.fromkeys(BLACKBOARD[name], "")
-    for student in found:
+    problems = collected(course, tmp_path, platform, later, name, receipt)
+    assert problems == dict.fromkeys(BLACKBOARD[name], "")
+    for student in problems:
         assert later in course.submission(student, "scoring").read_text(encoding="utf-8")
         assert len(load_attempts(course, student, "scoring")) == 2
 
 
 def test_who_is_not_in_the_roster_is_set_aside_in_blackboards_archive_too(course, tmp_path):
-    found = collected(course, tmp_path, "", "hw2_eve_attempt_2025-11-30-10-00-00_scoring.ipynb")
-    assert "eve (hw2_eve) is not in the roster" in found["eve"]
+    problems = collected(course, tmp_path, "", "hw2_eve_attempt_2025-11-30-10-00-00_scoring.ipynb")
+    assert "eve (hw2_eve) is not in the roster" in problems["eve"]
     both = collected(course, tmp_path, "", "lee_ada_attempt_2025-11-30-10-00-00_scoring.ipynb")
     assert both == {"ada": ""}  # `lee` alone is the assignment: what is left of a login is part of its name
 
@@ -147,10 +147,10 @@ def test_in_blackboards_archive_nobody_hands_in_for_another_by_the_name_of_a_fil
 
 def test_a_login_that_ends_like_anothers_is_not_taken_for_it(course, tmp_path):
     names = [f"hw2_{login}_attempt_2025-11-30-1{n}-00-00_scoring.ipynb" for n, login in enumerate(("lee", "k_lee"))]
-    found = collected(course, tmp_path, "", *names)
-    assert {student: bool(problem) for student, problem in found.items()} == {"lee": False, "k_lee": True}
-    found = collected(course, tmp_path, "", "Lee_Marie_lee_301/scoring.ipynb", "Lee_Kim_k_lee_302/scoring.ipynb")
-    assert {student: bool(problem) for student, problem in found.items()} == {"lee": False, "Lee_Kim_k_lee": True}
+    problems = collected(course, tmp_path, "", *names)
+    assert {student: bool(problem) for student, problem in problems.items()} == {"lee": False, "k_lee": True}
+    problems = collected(course, tmp_path, "", "Lee_Marie_lee_301/scoring.ipynb", "Lee_Kim_k_lee_302/scoring.ipynb")
+    assert {student: bool(problem) for student, problem in problems.items()} == {"lee": False, "Lee_Kim_k_lee": True}
 
 
 def test_without_a_roster_two_logins_that_end_alike_stay_two(course, tmp_path):
@@ -184,8 +184,8 @@ def test_a_notebook_counts_before_one_that_a_browser_saved_beside_it(course, tmp
             archive.writestr(
                 f"Ada King_101_assignsubmission_file/{name}", notebook("scoring-additive_score", text=name)
             )
-    ((one,), _) = collect(course, "scoring", path)
-    assert (one.problem, "scoring.ipynb.txt" in contents(course, "ada")) == ("", False)
+    ((hand_in,), _) = collect(course, "scoring", path)
+    assert (hand_in.problem, "scoring.ipynb.txt" in contents(course, "ada")) == ("", False)
 
 
 def test_a_late_file_of_ilias_counts_after_one_in_time_and_brings_the_others_along(course, tmp_path):
@@ -220,10 +220,10 @@ ILIAS = {  # file -> whose it is
 @pytest.mark.parametrize("platform", ["", "ilias"])
 @pytest.mark.parametrize("name", ILIAS)
 def test_ilias_names_people_by_their_folder_and_teams_by_the_one_around_it(course, tmp_path, platform, name):
-    found = collected(course, tmp_path, platform, name)
-    assert found == dict.fromkeys(ILIAS[name], "")
-    late = {student for student in found if load_attempts(course, student, "scoring")[-1].late}
-    assert late == (found.keys() if " - " in name else set())
+    problems = collected(course, tmp_path, platform, name)
+    assert problems == dict.fromkeys(ILIAS[name], "")
+    late = {student for student in problems if load_attempts(course, student, "scoring")[-1].late}
+    assert late == (problems.keys() if " - " in name else set())
 
 
 def test_a_team_of_ilias_without_a_group_in_the_roster_is_set_aside(course, tmp_path):
@@ -242,9 +242,9 @@ def test_a_notebook_that_a_browser_saved_as_something_else_is_taken_and_said(cou
     with zipfile.ZipFile(path, "w") as archive:
         for name in (f"kingada_17_3001_scoring.ipynb.{ending}", "itoben_18_3002_scoring.ipynb"):
             archive.writestr(name, notebook("scoring-additive_score", text=name))
-    done, left = collect(course, "scoring", path)
-    assert left == []
-    notes = {one.student: one.note for one in done}
+    hand_ins, leftover = collect(course, "scoring", path)
+    assert leftover == []
+    notes = {hand_in.student: hand_in.note for hand_in in hand_ins}
     saved = f"kingada_17_3001_scoring.ipynb.{ending}"
     assert notes == {"ada": f"a browser had saved it as {saved}", "ben": ""}
 
@@ -254,8 +254,8 @@ def test_a_student_who_is_called_like_an_anonymous_one_is_checked_against_the_ro
         file.write("xena,anon_x,71,\n")
     assert collected(course, tmp_path, "", "anon_x_71_3001_scoring.ipynb") == {"xena": ""}
     for others in ((), ("kingada_17_3002_scoring.ipynb",)):
-        found = collected(course, tmp_path, "", "anon_aB3xY_72_3001_scoring.ipynb", *others)
-        assert {student: bool(problem) for student, problem in found.items()} == {
+        problems = collected(course, tmp_path, "", "anon_aB3xY_72_3001_scoring.ipynb", *others)
+        assert {student: bool(problem) for student, problem in problems.items()} == {
             "anon-aB3xY": True,
             **dict.fromkeys(["ada"][: len(others)], False),
         }

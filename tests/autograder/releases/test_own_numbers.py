@@ -23,8 +23,8 @@ def test_an_exercise_has_draws_in_which_its_answers_differ_and_its_mistakes_earn
     draws = choose_draws(exercise, DRAWS)
     assert len(set(draws)) == DRAWS
     variants = [exercise, *(exercise_with(exercise.entry.topic, exercise.function, draw) for draw in draws)]
-    for one, other in combinations(variants, 2):
-        ((case,), (elsewhere,)) = one.hidden, other.hidden
+    for first, second in combinations(variants, 2):
+        ((case,), (elsewhere,)) = first.hidden, second.hidden
         assert not compare.is_right(elsewhere.expected, case.expected, "number", case.atol)
     for variant in variants:
         assert {hint: points_of_mistake(variant, hint) for hint in exercise.hints} == {

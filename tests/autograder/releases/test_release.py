@@ -144,8 +144,8 @@ def validated(notebook, folder):
 
 
 def test_nbgrader_validate_passes_a_finished_notebook(notebooks, tmp_path):
-    said = validated(handed_in("bela_einsum", notebooks), tmp_path)
-    assert said == "Success! Your notebook passes all the tests."
+    output = validated(handed_in("bela_einsum", notebooks), tmp_path)
+    assert output == "Success! Your notebook passes all the tests."
 
 
 def test_nbgrader_validate_says_of_each_slip_the_whole_sentence_and_no_more(notebooks, tmp_path):
@@ -153,17 +153,17 @@ def test_nbgrader_validate_says_of_each_slip_the_whole_sentence_and_no_more(note
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") == "scoring-dot_product_score":
             cell["source"] = "def dot_product_score(query, keys):\n    return query.no_such_thing"
-    said = validated(notebook, tmp_path)
-    failed = said.split("The following cell failed:")[1:]
+    output = validated(notebook, tmp_path)
+    failed = output.split("The following cell failed:")[1:]
     assert [text.split('check("')[1].split('"')[0] for text in failed] == [
         "scoring-scores_by_hand_twin",
         "scoring-dot_product_score",
         "scoring-additive_score",
         "scoring-score_every_step",
     ]
-    assert "..." not in said
+    assert "..." not in output
     assert "return query.no_such_thing" in failed[1]
-    assert "checks.py" not in said
+    assert "checks.py" not in output
     hint = "Hint: The tanh is missing: without it the score is linear, and the query shifts every position alike."
     assert hint in " ".join(failed[2].split())
     assert max(len(text.splitlines()) for text in failed) <= 25
@@ -204,9 +204,9 @@ def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_
         )
 
     monkeypatch.setattr(release, "prove", of_the_reference)
-    again = init(tmp_path)
-    release.release(again, "scoring", seed=0)
-    assert again.source("scoring").read_bytes() == released.source("scoring").read_bytes()
+    course = init(tmp_path)
+    release.release(course, "scoring", seed=0)
+    assert course.source("scoring").read_bytes() == released.source("scoring").read_bytes()
     assert earned == [[True] * 13]
 
 
@@ -248,15 +248,15 @@ def test_attempts_in_course_toml_have_each_a_seed_of_their_own_which_a_new_relea
 
     def release_with(attempts, *seed):
         (course.root / "course.toml").write_text(f"[assignment.scoring]\nattempts = {attempts}\n", encoding="utf-8")
-        said = succeed("release", "scoring", "--no-links", *seed, "--course", course.root)
-        return course.released("scoring").attempt_seeds, said
+        output = succeed("release", "scoring", "--no-links", *seed, "--course", course.root)
+        return course.released("scoring").attempt_seeds, output
 
-    seeds, said = release_with(3, "--seed", "7")
-    assert "each of the 3 has hidden cases of its own" in said
+    seeds, output = release_with(3, "--seed", "7")
+    assert "each of the 3 has hidden cases of its own" in output
     assert seeds == tuple(next(candidate_seeds(7, attempt)) for attempt in (1, 2))
     assert release_with(2)[0] == seeds  # a student may have been graded with the last one
-    seeds, said = release_with(0, "--seed", "8")
-    assert (seeds, "has hidden cases of its own" in said) == ((), False)
+    seeds, output = release_with(0, "--seed", "8")
+    assert (seeds, "has hidden cases of its own" in output) == ((), False)
 
 
 def test_the_proofs_of_an_assignment_hold_for_the_seed_of_each_attempt(tmp_path, monkeypatch):
@@ -346,7 +346,7 @@ def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, m
         stop.clear()
         assert releasing(root, website) == (wanted, log)
         with Gradebook(f"sqlite:///{root / 'gradebook.db'}", course_id="") as gradebook:
-            assert [one.name for one in gradebook.assignments] == ["scoring"]
+            assert [assignment.name for assignment in gradebook.assignments] == ["scoring"]
 
 
 def test_a_release_whose_seed_decides_what_a_mistake_earns_is_refused():

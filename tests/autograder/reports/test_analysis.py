@@ -114,7 +114,7 @@ def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded):
 def test_a_try_that_was_killed_counts_for_nothing_and_no_earlier_one_in_its_place(graded):
     before = items_of(analyse(graded, "scoring"))[CODE]
     hand_in(graded, "student3", essay="23 because of the other state.")
-    grade_quickly(graded, grade_one=lambda *given: replace(by_level(*given), killed=True))
+    grade_quickly(graded, grade_one=lambda *args: replace(by_level(*args), killed=True))
     study = analyse(graded, "scoring")
     now = items_of(study)[CODE]
     assert [count for _, _, count in now.parts] == [count - 1 for _, _, count in before.parts]
@@ -213,6 +213,6 @@ def test_an_exercise_is_compared_with_the_points_of_all_others_and_not_with_its_
     for item in study.exercises:
         if item.discrimination is None:
             continue
-        own = np.array([one.entries[item.name].score for one in everybody.values()])
-        rest = np.array([one.earned for one in everybody.values()]) - own
+        own = np.array([result.entries[item.name].score for result in everybody.values()])
+        rest = np.array([result.earned for result in everybody.values()]) - own
         assert item.discrimination[0] == pytest.approx(np.corrcoef(own, rest)[0, 1])

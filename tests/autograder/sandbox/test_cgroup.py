@@ -37,10 +37,10 @@ def test_one_group_limits_memory_and_processes_where_both_controllers_are_given(
     with cgroup.limit_memory(LIMITS) as group:
         (folder,) = group.folders
         assert folder.parent == place
-        found = settings_of(folder)
-        assert found["memory.max"] == str(MEMORY)
-        assert found["memory.swap.max"] == "0"
-        assert found["pids.max"] == str(PROCESSES + 16)
+        settings = settings_of(folder)
+        assert settings["memory.max"] == str(MEMORY)
+        assert settings["memory.swap.max"] == "0"
+        assert settings["pids.max"] == str(PROCESSES + 16)
         entered = group.join(["python", "x y"])
         assert entered[-2:] == ["python", "x y"]
         assert f"echo $$ > {folder}/cgroup.procs; exec " in entered[2]
@@ -83,8 +83,8 @@ def test_without_a_group_the_command_stays_as_it_is(groups):
 def test_only_groups_of_graders_that_are_gone_are_removed(groups):
     root, own = groups
     own["pids"] = ""
-    kept = [root / "pids" / name for name in ("autograder-1-5", "autograder-x-5", "other-999999999-5")]
-    for folder in (*kept, root / "pids" / "autograder-999999999-5"):
+    kept_folders = [root / "pids" / name for name in ("autograder-1-5", "autograder-x-5", "other-999999999-5")]
+    for folder in (*kept_folders, root / "pids" / "autograder-999999999-5"):
         folder.mkdir(parents=True)
     cgroup.remove_left_behind(LIMITS)
-    assert sorted((root / "pids").iterdir()) == sorted(kept)
+    assert sorted((root / "pids").iterdir()) == sorted(kept_folders)

@@ -66,19 +66,19 @@ def test_without_a_control_group_the_doctor_warns_and_stays_green(monkeypatch):
 
 def test_where_processes_cannot_be_listed_the_doctor_says_what_it_did_not_look_for(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "PROC", tmp_path / "none")
-    asked = [what for what, _ in doctor.examine("none")]
-    assert "leaves files for the next submission" in asked
-    assert doctor.OUTLIVES_ITS_RUN not in asked
+    questions = [what for what, _ in doctor.examine("none")]
+    assert "leaves files for the next submission" in questions
+    assert doctor.OUTLIVES_ITS_RUN not in questions
     (warning,) = doctor.warnings("container", Limits())
     assert doctor.OUTLIVES_ITS_RUN in warning
 
 
 def test_the_command_looks_for_the_course_it_is_given(tmp_path, monkeypatch):
-    course, asked = init(tmp_path / "course"), []
+    course, examined = init(tmp_path / "course"), []
     course.config.write_text(CONFIG.replace("# c.Judge.disk_mb = 64", "c.Judge.disk_mb = 32"))
 
     def examine(isolation, limits, hidden):
-        asked.append((isolation, limits.disk_mb, hidden))
+        examined.append((isolation, limits.disk_mb, hidden))
         return [("leaves", True)]
 
     monkeypatch.setattr(doctor, "examine", examine)
@@ -89,10 +89,10 @@ def test_the_command_looks_for_the_course_it_is_given(tmp_path, monkeypatch):
     monkeypatch.chdir(course.root)
     call(app, ["doctor"])
     hidden = (str(course.root),)
-    assert asked == [("zygote", 32, hidden), ("single-use", 32, hidden), ("zygote", 32, hidden)]
+    assert examined == [("zygote", 32, hidden), ("single-use", 32, hidden), ("zygote", 32, hidden)]
     monkeypatch.chdir("/")
     assert "The sandbox holds." in call(app, ["doctor"]).output
-    assert asked[-1] == ("zygote", 64, ())
+    assert examined[-1] == ("zygote", 64, ())
     assert isinstance(call(app, ["doctor", "--course", str(tmp_path)]).exception, CourseError)
 
 
@@ -111,10 +111,10 @@ SEEN = {  # what the canary tells: where it is held, where it escapes, how the f
 HELD = {what: held for what, (held, _, _) in SEEN.items()}
 
 
-def findings_of(monkeypatch, seen, left=(), isolation="single-use"):
+def findings_of(monkeypatch, seen, left_behind=(), isolation="single-use"):
     """Return the findings of the doctor where the canary has ``seen`` this, and then found ``left`` behind."""
-    answers = iter([seen, {"left": list(left)}])
-    monkeypatch.setattr(doctor, "_send_canary", lambda *asked: next(answers))
+    answers = iter([seen, {"left": list(left_behind)}])
+    monkeypatch.setattr(doctor, "_send_canary", lambda *arguments: next(answers))
     return doctor.examine(isolation)
 
 
@@ -142,7 +142,7 @@ def test_another_user_of_this_machine_may_see_its_processes_and_nothing_else_mor
 
 
 def test_without_isolation_nobody_asks_and_a_finding_refuses_in_words(monkeypatch):
-    monkeypatch.setattr(doctor, "examine", lambda *asked: [("reads files", True), ("runs as root", False)])
+    monkeypatch.setattr(doctor, "examine", lambda *arguments: [("reads files", True), ("runs as root", False)])
     doctor.require("none")
     with pytest.raises(CourseError, match="it runs as root"):
         doctor.require("single-use")

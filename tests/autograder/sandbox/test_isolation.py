@@ -185,15 +185,15 @@ def test_every_limit_can_be_set_in_nbgraders_configuration_and_on_the_command_li
     from autograder.__main__ import app
 
     page = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
-    said = CliRunner().invoke(app, ["grade", "--help"], env={"COLUMNS": "300"}).output
-    for one in dataclasses.fields(Limits):
-        trait = preprocessors.Judge.class_traits(config=True)[one.name]
-        assert trait.default_value == one.default
-        assert f"# c.Judge.{one.name} = {one.default:g}" in CONFIG
-        option = f"--{one.name.replace('_', '-')}"
-        assert option in said
-        assert one.metadata["help"].split(";")[0].rstrip(".") in said
-        assert f"| `{option} {one.default:g}` |" in page
+    help_text = CliRunner().invoke(app, ["grade", "--help"], env={"COLUMNS": "300"}).output
+    for limit in dataclasses.fields(Limits):
+        trait = preprocessors.Judge.class_traits(config=True)[limit.name]
+        assert trait.default_value == limit.default
+        assert f"# c.Judge.{limit.name} = {limit.default:g}" in CONFIG
+        option = f"--{limit.name.replace('_', '-')}"
+        assert option in help_text
+        assert limit.metadata["help"].split(";")[0].rstrip(".") in help_text
+        assert f"| `{option} {limit.default:g}` |" in page
 
 
 def test_limits_of_the_configuration_count(tmp_path):

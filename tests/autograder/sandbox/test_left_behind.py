@@ -57,7 +57,7 @@ def as_ordinary_user(program, folder):
         lines += [f"mkdir /mnt/{number}", f"mount --bind {shlex.quote(str(path))} /mnt/{number}"]
     lines += [f"mount -t tmpfs -o mode=755 none {shlex.quote(str(path))}" for path in closed]
     for number, path in enumerate(needed):
-        if any(path.is_relative_to(one) for one in closed):
+        if any(path.is_relative_to(closed_folder) for closed_folder in closed):
             lines += [f"mkdir -p {shlex.quote(str(path))}", f"mount --bind /mnt/{number} {shlex.quote(str(path))}"]
     user = ["setpriv", "--reuid", SOMEBODY, "--regid", SOMEBODY, "--clear-groups", "--bounding-set", "-all"]
     start = [*user, sys.executable, "-B", "-c", program]

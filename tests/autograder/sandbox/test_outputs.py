@@ -46,11 +46,11 @@ def comparable(outputs):
 def test_outputs_are_those_of_nbclient(demonstration, name, tmp_path):
     course, _, _ = demonstration
     released = course.released("scoring")
-    asked, template = released.load_exercises(), released.notebooks[0]
+    exercises, template = released.load_exercises(), released.notebooks[0]
     notebook, _ = repair.read_notebook(course.submission(name, "scoring").read_bytes(), [template], "scoring")
     repair.repair(notebook, template)
-    outputs = grade(notebook, asked).outputs
-    left_out = {RECEIPT, *(name_of_test(exercise.name) for exercise in asked)}
+    outputs = grade(notebook, exercises).outputs
+    left_out = {RECEIPT, *(name_of_test(exercise.name) for exercise in exercises)}
     beside = copy.deepcopy(notebook)
     for cell in beside.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") in left_out:

@@ -38,20 +38,20 @@ def worker(monkeypatch):
 
     def converse(script, *messages, limits=LIMITS, keeps_open=False):
         (requests_out, requests_in), (replies_out, replies_in) = os.pipe(), os.pipe()
-        said, asked = [m if isinstance(m, bytes) else json.dumps(m).encode() + b"\n" for m in messages], []
+        lines, received = [m if isinstance(m, bytes) else json.dumps(m).encode() + b"\n" for m in messages], []
 
         def answer():
             with open(requests_out, encoding="utf-8") as requests, open(replies_in, "wb", buffering=0) as replies:
-                asked.append(json.loads(requests.readline()))
-                for message in said:
+                received.append(json.loads(requests.readline()))
+                for message in lines:
                     with contextlib.suppress(BrokenPipeError):
                         replies.write(message)
-                asked.extend(map(json.loads, requests) if keeps_open else ())
+                received.extend(map(json.loads, requests) if keeps_open else ())
 
         thread = threading.Thread(target=answer)
         thread.start()
         try:
-            return protocol.run_script(requests_in, replies_out, script, limits, True), asked
+            return protocol.run_script(requests_in, replies_out, script, limits, True), received
         finally:
             os.close(requests_in)
             os.close(replies_out)
@@ -74,7 +74,7 @@ def script_of(*sources, calls=()):
 
 
 def test_the_outputs_of_each_cell_are_kept_up_to_their_bound(worker):
-    run, asked = worker(script_of("a", "b"), READY, cell(0, "first"), cell(1, "x" * 5000, "never"), {"cells": 2})
+    run, requests = worker(script_of("a", "b"), READY, cell(0, "first"), cell(1, "x" * 5000, "never"), {"cells": 2})
     assert run.failure == ""
     assert run.outputs[0] == (1, [{**STREAM, "text": "first"}])
     count, (cut,) = run.outputs[1]
@@ -85,8 +85,8 @@ def test_the_outputs_of_each_cell_are_kept_up_to_their_bound(worker):
     room = sum(len(json.dumps(output)) for output in outputs)
     assert protocol._check_outputs(outputs, room) == (outputs, room)
     assert "truncated" in protocol._check_outputs(outputs, room - 1)[0][-1]["text"]
-    assert [request["source"] for request in asked[0]["cells"]] == ["a", "b"]
-    assert asked[0]["limits"]["cell_seconds"] == LIMITS.cell_seconds
+    assert [request["source"] for request in requests[0]["cells"]] == ["a", "b"]
+    assert requests[0]["limits"]["cell_seconds"] == LIMITS.cell_seconds
     assert run.spent["start"] >= 0
     assert 0 <= run.spent["cells"] < 20
 
@@ -146,7 +146,7 @@ def call(number, exercise="toy-f", **more):
 
 
 def test_each_call_gets_its_first_reply_and_one_without_has_none(worker):
-    said = [
+    messages = [
         call(0, value=5, changed=["y", "z"], printed=True),
         call(0, value=6),
         call(9, value=7),
@@ -154,14 +154,14 @@ def test_each_call_gets_its_first_reply_and_one_without_has_none(worker):
         call(2, raised="ValueError", line=1, cell=wire.cell_file_name("a")),
         call(None, status="ended"),
     ]
-    run, asked = worker(script_of("a", calls=(SHAPE,) * 4), READY, cell(0), {"cells": 1}, *said, keeps_open=True)
+    run, requests = worker(script_of("a", calls=(SHAPE,) * 4), READY, cell(0), {"cells": 1}, *messages, keeps_open=True)
     replies = [run.replies["toy-f", number] for number in range(4)]
     assert replies[0] == Reply(value=5, changed=("y",), printed=True)
     assert replies[1] == Reply(raised="no reply")
     assert replies[2] == Reply(raised="ValueError", line=1, text="a")
     assert (run.failure, run.timed_out, run.killed) == ("", False, False)
     assert len(run.replies) == 4
-    assert [len(exercise["calls"]) for exercise in asked[1]["exercises"]] == [4]
+    assert [len(exercise["calls"]) for exercise in requests[1]["exercises"]] == [4]
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def test_each_call_gets_its_first_reply_and_one_without_has_none(worker):
     [("ended", "no reply", False, False), ("stopped", "CellTimeout", True, False), ("killed", "no reply", False, True)],
 )
 def test_how_calls_ended_says_why_replies_are_missing(worker, status, raised, timed_out, killed):
-    told = call(None, status=status)
-    run, _ = worker(script_of("a", calls=(SHAPE,)), READY, cell(0), {"cells": 1}, told, keeps_open=True)
+    message = call(None, status=status)
+    run, _ = worker(script_of("a", calls=(SHAPE,)), READY, cell(0), {"cells": 1}, message, keeps_open=True)
     assert run.replies["toy-f", 0] == Reply(raised=raised)
     assert (run.timed_out, run.killed) == (timed_out, killed)
 

@@ -29,8 +29,8 @@ def run(*cells, calls=(), isolation=None):
     listed = [Cell(dedent(source)) for source in cells]
     if calls:
         listed.append(Cell("", "exercise", "answer"))
-    asked = {"exercise": tuple(Call(inputs) for inputs in calls)} if calls else {}
-    return sandbox.run(Script(tuple(listed), asked), LIMITS, isolation or sandbox.DEFAULT)
+    calls_by_exercise = {"exercise": tuple(Call(inputs) for inputs in calls)} if calls else {}
+    return sandbox.run(Script(tuple(listed), calls_by_exercise), LIMITS, isolation or sandbox.DEFAULT)
 
 
 def run_both(source, calls=1, limits=LIMITS):

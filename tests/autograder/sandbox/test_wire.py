@@ -182,15 +182,15 @@ def test_a_very_large_dict_is_not_looked_at():
 
 def test_whatever_passes_is_judged_without_walking_through_it(monkeypatch):
     """The judge asks numpy about each item of a list: there are never many of them."""
-    asked, honest = [], compare.np.asarray
-    monkeypatch.setattr(compare.np, "asarray", lambda *args, **kind: asked.append(1) or honest(*args, **kind))
+    calls, honest = [], compare.np.asarray
+    monkeypatch.setattr(compare.np, "asarray", lambda *args, **kind: calls.append(1) or honest(*args, **kind))
     nested = {"list": [{"list": [{"list": [0] * 100}] * 90}] * 20}
     for data in (nested, {"dict": {f"k{n}": nested for n in range(1)}}, {"dict": {f"k{n}": 0 for n in range(9_000)}}):
         value = wire.decode(data)
         for expected in (np.zeros((20, 90, 100)), {"k0": np.zeros(2)}, np.zeros(3)):
             compare.mismatches(value, expected, "code", 1e-6)
             compare.differs(value, value)
-    assert 0 < len(asked) < 500
+    assert 0 < len(calls) < 500
 
 
 @pytest.mark.parametrize("piece", [b"[],", b"{},", b"0,"])

@@ -99,7 +99,7 @@ def test_what_the_checks_use_was_compiled_before_a_notebook_begins():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("def answer(): return 42", "42\n"),
         ("1 / 0", "ZeroDivisionError"),
@@ -107,7 +107,7 @@ def test_what_the_checks_use_was_compiled_before_a_notebook_begins():
     ],
     ids=["right", "raises", "broken"],
 )
-def test_a_cell_of_checks_that_was_compiled_before_does_the_same(text, said):
+def test_a_cell_of_checks_that_was_compiled_before_does_the_same(text, expected):
     cell = CHECKS_CELL.format(text)
     before = outputs(Prepared((cell,)), cell, "print(answer())")
     sandbox.close()
@@ -116,7 +116,7 @@ def test_a_cell_of_checks_that_was_compiled_before_does_the_same(text, said):
         assert [{**item, "traceback": []} for item in items] == [{**item, "traceback": []} for item in anew[number][1]]
         assert count == anew[number][0]
     first = next(item for _, items in before.values() for item in items)
-    assert said in (first.get("ename"), first.get("text"))
+    assert expected in (first.get("ename"), first.get("text"))
 
 
 def test_assignments_that_take_turns_share_one_zygote_that_is_ready_for_all(new_zygotes, monkeypatch):
@@ -127,10 +127,10 @@ def test_assignments_that_take_turns_share_one_zygote_that_is_ready_for_all(new_
         return begin(limits, hidden, prepared)
 
     monkeypatch.setattr(start, "Zygote", count)
-    one, other = Prepared((HANDED_OUT,)), Prepared(("1 + 1",), optimiser=True)
-    for prepared in (one, other, one, other, Prepared()):
+    first, second = Prepared((HANDED_OUT,)), Prepared(("1 + 1",), optimiser=True)
+    for prepared in (first, second, first, second, Prepared()):
         assert outputs(prepared, "1 + 1")[0][1][0]["data"]["text/plain"] == "2"
-    assert started == [one, Prepared(("1 + 1", HANDED_OUT), optimiser=True)]
+    assert started == [first, Prepared(("1 + 1", HANDED_OUT), optimiser=True)]
 
 
 def test_a_zygote_is_started_again_for_other_limits_and_then_prepared_for_no_more_than_is_asked(new_zygotes):

@@ -101,7 +101,7 @@ def test_after_a_kill_before_any_write_a_restart_ends_as_undisturbed(hub, tmp_pa
     wanted = state(undisturbed, names)
     graded = [("ada", "graded"), ("ben", "graded"), ("ada", "graded")]
     assert wanted[-1] == [*graded, ("ada", "used up"), ("cem", "set aside"), ("ada", "request")]
-    assert [one.student for one in wanted[-2]] == ["ada"]
+    assert [request.student for request in wanted[-2]] == ["ada"]
     writes = int((folder / "writes").read_text())
     for number in range(1, writes + 1, STRIDE):
         other = copied(hub, folder / str(number))

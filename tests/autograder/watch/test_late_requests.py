@@ -27,7 +27,7 @@ def used_up(hub):
 
 
 def list_requests(hub):
-    return [(one.exercise, one.words) for one in load_requests(hub.course, "scoring", ["ada"])]
+    return [(request.exercise, request.words) for request in load_requests(hub.course, "scoring", ["ada"])]
 
 
 def test_a_request_with_the_same_work_is_recorded_and_neither_counted_nor_graded(used_up):

@@ -64,7 +64,9 @@ def test_metrics_have_arrivals_queue_and_times_for_whoever_has_the_token():
         assert ask(address, "/metrics", Host="evil.example", Authorization=f"Bearer {TOKEN}")[0] == 403
     assert code == 200
     assert headers["Content-Type"].startswith("text/plain")
-    samples = {(one.name, *one.labels.values()): one.value for family in parse(text) for one in family.samples}
+    samples = {
+        (sample.name, *sample.labels.values()): sample.value for family in parse(text) for sample in family.samples
+    }
     assert samples["watch_arrivals_total", "graded"] == 2
     assert samples["watch_arrivals_total", "used up"] == 1
     assert samples["watch_queue_length",] == 7

@@ -40,13 +40,13 @@ def test_the_time_since_an_attempt_is_right_whatever_was_done_to_the_clock(now, 
 
 def test_a_decision_counts_contents_and_what_grade_has_graded_without_watch():
     now, rule = Clock(1000.0, "one", 1000.0), Assignment(attempts=2)
-    one = graded(1, "a", 0.0)
+    attempt = graded(1, "a", 0.0)
     assert rules.decide(rule, [], [], "a", "a", now) == rules.Decision(rules.GRADE, 1)
-    assert rules.decide(rule, [one], ["a"], "b", "b", now) == rules.Decision(rules.GRADE, 2)
-    assert rules.decide(rule, [one, replace(one, number=2)], ["a"], "b", "b", now).what == rules.GRADE
-    assert rules.decide(rule, [one], ["a", "by hand"], "b", "b", now).what == rules.USED_UP
-    assert rules.decide(rule, [one], ["a", "by hand"], "x", "by hand", now) == rules.Decision(rules.GRADE, 2)
-    assert rules.decide(Assignment(), [one] * 50, ["c", "d"], "b", "b", now).what == rules.GRADE
+    assert rules.decide(rule, [attempt], ["a"], "b", "b", now) == rules.Decision(rules.GRADE, 2)
+    assert rules.decide(rule, [attempt, replace(attempt, number=2)], ["a"], "b", "b", now).what == rules.GRADE
+    assert rules.decide(rule, [attempt], ["a", "by hand"], "b", "b", now).what == rules.USED_UP
+    assert rules.decide(rule, [attempt], ["a", "by hand"], "x", "by hand", now) == rules.Decision(rules.GRADE, 2)
+    assert rules.decide(Assignment(), [attempt] * 50, ["c", "d"], "b", "b", now).what == rules.GRADE
 
 
 def test_attempts_beyond_the_limit_are_kept_but_not_graded_and_the_page_says_which_counts(hub):
@@ -56,13 +56,15 @@ def test_attempts_beyond_the_limit_are_kept_but_not_graded_and_the_page_says_whi
     third = hub.submit("ada", "three")
     lines = hub.watch()
     assert hub.graded == ["one", "two"]
-    said = "Your 2 attempts are used up, so this hand-in is kept but not graded; attempt 2, which arrived on"
-    assert said in hub.page(third)
+    notice = "Your 2 attempts are used up, so this hand-in is kept but not graded; attempt 2, which arrived on"
+    assert notice in hub.page(third)
     assert "two" in hub.page(third)  # the page of the one that counts
     assert "used up" not in hub.page(second)
     assert any("ada: used up" in line for line in lines)
     assert "two" in hub.course.submission("ada", "scoring").read_text()
-    assert [one for one in (hub.course.root / ".autograder" / "earlier").rglob("*.ipynb") if "three" in one.read_text()]
+    assert [
+        path for path in (hub.course.root / ".autograder" / "earlier").rglob("*.ipynb") if "three" in path.read_text()
+    ]
     collect(hub.course, "scoring", hub.inbound)  # nor does it count when an instructor collects by hand
     assert "two" in hub.course.submission("ada", "scoring").read_text()
 
@@ -200,7 +202,7 @@ def test_the_record_keeps_the_order_and_takes_nothing_twice(hub):
     with Record(hub.course) as record:
         assert record.add(rows, 1.0) == 2
         assert record.add([*rows, ("scoring", "inbound", "ada+scoring", "2", "ada")], 2.0) == 1
-        assert [one.claimed for one in record.list_pending("scoring")] == ["ben", "ada", "ada"]
+        assert [arrival.claimed for arrival in record.list_pending("scoring")] == ["ben", "ada", "ada"]
         assert record.load_marks("scoring", "inbound") == {"ben+scoring": "1", "ada+scoring": "2"}
         record.update(record.list_pending("scoring")[2], state=records.ADMITTED)
         assert record.list_pending("scoring")[0].mark == "2"

@@ -47,15 +47,15 @@ def test_a_full_disk_is_said_and_waited_for_and_then_all_is_served(released, tmp
     command += ["--size", str(SIZE), "--tmpfs", disk, sys.executable, "-c", COMMANDS, released.root, disk]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
-    told, graded, outcomes, drafts = json.loads(done.stdout.splitlines()[-1])
-    for lines, fetched in told:
+    rounds, graded, outcomes, drafts = json.loads(done.stdout.splitlines()[-1])
+    for lines, fetched in rounds:
         assert fetched == [True] * 3, lines
-    full = [lines for lines, _ in told if any("It will be tried again." in line for line in lines)]
+    full = [lines for lines, _ in rounds if any("It will be tried again." in line for line in lines)]
     assert full
     assert all(any("full" in line or "No space left" in line for line in lines) for lines in full)
     assert all(any("It works again." in line for line in lines) for lines in full)
-    assert outcomes == [[student, "graded"] for _ in told for student in ("ada", "ben", "cem")]
-    assert len(set(graded)) == 3 * len(told)
+    assert outcomes == [[student, "graded"] for _ in rounds for student in ("ada", "ben", "cem")]
+    assert len(set(graded)) == 3 * len(rounds)
     assert drafts == []
 
 

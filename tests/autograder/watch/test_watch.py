@@ -116,8 +116,8 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
 
 def test_before_it_starts_it_says_of_which_attempts_the_hidden_cases_are_verified(hub):
     hub.plan(attempts=2)
-    said = "verified for 1 of 2 attempts. To verify the others, run `release scoring`"
-    assert any(said in line for line in hub.watch())
+    notice = "verified for 1 of 2 attempts. To verify the others, run `release scoring`"
+    assert any(notice in line for line in hub.watch())
     hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[40])
     assert not any("verif" in line for line in hub.watch())
 

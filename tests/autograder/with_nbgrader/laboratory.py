@@ -67,10 +67,10 @@ def collect_grade_and_hand_back(instructor, course, exchange):
     """Do what an instructor does when all have handed in; return what `collect` and `grade` said."""
     command = [sys.executable, "-m", "autograder"]
     here = ["--course", course.root]
-    said = instructor.run(*command, "collect", "scoring", exchange / "attention" / "inbound", *here, *NAMES)
-    said += instructor.run(*command, "grade", "scoring", *here)
+    output = instructor.run(*command, "collect", "scoring", exchange / "attention" / "inbound", *here, *NAMES)
+    output += instructor.run(*command, "grade", "scoring", *here)
     instructor.run("nbgrader", "release_feedback", "scoring", cwd=course.root)
-    return said
+    return output
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,14 @@ class StudentLab:
 
     browser: object
 
-    def until(self, found):
-        """Return what ``found`` returns as soon as it is something; what is about to change is asked again."""
-        return WebDriverWait(self.browser, PATIENCE, ignored_exceptions=NOT_YET).until(lambda _: found())
+    def until(self, find):
+        """Return what ``find`` returns as soon as it is something; what is about to change is asked again."""
+        return WebDriverWait(self.browser, PATIENCE, ignored_exceptions=NOT_YET).until(lambda _: find())
 
     def all_seen(self, selector, words=""):
         """Return all that can be seen, that ``selector`` selects and whose text begins with ``words``."""
-        found = self.browser.find_elements("css selector", selector)
-        return [element for element in found if element.is_displayed() and element.text.strip().startswith(words)]
+        elements = self.browser.find_elements("css selector", selector)
+        return [element for element in elements if element.is_displayed() and element.text.strip().startswith(words)]
 
     def seen(self, selector, words=""):
         """Return the first of ``all_seen``, or None."""
@@ -142,8 +142,8 @@ class StudentLab:
             ends = time.monotonic() + RUN_SECONDS
             while time.monotonic() < ends:
                 with contextlib.suppress(*NOT_YET):
-                    if found := re.search(pattern, self.cell(words).text):
-                        return found
+                    if match := re.search(pattern, self.cell(words).text):
+                        return match
                 time.sleep(0.2)
         pytest.fail(f"no {pattern!r} in the cell with {words!r}")
 
@@ -154,18 +154,18 @@ class StudentLab:
         ActionChains(self.browser).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(text).perform()
         self.until(lambda: editor.text == text)
         receipt = self.run_all(r"Code: (\S+)", "# Your receipt")[1]
-        said = self.cell('check("scoring-additive_score")').text
+        check_output = self.cell('check("scoring-additive_score")').text
         self.menu("File", "Save Notebook")
         self.until(lambda: not self.seen(".lm-TabBar-tab.jp-mod-dirty"))
-        return said, receipt
+        return check_output, receipt
 
     def validate(self):
         """Return what nbgrader's dialog says."""
         self.click("jp-button.validate-button")
-        said = self.text(".jp-Dialog-content")
+        message = self.text(".jp-Dialog-content")
         self.click(".jp-Dialog button.jp-mod-accept")
         self.until(lambda: not self.seen(".jp-Dialog"))
-        return said
+        return message
 
     def submit(self, count=1):
         """Hand in, for the ``count``-th time."""

@@ -43,9 +43,9 @@ class Person:
     @property
     def environment(self) -> dict[str, str]:
         programs = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-        told = {"PATH": programs, "HOME": str(self.home), "TMPDIR": str(self.home / "tmp"), "USER": self.name}
+        variables = {"PATH": programs, "HOME": str(self.home), "TMPDIR": str(self.home / "tmp"), "USER": self.name}
         return {
-            **told,
+            **variables,
             "PYTHONPATH": str(ROOT),
             "PYTHONDONTWRITEBYTECODE": "1",
             "LANG": "C.UTF-8",
@@ -55,8 +55,8 @@ class Person:
     def owns(self, path: Path) -> Path:
         """Make ``path``, and what is in it, this person's own, and return it."""
         if OF_THEIR_OWN:
-            for each in (path, *path.rglob("*")):
-                os.chown(each, self.number, self.number, follow_symlinks=False)
+            for entry in (path, *path.rglob("*")):
+                os.chown(entry, self.number, self.number, follow_symlinks=False)
         return path
 
     def run(self, *command: str | Path, cwd: Path | None = None) -> str:
@@ -161,7 +161,7 @@ def view(place: Path, names: tuple[str, ...]) -> list[str]:
 def wait_for(words, process, log):
     """Wait until ``process``, which writes to ``log``, has said ``words``."""
     ends = time.monotonic() + PATIENCE
-    while words not in (said := log.read_text()):
-        assert process.poll() is None, said
-        assert time.monotonic() < ends, said
+    while words not in (output := log.read_text()):
+        assert process.poll() is None, output
+        assert time.monotonic() < ends, output
         time.sleep(0.1)

@@ -31,13 +31,15 @@ def jupyterlab(student):
         ends = time.monotonic() + PATIENCE
         # the file is there before it is filled
         while not (
-            found := [text for path in runtime.glob("jpserver-*.json") if (text := path.read_text()).endswith("}")]
+            server_texts := [
+                text for path in runtime.glob("jpserver-*.json") if (text := path.read_text()).endswith("}")
+            ]
         ):
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < ends, log.read_text()
             time.sleep(0.1)
-        told = json.loads(found[0])
-        yield f"http://127.0.0.1:{told['port']}/lab?token={told['token']}"
+        server = json.loads(server_texts[0])
+        yield f"http://127.0.0.1:{server['port']}/lab?token={server['token']}"
 
 
 @pytest.mark.parametrize("who", [AS])
@@ -58,14 +60,14 @@ def test_two_students_fetch_answer_validate_submit_and_see_their_feedback(browse
             open_page(browser, address)
             desk = StudentLab(browser)
             desk.fetch()
-            said, receipts[student.name] = desk.answer(answer)
+            output, receipts[student.name] = desk.answer(answer)
             validated = desk.validate()
             if answer == RIGHT:
-                assert "the shown cases are right" in said
+                assert "the shown cases are right" in output
                 assert "Success! Your notebook passes all the tests." in validated
             else:
-                assert "tanh" in said
-                assert "NotYet" in said
+                assert "tanh" in output
+                assert "NotYet" in output
                 assert "Success" not in validated
             desk.submit()
             desks[student.name] = browser.current_window_handle
@@ -74,10 +76,10 @@ def test_two_students_fetch_answer_validate_submit_and_see_their_feedback(browse
                 [*students[1].prefix, "ls", exchange / "attention" / "inbound"], capture_output=True
             )
             assert looked.returncode, looked.stdout
-        said = collect_grade_and_hand_back(instructor, course, exchange)
-        assert "recognised as nbgrader's exchange" in said
-        assert "2 collected (0 replaced), 0 set aside, 0 not collected" in said
-        assert all(receipt in said for receipt in receipts.values())
+        output = collect_grade_and_hand_back(instructor, course, exchange)
+        assert "recognised as nbgrader's exchange" in output
+        assert "2 collected (0 replaced), 0 set aside, 0 not collected" in output
+        assert all(receipt in output for receipt in receipts.values())
         for student, points in zip(students, ("3 of 3", "0 of 3"), strict=True):
             browser.switch_to.window(desks[student.name])
             page = StudentLab(browser).feedback()

@@ -38,8 +38,13 @@ def course(course):
 def late(course, student):
     """Return ``(score, penalty, due date with the extension, days of that)`` as nbgrader reads them."""
     with Gradebook(course.gradebook) as gradebook:
-        found = gradebook.find_submission("scoring", student)
-        return found.score, found.late_submission_penalty, str(found.duedate), found.extension and found.extension.days
+        submission = gradebook.find_submission("scoring", student)
+        return (
+            submission.score,
+            submission.late_submission_penalty,
+            str(submission.duedate),
+            submission.extension and submission.extension.days,
+        )
 
 
 def come(course, student):

@@ -37,18 +37,18 @@ def entries(course, student):
     """Return all that the gradebook holds of a submission, field by field."""
     with Gradebook(course.gradebook) as gradebook:
         notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
-        found = {
+        values = {
             ("submission", name): getattr(notebook.assignment, name) for name in ("timestamp", "extension", "score")
         }
-        found |= {
+        values |= {
             ("notebook", name): getattr(notebook, name) for name in ("late_submission_penalty", "flagged", "score")
         }
         for grade in notebook.grades:
             fields = grade.auto_score, grade.manual_score, grade.extra_credit, grade.max_score, grade.needs_manual_grade
-            found["grade", grade.name] = fields
+            values["grade", grade.name] = fields
         for comment in notebook.comments:
-            found["comment", comment.name] = comment.auto_comment, comment.manual_comment
-        return found
+            values["comment", comment.name] = comment.auto_comment, comment.manual_comment
+        return values
 
 
 def only(course, names):
@@ -103,13 +103,13 @@ for name in sys.argv[1:]:
 def test_the_formgraders_button_gives_the_same_grades(demonstration, tmp_path):
     course, names = demonstration[0], ["hugo_squeezed", "zita_forges_values"]
     shutil.copytree(course.root, tmp_path / "course", ignore=shutil.ignore_patterns("verdicts", "autograded"))
-    again = Course.at(tmp_path / "course")
-    done = subprocess.run([sys.executable, "-c", BUTTON, *names], cwd=again.root, capture_output=True, text=True)
+    course_copy = Course.at(tmp_path / "course")
+    done = subprocess.run([sys.executable, "-c", BUTTON, *names], cwd=course_copy.root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     for name in names:
-        assert entries(again, name) == entries(course, name)
-    ran = list((again.root / ".autograder" / "verdicts").rglob("*.json"))  # there, through the plugin
-    assert len(ran) == len(names)
+        assert entries(course_copy, name) == entries(course, name)
+    verdict_files = list((course_copy.root / ".autograder" / "verdicts").rglob("*.json"))  # there, through the plugin
+    assert len(verdict_files) == len(names)
 
 
 HALF = """
@@ -143,25 +143,25 @@ def test_what_comes_late_is_entered_as_nbgrader_enters_it(released, tmp_path):
         grade_class(ours, "scoring", executor=executor)
     nbgrader("autograde", "scoring", cwd=nbgraders.root)
     for name, late in (("hugo_squeezed", True), ("ada_loops", False)):
-        found = entries(ours, name)
-        assert found == entries(nbgraders, name)
-        assert bool(found["notebook", "late_submission_penalty"]) == late
+        our_entries = entries(ours, name)
+        assert our_entries == entries(nbgraders, name)
+        assert bool(our_entries["notebook", "late_submission_penalty"]) == late
         assert ("Late submission penalty" in ours.feedback(name, "scoring").read_text()) == late
 
 
 def test_nbgrader_itself_grades_through_the_plugin_in_a_course_directory(demonstration, tmp_path):
     course = demonstration[0]
     shutil.copytree(course.root, tmp_path / "course")
-    again = Course.at(tmp_path / "course")
+    course_copy = Course.at(tmp_path / "course")
     for folder in ("autograded", "feedback", ".autograder/verdicts"):
-        shutil.rmtree(again.root / folder)
+        shutil.rmtree(course_copy.root / folder)
     names = ["hugo_squeezed", "mara_copied_cells", "tom_patches_tests"]
-    only(again, names)
+    only(course_copy, names)
     for command in ("autograde", "generate_feedback"):
-        nbgrader(command, "scoring", "--force", cwd=again.root)
+        nbgrader(command, "scoring", "--force", cwd=course_copy.root)
     for name in names:
-        assert grades(again, name) == grades(course, name)
-        assert again.feedback(name, "scoring").read_bytes() == course.feedback(name, "scoring").read_bytes()
+        assert grades(course_copy, name) == grades(course, name)
+        assert course_copy.feedback(name, "scoring").read_bytes() == course.feedback(name, "scoring").read_bytes()
 
 
 def test_a_written_answer_waits_for_a_person_and_an_untouched_one_is_zero(demonstration):

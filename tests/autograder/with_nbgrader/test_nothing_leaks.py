@@ -77,12 +77,12 @@ def published(course):
 def graded(tmp_path_factory):
     """The same hand-ins, graded by nbgrader's commands in one course, and by `grade` in another."""
     stock, ours = (make_course(tmp_path_factory.mktemp(name)) for name in ("stock", "ours"))
-    said = nbgrader("autograde", "scoring", cwd=stock.root)
+    output = nbgrader("autograde", "scoring", cwd=stock.root)
     (stock.autograded("eve", "scoring").with_name("left.html")).write_text(SCRIPT)  # by an earlier version
     nbgrader("generate_feedback", "scoring", cwd=stock.root)
     table = grade_class(ours, "scoring", GradingOptions(workers=1))
     assert not [row for row in table if row.set_aside or row.failed]
-    return stock, ours, said
+    return stock, ours, output
 
 
 def test_nbgraders_own_commands_grade_what_grade_grades(graded):
@@ -105,12 +105,12 @@ def test_nothing_but_the_notebook_the_page_and_what_the_exchange_needs_is_copied
 
 
 def test_what_is_not_copied_is_kept_and_named(graded):
-    stock, _, said = graded
-    kept = stock.set_aside_folder("eve", "scoring")
-    assert sorted(path.name.partition("-")[2] for path in kept.iterdir()) == [
+    stock, _, output = graded
+    folder = stock.set_aside_folder("eve", "scoring")
+    assert sorted(path.name.partition("-")[2] for path in folder.iterdir()) == [
         "all", "deeper", "x.html", "y.html", "z.html"
     ]  # fmt: skip
-    assert "z.html is not part of the assignment: moved to" in said
+    assert "z.html is not part of the assignment: moved to" in output
     assert stock.source("scoring").is_file()
     assert stock.gradebook_file.is_file()
 
@@ -129,11 +129,11 @@ def test_what_an_earlier_run_left_is_neither_kept_nor_published(graded, tmp_path
     (exchange / "attention" / "inbound").mkdir(parents=True)
     with course.config.open("a", encoding="utf-8") as config:
         config.write(f'\nc.Exchange.root = "{exchange}"\n')
-    said = nbgrader("release_feedback", "scoring", cwd=course.root)
+    output = nbgrader("release_feedback", "scoring", cwd=course.root)
     pages = sorted((exchange / "attention" / "feedback").iterdir())
     assert len(pages) == 2  # of the two that have a secret
     assert all(HIDDEN not in page.read_text() and "Additive scores" in page.read_text() for page in pages)
-    assert said.count("so this did not come through an exchange") == len(HAND_INS) - 2
+    assert output.count("so this did not come through an exchange") == len(HAND_INS) - 2
     assert {path.name for path in course.feedback("eve", "scoring").parent.iterdir()} == {
         "scoring.html", "timestamp.txt", "submission_secret.txt"
     }  # fmt: skip
@@ -155,12 +155,12 @@ def test_nbgraders_own_collect_takes_what_our_collect_takes(course, tmp_path):
         path.write_text(source) if isinstance(source, str) else path.symlink_to(source)
     with course.config.open("a", encoding="utf-8") as config:
         config.write(f'\nc.Exchange.root = "{tmp_path / "exchange"}"\n')
-    said = nbgrader("collect", "scoring", "--update", cwd=course.root)
+    output = nbgrader("collect", "scoring", "--update", cwd=course.root)
     assert course.students("scoring") == [me]
     assert course.submission(me, "scoring").read_text() == "the answer"
-    assert f"it claims to be ada's, but belongs to the account {me}" in said
-    assert "there is a link" in said
-    assert "Not taken: junk/scoring.ipynb" in said
+    assert f"it claims to be ada's, but belongs to the account {me}" in output
+    assert "there is a link" in output
+    assert "Not taken: junk/scoring.ipynb" in output
 
 
 def test_an_exchange_that_others_can_put_theirs_in_the_place_of_is_found(course, tmp_path):
@@ -170,13 +170,13 @@ def test_an_exchange_that_others_can_put_theirs_in_the_place_of_is_found(course,
     (exchange / "attention" / "inbound").chmod(0o2733)
     with course.config.open("a", encoding="utf-8") as config:
         config.write(f'\nc.Exchange.root = "{exchange}"\n')
-    said = [(folder, remedy) for _, folder, remedy in exchange_problems(course)]
-    assert [folder for folder, _ in said] == [str(exchange), str(exchange / "attention" / "inbound")]
-    for folder, remedy in said:
+    problems = [(folder, remedy) for _, folder, remedy in exchange_problems(course)]
+    assert [folder for folder, _ in problems] == [str(exchange), str(exchange / "attention" / "inbound")]
+    for folder, remedy in problems:
         subprocess.run(remedy.split("`")[1], shell=True, check=True)
         assert os.stat(folder).st_mode & 0o1002 == 0o1002
     assert exchange_problems(course) == []
     succeed("doctor", "--course", course.root)
     exchange.chmod(0o777)
-    said = succeed("doctor", "--course", course.root, status=1)
-    assert "anyone can move" in " ".join(said.split())
+    output = succeed("doctor", "--course", course.root, status=1)
+    assert "anyone can move" in " ".join(output.split())

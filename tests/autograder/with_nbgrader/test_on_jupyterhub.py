@@ -139,8 +139,8 @@ def test_a_course_on_a_jupyterhub_from_release_to_feedback(browser, who):  # noq
         size(browser, 1280)
         desk = log_in(browser, address, password, ada)
         desk.fetch()
-        said, receipt = desk.answer(RIGHT)
-        assert "the shown cases are right" in said
+        output, receipt = desk.answer(RIGHT)
+        assert "the shown cases are right" in output
         assert "Success! Your notebook passes all the tests." in desk.validate()
         desk.submit()
         desk = log_in(browser, address, password, ben)
@@ -151,8 +151,8 @@ def test_a_course_on_a_jupyterhub_from_release_to_feedback(browser, who):  # noq
             assert json.loads(attacked.splitlines()[-1]) == {}
             open_page(browser, f"{address}/user/ada/api/contents")  # with what Ben is logged in by
             assert "Forbidden" in browser.page_source
-        said = collect_grade_and_hand_back(instructor, course, exchange)
-        assert "2 collected (0 replaced), 0 set aside, 0 not collected" in said
+        output = collect_grade_and_hand_back(instructor, course, exchange)
+        assert "2 collected (0 replaced), 0 set aside, 0 not collected" in output
         assert "0 of 3" in log_in(browser, address, password, ben).feedback()
         page = log_in(browser, address, password, ada).feedback()
         assert "3 of 3" in page

@@ -124,13 +124,14 @@ def test_students_hand_in_fetch_feedback_and_are_told_when_attempts_are_used_up(
         nbgrader(ben, exchange, "submit")
         wait_for("scoring ben: request", process, log)
         nbgrader(ben, exchange, "fetch_feedback")
-        _, told, answered = feedback_of(ben)
+        _, used_up_page, answered = feedback_of(ben)
         assert (
-            "Your one attempt is used up, so this hand-in is kept but not graded; attempt 1, which arrived on" in told
+            "Your one attempt is used up, so this hand-in is kept but not graded; attempt 1, which arrived on"
+            in used_up_page
         )
         assert "Your request for another look at additive_score has been recorded" in answered
-        said = instructor.run(sys.executable, "-m", "autograder", "requests", "scoring", "--course", course.root)
-        assert "1 requests are waiting for an answer." in said
+        output = instructor.run(sys.executable, "-m", "autograder", "requests", "scoring", "--course", course.root)
+        assert "1 requests are waiting for an answer." in output
         if OF_THEIR_OWN:  # who hands in for somebody else is found out
             forged = exchange / "attention" / "inbound" / "ada+scoring+2026-01-01 00:00:00.000000 UTC+x"
             ben.run("cp", "-r", ben.home / "scoring", forged)

@@ -125,7 +125,7 @@ def handed_in(course, student):
 
 
 def student(name):
-    return next(one for one in demo.load_students() if one.name == name)
+    return next(candidate for candidate in demo.load_students() if candidate.name == name)
 
 
 def on_this_machine(tree, **env):
@@ -136,57 +136,57 @@ def on_this_machine(tree, **env):
 
 
 def read(tree):
-    found = json.loads((tree / "results" / "results.json").read_text(encoding="utf-8"))
-    jsonschema.validate(found, SCHEMA)
-    assert found["stdout_visibility"] == "hidden"
-    assert "Traceback" not in json.dumps(found)
-    return found
+    report = json.loads((tree / "results" / "results.json").read_text(encoding="utf-8"))
+    jsonschema.validate(report, SCHEMA)
+    assert report["stdout_visibility"] == "hidden"
+    assert "Traceback" not in json.dumps(report)
+    return report
 
 
 def mistakes():
-    return {name: hint for one in topic_exercises("scoring", 0) for name, hint in one.hints.items()}
+    return {name: hint for exercise in topic_exercises("scoring", 0) for name, hint in exercise.hints.items()}
 
 
 # --- one submission, as Gradescope runs it ---------------------------------------------------------------------------
 
 
-def assert_as_the_course_gives(course, tree, one):
-    """The results in ``tree`` are what the course itself gives ``one`` of the demonstration class, in points and words."""
-    found = read(tree)
-    assert found["score"] == one.points
-    automatic = [test for test in found["tests"] if "score" in test]
-    assert sum(test["score"] for test in automatic) == one.points
+def assert_as_the_course_gives(course, tree, author):
+    """The results in ``tree`` are what the course itself gives ``author`` of the demonstration class, in points and words."""
+    report = read(tree)
+    assert report["score"] == author.points
+    automatic = [test for test in report["tests"] if "score" in test]
+    assert sum(test["score"] for test in automatic) == author.points
     assert sum(test["max_score"] for test in automatic) == AUTOMATIC
-    assert len(found["tests"]) - len(automatic) == len(ESSAYS)
-    assert all(test["visibility"] == "visible" for test in found["tests"])
-    told = "\n".join(test["output"] for test in found["tests"])
-    assert [name for name in one.hints if f"Hint: {mistakes()[name]}" not in told] == []
-    assert ("has not been answered" in told) == (one.base == "starter")
+    assert len(report["tests"]) - len(automatic) == len(ESSAYS)
+    assert all(test["visibility"] == "visible" for test in report["tests"])
+    outputs = "\n".join(test["output"] for test in report["tests"])
+    assert [name for name in author.hints if f"Hint: {mistakes()[name]}" not in outputs] == []
+    assert ("has not been answered" in outputs) == (author.base == "starter")
     released = handout(nbformat.read(course.release("scoring"), as_version=4))
-    assert receipt_of_file(handed_in(course, one), released).code in found["output"]
+    assert receipt_of_file(handed_in(course, author), released).code in report["output"]
 
 
 REFERENCE = replace(student("kofi_noisy"), cells=())
 
 
 @needs_root
-@pytest.mark.parametrize("one", [REFERENCE, student("jun_untouched")], ids=["reference", "untouched"])
-def test_in_a_container_each_gets_what_the_course_gives(course, tree, one):
-    put(tree, handed_in(course, one))
+@pytest.mark.parametrize("author", [REFERENCE, student("jun_untouched")], ids=["reference", "untouched"])
+def test_in_a_container_each_gets_what_the_course_gives(course, tree, author):
+    put(tree, handed_in(course, author))
     done = in_a_container(tree, "/autograder/run_autograder")
     assert done.returncode == 0, done.stderr
     assert "isolation: user" in done.stdout
-    assert_as_the_course_gives(course, tree, one)
+    assert_as_the_course_gives(course, tree, author)
 
 
 def test_where_there_is_a_sandbox_it_is_taken_and_a_mistake_gets_its_hint(course, tree):
-    one = student("emil_no_tanh")
-    assert one.hints
-    put(tree, handed_in(course, one))
+    author = student("emil_no_tanh")
+    assert author.hints
+    put(tree, handed_in(course, author))
     done = on_this_machine(tree)
     assert done.returncode == 0, done.stderr
     assert "isolation: zygote" in done.stdout
-    assert_as_the_course_gives(course, tree, one)
+    assert_as_the_course_gives(course, tree, author)
 
 
 # it must not become the reference's, which the hostile cell tries to import
@@ -235,11 +235,11 @@ def test_who_forges_results_and_never_ends_gets_what_the_other_answers_are_worth
     done = in_a_container(tree, "/autograder/run_autograder")
     assert done.returncode == 0, done.stderr
     assert "isolation: user" in done.stdout
-    found = read(tree)
-    (lost,) = [test for test in found["tests"] if "score" in test and test["score"] != test["max_score"]]
+    report = read(tree)
+    (lost,) = [test for test in report["tests"] if "score" in test and test["score"] != test["max_score"]]
     assert lost["score"] == 0
     assert "the call exceeded the time limit" in lost["output"]
-    assert found["score"] == AUTOMATIC - lost["max_score"]
+    assert report["score"] == AUTOMATIC - lost["max_score"]
 
 
 @needs_root
@@ -248,19 +248,19 @@ def test_where_nothing_can_keep_a_submission_apart_nothing_is_run_and_there_is_n
     rights = RIGHTS.replace("SETUID", "").replace("SETGID", "")
     done = in_a_container(tree, "/autograder/run_autograder", rights=rights)
     assert done.returncode == 0, done.stderr
-    found = read(tree)
-    assert "score" not in found
-    assert found["tests"] == []
-    assert "cannot isolate submissions from the answers" in found["output"]
+    report = read(tree)
+    assert "score" not in report
+    assert report["tests"] == []
+    assert "cannot isolate submissions from the answers" in report["output"]
     assert "zygote: " in done.stdout
     assert "user: " in done.stdout
 
 
 def test_a_grader_that_cannot_even_start_leaves_words_and_no_score(tree):
     assert on_this_machine(tree, AUTOGRADER_PYTHON="/nowhere/python").returncode != 0
-    found = read(tree)
-    assert "score" not in found
-    assert "not the fault of your submission" in found["output"]
+    report = read(tree)
+    assert "score" not in report
+    assert "not the fault of your submission" in report["output"]
 
 
 FAILING = """
@@ -302,9 +302,9 @@ def graded_here(monkeypatch):
     monkeypatch.setattr(submission.grade, "grade", runs)
 
     def grade(tree):
-        found = run.grade_one(tree)
-        jsonschema.validate(found, SCHEMA)
-        return found
+        report = run.grade_one(tree)
+        jsonschema.validate(report, SCHEMA)
+        return report
 
     return grade
 
@@ -324,12 +324,12 @@ def test_what_cannot_be_graded_is_worth_nothing_and_says_why(course, tree, grade
         (tree / "submission").mkdir()
         for name, content in files.items():
             put(tree, content, name)
-        found = graded_here(tree)
-        assert found["score"] == 0
-        assert found["tests"] == []
-        assert found["extra_data"] == {}  # it is no try, and the next one gets no other hidden cases for it
-        assert words in found["output"]
-        assert "Remedy" in found["output"]
+        report = graded_here(tree)
+        assert report["score"] == 0
+        assert report["tests"] == []
+        assert report["extra_data"] == {}  # it is no try, and the next one gets no other hidden cases for it
+        assert words in report["output"]
+        assert "Remedy" in report["output"]
 
 
 def test_a_grader_of_another_version_fails_in_words_and_without_a_score(tree, graded_here, capsys, course):
@@ -346,9 +346,9 @@ def test_a_link_is_not_followed(course, tree, tmp_path, graded_here):
     elsewhere = tmp_path / "elsewhere.ipynb"
     elsewhere.write_bytes(handed_in(course, student("ada_loops")))
     (tree / "submission" / "scoring.ipynb").symlink_to(elsewhere)
-    found = graded_here(tree)
-    assert found["score"] == 0
-    assert "a link or a device" in found["output"]
+    report = graded_here(tree)
+    assert report["score"] == 0
+    assert "a link or a device" in report["output"]
     (tree / "submission").rename(tmp_path / "real")
     (tree / "submission").symlink_to(tmp_path / "real")
     assert "a link or a device" in graded_here(tree)["output"]
@@ -360,11 +360,11 @@ def test_of_several_notebooks_the_one_counts_that_collect_takes(course, tmp_path
     (tmp_path / ".ipynb_checkpoints" / "scoring-checkpoint.ipynb").write_bytes(b"older")
     (tmp_path / "scratch.ipynb").write_bytes(b'{"cells": []}')
     (tmp_path / "scoring (1).ipynb").write_bytes(right)
-    asked = AssignmentSpec("scoring", frozenset(e.name for e in topic_exercises("scoring", 0)), frozenset(), 20)
-    assert select_files(tmp_path, asked) == {"scoring.ipynb": right}
+    spec = AssignmentSpec("scoring", frozenset(e.name for e in topic_exercises("scoring", 0)), frozenset(), 20)
+    assert select_files(tmp_path, spec) == {"scoring.ipynb": right}
     (tmp_path / "scoring.ipynb").write_bytes(right + b"\n")
     with pytest.raises(RefusedEntry, match="it is unclear which"):
-        select_files(tmp_path, asked)
+        select_files(tmp_path, spec)
 
 
 def test_weights_come_along_unless_they_are_too_large(monkeypatch):
@@ -385,11 +385,11 @@ def test_a_notebook_of_an_earlier_release_is_graded_as_what_it_is(course, tree, 
     put(tree, handed_in(course, student("ada_loops")))
     monkeypatch.setattr(run, "_choose_isolation", lambda *of: "none")
     monkeypatch.setattr(submission.grade, "grade", lambda notebook, by, *of: Graded(all_of(by), {}))
-    found = run.grade_one(tree)
+    report = run.grade_one(tree)
     versions = [handout(nbformat.reads(text, as_version=4)).version for text in (newer, packed.templates[0])]
-    assert versions[1] in found["output"]
-    assert "mended" not in found["output"]
-    assert found["score"] == AUTOMATIC
+    assert versions[1] in report["output"]
+    assert "mended" not in report["output"]
+    assert report["score"] == AUTOMATIC
 
 
 def all_of(by):
@@ -413,8 +413,8 @@ def test_a_submission_that_runs_out_of_time_runs_once_more_before_it_counts(cour
 def test_another_try_is_told_by_what_earlier_results_say():
     def metadata(*tries):
         earlier = [
-            {"submission_time": f"2026-04-0{n}", "score": 1.0, "results": {"extra_data": {"handed_in": one}}}
-            for n, one in enumerate(tries, 1)
+            {"submission_time": f"2026-04-0{n}", "score": 1.0, "results": {"extra_data": {"handed_in": digest}}}
+            for n, digest in enumerate(tries, 1)
         ]
         return json.dumps({"previous_submissions": earlier[::-1]}).encode()
 
@@ -435,18 +435,18 @@ def test_the_words_are_those_of_the_feedback_page_and_an_essay_has_no_points(cou
     judged = Graded(verdicts, {}, failure="Stopped at cell 3: \x1b[31mred\x1b[0m\u202e.")
     cells = pages.enter_results(released, judged, released, {})
     outcome = submission.GradingResult("", ("Mended.",), judged, cells, nbformat.writes(released).encode())
-    found = results.build_graded_results(outcome, b"content", [handout(released)], 12.34)
-    jsonschema.validate(found, SCHEMA)
+    report = results.build_graded_results(outcome, b"content", [handout(released)], 12.34)
+    jsonschema.validate(report, SCHEMA)
     assert (
-        found["tests"][0]["output"].split("\n")
+        report["tests"][0]["output"].split("\n")
         == pages.describe_verdict(wrong)[1:]
         == ["W_query (1): axis 0 is n", "v (0.5): right.", "Hint: Look."]
     )
-    assert found["score"] == AUTOMATIC - by[0].points + 0.5
-    assert "Stopped at cell 3: red" in found["output"]
-    assert not re.search("[\x1b\u202e]", found["output"])
-    assert "Mended." in found["output"]
-    essays = [test for test in found["tests"] if "score" not in test]
+    assert report["score"] == AUTOMATIC - by[0].points + 0.5
+    assert "Stopped at cell 3: red" in report["output"]
+    assert not re.search("[\x1b\u202e]", report["output"])
+    assert "Mended." in report["output"]
+    essays = [test for test in report["tests"] if "score" not in test]
     assert [test["output"] for test in essays] == [results.NOT_ANSWERED] * len(ESSAYS)  # as they were handed out
     assert not any("max_score" in test for test in essays)
 
@@ -461,27 +461,31 @@ def entries(content):
 
 def test_the_archive_is_the_same_each_time_and_has_what_gradescope_asks_for_at_its_top(course, archive):
     assert pack(course, "scoring", course.released("scoring"), LIMITS).content == archive
-    found = entries(archive)
+    files = entries(archive)
     for name in ("setup.sh", "run_autograder"):
-        info, content = found[name]
+        info, content = files[name]
         assert info.external_attr >> 16 == 0o100755
         assert content.startswith(b"#!/bin/")
         subprocess.run([content[2:].split()[0], "-n"], input=content, check=True)
         subprocess.run(["sh", "-n"], input=content, check=True)
-    assert {info.date_time for info, _ in found.values()} == {(1980, 1, 1, 0, 0, 0)}
+    assert {info.date_time for info, _ in files.values()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 def test_setup_names_what_is_in_the_archive_and_installs_what_was_tested(archive):
-    found = entries(archive)
-    script = found["setup.sh"][1].decode()
+    files = entries(archive)
+    script = files["setup.sh"][1].decode()
     named = re.findall(r"\$source/([\w.-]+)", script)
     assert sorted(named) == ["constraints.txt", "requirements.txt"]
-    assert set(named) <= set(found)
-    lines = [line.partition("==") for line in found["constraints.txt"][1].decode().splitlines()]
+    assert set(named) <= set(files)
+    lines = [line.partition("==") for line in files["constraints.txt"][1].decode().splitlines()]
     pinned = {canonicalize_name(name): version for name, _, version in lines if version}
-    wanted = [Requirement(line) for line in found["requirements.txt"][1].decode().splitlines()]
-    assert {"numpy", "torch", "nbgrader"} <= {one.name for one in wanted}
-    assert [one.name for one in wanted if pinned[canonicalize_name(one.name)] not in one.specifier] == []
+    requirements = [Requirement(line) for line in files["requirements.txt"][1].decode().splitlines()]
+    assert {"numpy", "torch", "nbgrader"} <= {requirement.name for requirement in requirements}
+    assert [
+        requirement.name
+        for requirement in requirements
+        if pinned[canonicalize_name(requirement.name)] not in requirement.specifier
+    ] == []
     assert "torch_index=''" in script
 
 
@@ -506,22 +510,22 @@ def test_setup_takes_the_python_that_there_is_and_leaves_the_answers_to_root_alo
     done = in_a_container(tree, "sh", "-c", script)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["-rwxr-xr-x", "drwx------", "-rw-------"]
-    said = (tree / "said").read_text().splitlines()
-    assert [line.split()[-1] for line in said[:4]] == ["-qq", "util-linux", "python3.11-venv", "python3.12-venv"]
-    assert said[4] == "python3.12 -m venv /opt/attention-grader"
-    assert said[5].endswith("-c /autograder/source/constraints.txt -r /autograder/source/requirements.txt")
-    assert "--extra-index-url" not in said[5]
-    assert len(said) == 6
+    calls = (tree / "said").read_text().splitlines()
+    assert [line.split()[-1] for line in calls[:4]] == ["-qq", "util-linux", "python3.11-venv", "python3.12-venv"]
+    assert calls[4] == "python3.12 -m venv /opt/attention-grader"
+    assert calls[5].endswith("-c /autograder/source/constraints.txt -r /autograder/source/requirements.txt")
+    assert "--extra-index-url" not in calls[5]
+    assert len(calls) == 6
 
 
 def test_a_further_index_is_written_into_setup_as_one_word(course):
     content = pack(course, "scoring", course.released("scoring"), LIMITS, "https://host/a b/").content
     script = entries(content)["setup.sh"][1].decode()
     assert "torch_index='https://host/a b/'" in script
-    said = subprocess.run(
+    completed = subprocess.run(
         ["bash", "-c", script.split("export")[0] + 'echo "$torch_index"'], capture_output=True, text=True
     )
-    assert said.stdout == "https://host/a b/\n"
+    assert completed.stdout == "https://host/a b/\n"
 
 
 def test_nothing_of_students_is_in_the_archive(course, archive, tmp_path):
@@ -533,18 +537,18 @@ def test_nothing_of_students_is_in_the_archive(course, archive, tmp_path):
     enrol(other, "id,email\nzebulon,zebulon@university.edu\n")
     content = pack(other, "scoring", other.released("scoring"), LIMITS).content
     assert content == archive
-    found = entries(content)
-    assert not [name for name, (_, text) in found.items() if b"zebulon" in text]
-    assert {name.split("/")[0] for name in found if "/" in name} == {"autograder", "solutions"}
+    files = entries(content)
+    assert not [name for name, (_, text) in files.items() if b"zebulon" in text]
+    assert {name.split("/")[0] for name in files if "/" in name} == {"autograder", "solutions"}
 
 
 def test_pack_says_what_to_set_on_gradescope_and_overwrites_nothing(course, tmp_path):
     target = tmp_path / "scoring.zip"
     command = ["pack", "scoring", "--for", "gradescope", "--course", course.root, "--output", target]
-    said = succeed(*command)
-    assert f"Autograder points on Gradescope: {AUTOMATIC:g}" in said
+    output = succeed(*command)
+    assert f"Autograder points on Gradescope: {AUTOMATIC:g}" in output
     for essay in ESSAYS:
-        assert essay in said
+        assert essay in output
     assert PackedAssignment.from_json(entries(target.read_bytes())[ASSIGNMENT_FILE][1].decode()).limits == Limits()
     assert_refused(autograder(*command), "already", "--force")
     succeed(*command, "--force")
