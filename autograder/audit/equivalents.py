@@ -127,48 +127,38 @@ def _rewrite(function):
     ):
         tree = ast.parse(text)
         changed = ast.unparse(ast.fix_missing_locations(transformer.visit(tree)))
-        if transformer.found:
+        if changed != ast.unparse(ast.parse(text)):
             helpers = {"_inverse": _inverse, "_product": _product, "_sum": _sum}
             yield what, compile_function(changed, {**function.__globals__, **helpers})
 
 
 class _ReverseSums(ast.NodeTransformer):
-    found = False
-
     def visit_BinOp(self, node):
         self.generic_visit(node)
         if not isinstance(node.op, ast.MatMult):
             return node
-        self.found = True
         return ast.Call(ast.Name("_product", ast.Load()), [node.left, node.right], [])
 
     def visit_Call(self, node):
         self.generic_visit(node)
         if not (isinstance(node.func, ast.Attribute) and node.func.attr == "sum"):
             return node
-        self.found = True
         return ast.Call(ast.Name("_sum", ast.Load()), [node.func.value, *node.args], node.keywords)
 
 
 class _SwapOperands(ast.NodeTransformer):
-    found = False
-
     def visit_BinOp(self, node):
         self.generic_visit(node)
         if not isinstance(node.op, (ast.Add, ast.Mult)) or isinstance(node.left, ast.List):
             return node
-        self.found = True
         return ast.BinOp(node.right, node.op, node.left)
 
 
 class _MultiplyByInverse(ast.NodeTransformer):
-    found = False
-
     def visit_BinOp(self, node):
         self.generic_visit(node)
         if not isinstance(node.op, ast.Div):
             return node
-        self.found = True
         return ast.BinOp(node.left, ast.Mult(), ast.Call(ast.Name("_inverse", ast.Load()), [node.right], []))
 
 

@@ -38,7 +38,7 @@ class Section:
     score: float = 0.0
     waiting: bool = False
     by_person: bool = False
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     answer: list[Markup] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Section:
         if self.lost <= 0:
             return "Right, with a remark." if self.hints else "Right."
         without = "Not right yet." if self.is_brief else "No points."
-        return _first_sentence(next(iter(self.hints or self.said), without))
+        return _first_sentence(next(iter(self.hints or self.messages), without))
 
 
 def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: Handout, shown: Shown = "all") -> str:
@@ -128,7 +128,7 @@ def _list_requests(notebook, marks, asked):
 def _withhold(section, shown):
     """Take from ``section`` what the page does not show yet, beside the points, which the template leaves out."""
     section.is_open = section.is_open or bool(section.answer)  # else it would tell which answers are right
-    section.said, section.comments = [], [comment for comment in section.comments if comment == NO_RESPONSE]
+    section.messages, section.comments = [], [comment for comment in section.comments if comment == NO_RESPONSE]
     section.is_brief = True
     if shown == "points":
         section.hints = []
@@ -158,7 +158,7 @@ def _fill_sections(notebook, sections, before):
             section.check += outputs
         elif section.name and cell_id == test_id(section.name):
             verdict = _verdict(cell)
-            section.said, section.hints = list(verdict.get("said", ())), list(verdict.get("hints", ()))
+            section.messages, section.hints = list(verdict.get("said", ())), list(verdict.get("hints", ()))
             failures += [text for text in [verdict.get("failure")] if text and text not in failures]
         elif cell_id == REQUEST or is_request(cell):
             continue  # what it asks is listed apart

@@ -44,13 +44,13 @@ def ran():
 
 def answers_in(sources, functions):
     """Return ``{function: source of its answer}``: of the cells ``sources``, in order, the last one that defines it, or None."""
-    found = dict.fromkeys(functions)
+    answers = dict.fromkeys(functions)
     for source in map(plain_lines, sources):
         for name in functions:
             defines = rf"^(?:(?:async\s+)?def|class)\s+{name}\b|^{name}\s*=(?!=)"
             if re.search(defines, source, flags=re.MULTILINE):
-                found[name] = source
-    return found
+                answers[name] = source
+    return answers
 
 
 def count_of(answers):

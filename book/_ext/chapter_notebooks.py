@@ -78,17 +78,17 @@ _DEFINITIONS = (ast.Assign, ast.FunctionDef, ast.Import, ast.ImportFrom)  # of a
 
 def _answers(topic):
     """Return what the answer cells of the assignment define that lies beside this notebook, if it does."""
-    found = {"__name__": topic}
+    names = {"__name__": topic}
     path = Path(f"{topic}.ipynb")
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if path.is_file() else ():
         marks, source = cell["metadata"].get("nbgrader", {}), "".join(cell["source"])
         wanted = marks.get("solution") or marks.get("grade_id") in ("imports", "provided")
         if cell["cell_type"] == "code" and wanted and "NotImplementedError" not in source:
             try:
-                exec(compile(source, str(path), "exec"), found)
+                exec(compile(source, str(path), "exec"), names)
             except Exception as error:
                 print(f"A cell of {path} was passed over: {error!r}")
-    return found
+    return names
 
 
 @register_cell_magic

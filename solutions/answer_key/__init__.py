@@ -126,7 +126,7 @@ def with_points(entry, points):
     entry = replace(entry, points=points)
     if isinstance(entry, Text):
         entry = replace(
-            entry, criteria=tuple(replace(one, points=round(one.points * share, 6)) for one in entry.criteria)
+            entry, criteria=tuple(replace(each, points=round(each.points * share, 6)) for each in entry.criteria)
         )
     return entry
 

@@ -39,7 +39,7 @@ class Place:
 
     def _line(self, name):
         rows = self.text.splitlines()
-        headers = {n: found[1].replace('"', "") for n, row in enumerate(rows, 1) if (found := HEADER.match(row))}
+        headers = {n: match[1].replace('"', "") for n, row in enumerate(rows, 1) if (match := HEADER.match(row))}
         tables = [n for n, header in headers.items() if header == self.header][self.number :]
         tables += [n for n, header in headers.items() if header == self.exercise]  # what is written without a header
         if not tables and self.header:

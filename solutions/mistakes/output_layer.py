@@ -251,8 +251,8 @@ def _word(
     new_state = new(word * np.array([0.3, -0.1]) + memory * W_s @ state + context * W_c @ mixed)
     W_o = np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1]])
     distribution = words(W_o @ np.array(new_state if read is None else read) + bias * np.array([0, -0.5, 0.5, 0, 0.2]))
-    found = {"scores": scores, "weights": weights, "context": mixed, "state": new_state, "distribution": distribution}
-    return {entry: value.tolist() for entry, value in found.items()}
+    values = {"scores": scores, "weights": weights, "context": mixed, "state": new_state, "distribution": distribution}
+    return {entry: value.tolist() for entry, value in values.items()}
 
 
 def word_by_hand__no_tanh_in_the_score():
