@@ -2,15 +2,11 @@
 
 import contextlib
 import json
-import os
 import shutil
-import signal
-import traceback
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from functools import partial
 
 import pytest
-import sqlalchemy.orm
 from nbgrader.api import Gradebook
 
 from autograder.batch.grade_class import grade_class
@@ -24,6 +20,7 @@ from autograder.platforms.export import export
 from autograder.reports.analysis import analyse
 from autograder.reports.class_page import class_page
 from tests.autograder.essays import ESSAY, all_right
+from tests.autograder.killing import is_killed_at
 
 pytestmark = pytest.mark.suite("assignments")
 STUDENTS = ("ada", "ben", "cem")
@@ -106,36 +103,6 @@ def state(course):
     return rows, files, pages
 
 
-def in_a_process(command, course, step, place):
-    """Run ``command`` in a process that is killed right before its write number ``step``; return whether it was.
-
-    It leaves the number of its writes in the file ``place``.
-    """
-    if pid := os.fork():
-        return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-    writes = 0
-
-    def counted(function):
-        def run(*args, **more):
-            nonlocal writes
-            writes += 1
-            if writes == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return function(*args, **more)
-
-        return run
-
-    try:
-        for owner, name in ((Path, "replace"), (Path, "unlink"), (sqlalchemy.orm.Session, "commit")):
-            setattr(owner, name, counted(getattr(owner, name)))
-        command(course)
-        place.write_text(str(writes))
-        os._exit(0)
-    except BaseException:
-        traceback.print_exc()
-        os._exit(1)
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_after_a_kill_at_any_write_other_commands_work_and_all_ends_as_undisturbed(
     name, make_course, tmp_path, monkeypatch
@@ -150,14 +117,15 @@ def test_after_a_kill_at_any_write_other_commands_work_and_all_ends_as_undisturb
     for step in before:
         step(start)
     shutil.copytree(start.root.parent, tmp_path / "count")
-    assert not in_a_process(command, Course.at(tmp_path / "count" / "course"), 0, tmp_path / "writes")
+    counted = Course.at(tmp_path / "count" / "course")
+    assert not is_killed_at(0, partial(command, counted), tmp_path / "writes")
     writes = int((tmp_path / "writes").read_text())
     assert writes
     for number in range(1, writes + 1):
         other = OTHERS[number % len(OTHERS)]
         shutil.copytree(start.root.parent, tmp_path / str(number))
         course = Course.at(tmp_path / str(number) / "course")
-        assert in_a_process(command, course, number, tmp_path / "writes")
+        assert is_killed_at(number, partial(command, course), tmp_path / "writes")
         with contextlib.suppress(CourseError):  # a refusal in words; anything else is a fault
             other(course)
         for step in WHOLE:

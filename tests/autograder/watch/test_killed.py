@@ -1,24 +1,22 @@
 """Killed before any of its writes and started again, `watch` ends as if nothing had happened: nothing is lost, nothing doubled."""
 
 import copy
-import os
 import re
 import shutil
-import signal
 import time
-import traceback
-from pathlib import Path
+from functools import partial
 
 import pytest
-import sqlalchemy.orm
 from nbgrader.api import Gradebook
 
 from autograder.courses.course import Course
 from autograder.gradebook.requests import load_requests
 from autograder.watch.record import Record
+from tests.autograder.killing import WRITES, is_killed_at
 
 pytestmark = pytest.mark.suite("assignments")
 STRIDE = 3  # 1 tries every write
+WATCH_WRITES = (*WRITES, (Record, "add"), (Record, "update"))
 CLOCK = re.compile(r"arrived on .*? UTC")
 
 
@@ -53,37 +51,6 @@ def state(hub, names):
     return rows, standing, tries, pages, load_requests(hub.course, "scoring", students), hub.outcomes()
 
 
-def killed(hub, step, place):
-    """Run `watch` in a process that is killed right before its write number ``step``; return whether it was.
-
-    It leaves the number of its writes in the file ``place``.
-    """
-    if pid := os.fork():
-        return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-    writes = 0
-
-    def counted(function):
-        def run(*args, **more):
-            nonlocal writes
-            writes += 1
-            if writes == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return function(*args, **more)
-
-        return run
-
-    try:
-        owners = [(Path, "replace"), (Path, "unlink"), (sqlalchemy.orm.Session, "commit")]
-        for owner, name in [*owners, (Record, "add"), (Record, "update")]:
-            setattr(owner, name, counted(getattr(owner, name)))
-        hub.watch(any_owner=True)
-        place.write_text(str(writes))
-        os._exit(0)
-    except BaseException:
-        traceback.print_exc()
-        os._exit(1)
-
-
 def test_after_a_kill_before_any_write_a_restart_ends_as_undisturbed(hub, tmp_path):
     hub.plan(attempts=2)
     names = [hub.submit("ada", "one"), hub.submit("ben", "other"), hub.submit("ada", "two"), hub.submit("ada", "three")]
@@ -97,7 +64,7 @@ def test_after_a_kill_before_any_write_a_restart_ends_as_undisturbed(hub, tmp_pa
     config.write_text(config.read_text().replace(str(folder), str(folder / "start")))
     hub.course = Course.at(folder / "start" / "course")
     undisturbed = copied(hub, folder / "undisturbed")
-    assert not killed(undisturbed, 0, folder / "writes")
+    assert not is_killed_at(0, partial(undisturbed.watch, any_owner=True), folder / "writes", WATCH_WRITES)
     wanted = state(undisturbed, names)
     graded = [("ada", "graded"), ("ben", "graded"), ("ada", "graded")]
     assert wanted[-1] == [*graded, ("ada", "used up"), ("cem", "set aside"), ("ada", "request")]
@@ -105,8 +72,9 @@ def test_after_a_kill_before_any_write_a_restart_ends_as_undisturbed(hub, tmp_pa
     writes = int((folder / "writes").read_text())
     for number in range(1, writes + 1, STRIDE):
         other = copied(hub, folder / str(number))
-        assert killed(other, number, folder / "writes"), number
-        other.watch(any_owner=True)
+        watch = partial(other.watch, any_owner=True)
+        assert is_killed_at(number, watch, folder / "writes", WATCH_WRITES), number
+        watch()
         assert state(other, names) == wanted, number
         assert not list(other.course.root.rglob("*.draft*"))
         shutil.rmtree(folder / str(number))
