@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import gc
 import multiprocessing
+import os
 import resource
 import signal
 import sys
@@ -64,7 +65,10 @@ def _forkserver_context():
 
 
 def _set_up_worker():
-    if sys.platform == "linux":  # nothing goes on when the grader was killed
+    if sys.platform == "linux":
+        # Nothing goes on when the grader was killed: the fork server ends, and then its workers. It does not end
+        # while a worker holds the pipe that says whether the grader is alive.
+        os.close(vars(forkserver._forkserver)["_forkserver_alive_fd"])
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends them
     _, most = resource.getrlimit(resource.RLIMIT_AS)

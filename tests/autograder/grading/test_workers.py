@@ -1,7 +1,12 @@
 """Processes that grade: what ends one of them ends no other's work."""
 
 import math
+import os
+import subprocess
+import sys
+import time
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
 import pytest
 
@@ -19,3 +24,37 @@ def test_where_the_pool_has_given_up_the_next_task_gets_a_new_one():
         given_up._pool_manager.handle_broken_pool(BrokenProcessPool("as where a process dies before it was heard"))
         assert workers.submit(math.sqrt, 9.0).result() == 3.0
         assert workers.pool is not given_up
+
+
+KILLED_GRADER = """
+import os, signal, time
+from autograder.grading.workers import Workers
+
+if __name__ == "__main__":
+    workers = Workers(1, {})
+    print(workers.submit(os.getpid).result(), flush=True)
+    task = workers.submit(time.sleep, 600)
+    while not task.running():
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_where_the_grader_is_killed_its_processes_end(tmp_path):
+    script = tmp_path / "grader.py"
+    script.write_text(KILLED_GRADER, encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, script]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as grader:
+        worker = int(grader.stdout.readline())
+    end = time.monotonic() + 60
+    while is_running(worker) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not is_running(worker)
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
