@@ -55,6 +55,8 @@ def test_what_agrees_in_all_cases_but_one_is_not_named():
     place = next(n for n, case in enumerate(exercise.hidden) if n and len(case.inputs["query"]) > 1)
     off = replies[exercise.name, place].value + 0.0123
     assert said_of(exercise, {**replies, (exercise.name, place): Reply(value=off)}) == ""
+    again = (exercise.name, len(exercise.hidden) - 1)  # the call of the first case, once more
+    assert said_of(exercise, {**replies, again: right_replies(exercise)[again]}) == ""
 
 
 def test_zeros_in_a_few_cases_come_out_of_too_many_slips_to_name_one():

@@ -91,6 +91,10 @@ def test_each_kind_of_slip_has_its_sentence(entry, yours, sentence):
     assert bool(explanation) == bool(sentence)
 
 
+def test_a_fixed_size_is_recognised_as_the_one_that_belongs_there():
+    assert "(300,) is the shape of key itself" in told(lambda **_: (300,), lambda a, **_: (a, 300))
+
+
 TERMS = st.one_of(
     st.tuples(st.sampled_from(["m", "n", "a", "T_x"])),
     st.tuples(st.sampled_from(["m", "n", "a", "T_x"]), st.sampled_from(["m", "n", "a", "T_x"])),
