@@ -336,7 +336,7 @@ def _hint_precision(rows):
     """Return the sentence on right numbers that have lost digits: all, behind the point, or all but a few."""
     wrong = [row for row in rows if row.wrong_entries]
     pairs = [row.numbers(entry) for row in wrong for entry in row.wrong_entries]
-    if not wrong or any(row.reply.raised for row in wrong) or not all(_is_finite_pair(*pair) for pair in pairs):
+    if not all(_is_finite_pair(*pair) for pair in pairs):
         return ""
     if all(row.reasons[entry] == compare.SINGLE_PRECISION for row in wrong for entry in row.wrong_entries):
         return compare.full_sentence(compare.SINGLE_PRECISION)
