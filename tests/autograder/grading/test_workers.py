@@ -27,30 +27,36 @@ def test_where_the_pool_has_given_up_the_next_task_gets_a_new_one():
 
 
 KILLED_GRADER = """
-import os, signal, time
+import os, signal, sys, tempfile, time
 from autograder.grading.workers import Workers
+
+def grade_for_long(folder):
+    with tempfile.TemporaryDirectory(dir=folder):
+        time.sleep(600)
 
 if __name__ == "__main__":
     workers = Workers(1, {})
     print(workers.submit(os.getpid).result(), flush=True)
-    task = workers.submit(time.sleep, 600)
-    while not task.running():
+    workers.submit(grade_for_long, sys.argv[1])
+    while not os.listdir(sys.argv[1]):
         time.sleep(0.01)
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_where_the_grader_is_killed_its_processes_end(tmp_path):
-    script = tmp_path / "grader.py"
+def test_where_the_grader_is_killed_its_processes_clean_up_and_end(tmp_path):
+    script, folder = tmp_path / "grader.py", tmp_path / "scratch"
     script.write_text(KILLED_GRADER, encoding="utf-8")
+    folder.mkdir()
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, script]
+    command = [sys.executable, script, folder]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as grader:
         worker = int(grader.stdout.readline())
     end = time.monotonic() + 60
     while is_running(worker) and time.monotonic() < end:
         time.sleep(0.05)
     assert not is_running(worker)
+    assert not list(folder.iterdir())
 
 
 def is_running(pid):
