@@ -210,12 +210,12 @@ def _is_significant(exercise, wrong, everywhere=True):
     for row in wrong:
         numbers = row.wrong_numbers
         finite = numbers[np.isfinite(numbers)]
-        distinct |= {float(f"{x:.4g}") for x in finite if abs(x) > row.case.atol and abs(abs(x) - 1) > row.case.atol}
+        distinct |= {float(f"{x:.4g}") for x in finite if abs(x) > row.case.atol}
         count += numbers.size
         cases += numbers.size > 0
     if exercise.kind == "number":
         return any(x != np.round(x) or abs(x) > MAX_CHOICE_NUMBER for x in distinct)
-    distinct = {x for x in distinct if x != np.round(x)} if exercise.kind == "code" else distinct
+    distinct = {x for x in distinct if x != np.round(x)}
     return len(distinct) >= MIN_DISTINCT_NUMBERS or (everywhere and count >= MIN_NUMBERS and cases >= MIN_CASES)
 
 

@@ -6,6 +6,7 @@ import time
 import types
 from concurrent.futures import ThreadPoolExecutor
 
+import distributed
 import pytest
 
 from autograder import exercises
@@ -69,6 +70,8 @@ def test_watch_grades_on_the_workers(hub, machines):  # noqa: F811
 def test_the_canary_is_sent_to_every_worker_and_looks_for_the_course(machines, monkeypatch, tmp_path):
     address, certificates = machines
     with cluster.executor(address, "zygote", (), certificates) as executor:
+        with pytest.raises(ValueError, match="No client"):  # what else uses dask here keeps its own
+            distributed.default_client()
         assert [what for what, stopped in executor.submit(doctor.examine).result() if not stopped] == []
         hidden_by_worker = executor.pool._client.run(_asked_for, str(tmp_path))
         assert list(hidden_by_worker.values()) == [((str(tmp_path),),)] * 2

@@ -1,12 +1,14 @@
 """Verdicts that were kept come back as they were, and a damaged file counts as absent."""
 
 import json
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.grading.fingerprint import VerdictStore
+from autograder.grading.fingerprint import VerdictStore, read_handed_in_files
 from autograder.verdicts import Graded, Part, Verdict
 
 FINGERPRINT = "ab" * 32
@@ -84,3 +86,14 @@ OTHER_FORMS += ['{"verdicts": [], "outputs": []}', "[" * 100_000]
 @pytest.mark.parametrize("text", OTHER_FORMS, ids=range(len(OTHER_FORMS)))
 def test_json_of_another_form_or_too_deep_counts_as_absent(path, text):
     assert store_with(path, text).get(FINGERPRINT) is None
+
+
+def test_weights_of_the_shapes_that_are_asked_for_are_read_in_any_precision_and_larger_ones_are_not(tmp_path):
+    weights = SimpleNamespace(file="model.npz", arrays={"W": (500, 300), "b": (300,)})
+    exercises = [SimpleNamespace(trained=weights), SimpleNamespace(trained=None)]
+    path = tmp_path / "model.npz"
+    for dtype in (np.float32, np.float64):
+        np.savez(path, **{name: np.zeros(shape, dtype) for name, shape in weights.arrays.items()})
+        assert read_handed_in_files(exercises, tmp_path) == {"model.npz": path.read_bytes()}
+    np.savez(path, W=np.zeros((600, 300)), b=np.zeros(300))
+    assert read_handed_in_files(exercises, tmp_path) == {"model.npz": None}

@@ -3,9 +3,11 @@
 import ast
 import contextlib
 import dataclasses
+import re
 from functools import cache
 from importlib.util import find_spec
 from operator import methodcaller
+from types import SimpleNamespace
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -14,9 +16,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autograder.audit import calls
-from autograder.exercises import SHAPE_DRAWS, compare, compile_steps, reference_of
+from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Outcome, compare, compile_steps, reference_of
 from autograder.feedback import pages
 from autograder.grading import judge
+from autograder.grading.values import JudgedCase, is_large
 from autograder.sandbox import Reply, wire
 from tests.autograder.answers import digits_of, numbers_in
 from tests.autograder.samples import (
@@ -277,7 +280,8 @@ def test_numbers_are_called_rounded_only_if_all_of_them_are_the_right_ones_with_
     right = np.asarray(exercise.hidden[0].expected)
     rounded = right.round(2)
     assert not np.allclose(rounded, right, rtol=0, atol=exercise.hidden[0].atol)
-    assert verdict_on(exercise, reply(rounded)).hints == (judge.ROUNDED,)
+    for value in (rounded, rounded + 1e-12):
+        assert verdict_on(exercise, reply(value)).hints == (judge.ROUNDED,)
     for wrong in (right + 0.317, right.round(2) + [0.31] + [0] * (right.size - 1), right.round(1) + 0.1):
         assert judge.ROUNDED not in verdict_on(exercise, reply(wrong)).hints
 
@@ -851,3 +855,111 @@ def test_a_slip_of_a_few_digits_is_told_from_one_of_a_value():
     for hint, slip in slips.items():
         assert verdict_on(exercise, replies_of(slip, exercise)).hints == (hint,)
     assert judge.FEW_DIGITS not in verdict_on(exercise, replies_of(lambda scores: right(scores) * 1.01, exercise)).hints
+    first = (exercise.name, 0)  # a single case that is slightly off says nothing of the formula
+    once = {**right_replies(exercise), first: Reply(value=right(exercise.hidden[0].inputs["scores"]) * (1 + 1e-7))}
+    assert judge.FEW_DIGITS not in verdict_on(exercise, once).hints
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, OverflowError])
+def test_a_value_that_cannot_be_compared_is_wrong(monkeypatch, error):
+    def refuse(*_):
+        raise error
+
+    monkeypatch.setattr(compare, "mismatches", refuse)
+    exercise = exercise_named("softmax-softmax")
+    assert "could not be read" in judge.reasons_of(exercise, exercise.hidden[0], Reply(value="text"))[""]
+
+
+def test_a_complex_number_is_not_right_at_a_glance():
+    assert judge._is_exactly_right(RIGHT, RIGHT, 1e-9)
+    assert not judge._is_exactly_right(RIGHT.astype(complex), RIGHT, 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("raised", "hint"), [("OverflowError", judge.ONLY_LARGE), ("", judge.ONLY_LARGE), ("IndexError", "")]
+)
+def test_large_numbers_are_blamed_only_for_what_they_can_cause(raised, hint):
+    exercise = exercise_named("scoring-dot_product_score")
+    wrong = [
+        JudgedCase(place, case, Reply(raised=raised), {"": "wrong"})
+        for place, case in enumerate(exercise.hidden)
+        if is_large(case)
+    ]
+    assert wrong
+    assert judge._hint_mask_or_size(exercise.hidden, wrong) == hint
+
+
+def test_a_mask_is_blamed_where_exactly_cases_with_padding_are_wrong():
+    exercise = exercise_named("context-attend")
+    wrong = [
+        JudgedCase(place, case, Reply(value=0.0), {"": "wrong"})
+        for place, case in enumerate(exercise.hidden)
+        if any(item.dtype == bool and not item.all() for item in case.inputs.values() if isinstance(item, np.ndarray))
+    ]
+    assert 0 < len(wrong) < len(exercise.hidden)
+    assert judge._hint_mask_or_size(exercise.hidden, wrong) == judge.ONLY_PADDING
+
+
+def test_a_call_that_raised_agrees_with_no_value_of_a_mistake():
+    match = judge._MistakeMatch(exercise_named("softmax-softmax"), changes_input=False)
+    row = JudgedCase(0, exercise_named("softmax-softmax").hidden[0], Reply(raised="ValueError"), {"": "it raised"})
+    match.add_values(row, Outcome(np.zeros((2, 3))), {"": "wrong"})
+    assert (match.agree, match.differ, match.elsewhere) == (set(), {""}, set())
+
+
+def test_a_mistaken_size_that_is_no_size_where_the_right_one_is_1_says_nothing():
+    cases = [
+        SimpleNamespace(gradients=(), atol=0, mistaken={"half": outcome})
+        for outcome in (Outcome((4,)), Outcome(raised=UNREADABLE))
+    ]
+    exercise = SimpleNamespace(kind="shape", hidden=cases, misses=[{"half": {"": "wrong"}}] * 2)
+    replies = [Reply(value=(4,)), Reply(value=(1,))]
+    rows = [
+        JudgedCase(n, case, reply, {"": "wrong"}) for n, (case, reply) in enumerate(zip(cases, replies, strict=True))
+    ]
+    assert judge._match_mistake(exercise, "half", rows) == ({""}, set())
+    exercise.kind = "code"
+    assert judge._match_mistake(exercise, "half", rows) == ({""}, {""})
+
+
+@pytest.mark.parametrize(
+    ("gradients", "raised", "changed", "broken"),
+    [
+        (("W",), "RuntimeError", (), True),
+        (("W",), "RuntimeError", ("keys",), False),
+        (("W",), "ValueError", (), False),
+        (("W",), "", (), False),
+        ((), "RuntimeError", (), False),
+    ],
+)
+def test_autograd_is_broken_where_only_backward_raises_and_no_input_was_changed(gradients, raised, changed, broken):
+    case, right = (SimpleNamespace(gradients=each) for each in (gradients, ()))
+    rows = [
+        JudgedCase(0, case, Reply(raised=raised, changed=changed), {"": "wrong"}),
+        JudgedCase(1, right, Reply(value=1.0), {"": ""}),
+    ]
+    assert bool(judge._autograd_broken(rows)) == broken
+
+
+def test_a_backward_that_raises_is_said_beside_the_mistakes_that_raise_there():
+    exercise = exercise_named("context-attend")
+    replies = right_replies(exercise)
+    for place, case in enumerate(exercise.hidden):
+        if case.gradients:
+            replies[exercise.name, place] = Reply(raised="RuntimeError")
+    (hint,) = verdict_on(exercise, replies).hints
+    assert hint.endswith(f" Or: {judge.GRAPH_BROKEN}")
+
+
+def test_a_wrong_shape_is_explained_in_letters_where_every_call_gave_one():
+    exercise = exercise_named("scoring-additive_shapes")
+    entry = next(entry for entry, shape in exercise.hidden[0].expected.items() if len(set(shape)) > 1)
+    transposed = {
+        (exercise.name, place): Reply(value={**case.expected, entry: case.expected[entry][::-1]})
+        for place, case in enumerate(exercise.hidden)
+    }
+    once = {**right_replies(exercise), (exercise.name, 0): transposed[exercise.name, 0]}
+    for replies, in_letters in ((transposed, True), (once, False)):
+        (reason,) = [part.reason for part in verdict_on(exercise, replies).parts if part.reason]
+        assert "looks transposed" in reason
+        assert bool(re.search(r"\([A-Za-z_]+, [A-Za-z_]+\) has the right sizes", reason)) == in_letters

@@ -3,6 +3,7 @@
 import dataclasses
 import warnings
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -280,3 +281,86 @@ def test_every_variation_can_be_looked_for_once(name):
     exercise = exercise_named(name)
     place = next(n for n, case in enumerate(exercise.hidden) if not case.gradients)
     assert len(mutations_of(exercise).all) * mutations_of(exercise).work(place) <= recognise.MAX_WORK
+
+
+def wrong_case(*numbers):
+    return SimpleNamespace(wrong_numbers=np.array(numbers), case=SimpleNamespace(atol=1e-8))
+
+
+@pytest.mark.parametrize(
+    ("kind", "cases", "everywhere", "significant"),
+    [
+        ("code", [[0, 0], [0, 0]], True, True),
+        ("code", [[0, 0], [0, 0]], False, False),
+        ("code", [[0, 0], [0], [0]], True, True),
+        ("code", [[0], [0]], True, False),
+        ("code", [[0, 0, 0, 0]], True, False),
+        ("code", [[0.5, 0.25]], False, True),
+        ("code", [[0.5, 1e-9]], False, False),  # within the tolerance of 0
+        ("code", [[0.5, 2.0]], False, False),
+        ("number", [[10.0]], False, False),
+        ("number", [[11.0]], False, True),
+        ("number", [[2.5]], False, True),
+        ("number", [[0.0]], True, False),
+    ],
+)
+def test_numbers_that_many_slips_give_count_only_where_there_are_many(kind, cases, everywhere, significant):
+    wrong = [wrong_case(*numbers) for numbers in cases]
+    assert recognise._is_significant(SimpleNamespace(kind=kind), wrong, everywhere) == significant
+
+
+@pytest.mark.parametrize("count", range(4))
+def test_one_or_two_mistakes_are_named_and_more_are_not(count, monkeypatch):
+    monkeypatch.setattr(recognise, "_explains", lambda *_: True)
+    monkeypatch.setattr(recognise, "_is_significant", lambda *_, **more: True)
+    monkeypatch.setattr(recognise, "_describe_cases", lambda *_: "cases with padding")
+    names = [f"Mistake {number}." for number in range(count)]
+    row = SimpleNamespace(case=SimpleNamespace(mistaken=dict.fromkeys(names)))
+    hint = recognise._hint_listed(SimpleNamespace(hints=dict(zip(names, names, strict=True))), [row], [row])
+    assert [name for name in names if name in hint] == (names if count <= 2 else [])
+
+
+def test_what_only_wrong_cases_have_describes_them():
+    wrong, right = (
+        SimpleNamespace(wrong_entries=wrong, case=SimpleNamespace(families=dict.fromkeys(families)))
+        for wrong, families in (([""], ("a long row", "padding")), ([], ("a long row",)))
+    )
+    assert recognise._describe_cases(None, [wrong, right], [wrong]) == "cases with padding"
+
+
+@pytest.mark.parametrize(
+    ("number", "tolerance"), [(0.1234, 0.51e-4), (0.12345, 0.51e-5), (0.123456, 0.51e-6), (0.12345678, 0.51e-7)]
+)
+def test_numbers_worked_by_hand_must_agree_within_half_a_unit_of_their_last_decimal(number, tolerance):
+    assert recognise._tolerance_for(np.array([number]), 1.0) == pytest.approx(tolerance)
+    assert recognise._tolerance_for(np.array([number]), 1e-9) == 1e-9
+
+
+@pytest.mark.parametrize(
+    ("mine", "right", "hint"),
+    [
+        ([3.0, 1.0, 2.0], [1.0, 2.0, 3.0], recognise.REORDERED),
+        ([2.0, 1.0], [1.0, 2.0], ""),  # of two numbers, chance may exchange one for the other
+        ([3.0, 1.0, 1.0], [1.0, 1.0, 3.0], ""),
+        ([3.0, 1.0, np.nan], [1.0, 2.0, 3.0], ""),
+        ([3.0, 1.0, 2.5], [1.0, 2.0, 3.0], ""),
+    ],
+)
+def test_three_different_right_numbers_in_another_order_are_said_to_be(mine, right, hint):
+    case = SimpleNamespace(atol=1e-9)
+    row = SimpleNamespace(wrong_entries=[""], case=case, numbers=lambda _: (np.array(mine), np.array(right)))
+    assert recognise._hint_reordered([row]) == hint
+
+
+@pytest.mark.parametrize(
+    ("value", "agrees"),
+    [
+        (np.array([0.0, 0.5]), True),
+        (np.array([0.0, 0.6]), False),
+        (np.array([0.5]), False),
+        (np.array([[0.0, 0.5]]), False),
+        ("no array", True),
+    ],
+)
+def test_what_has_not_the_students_first_wrong_number_is_looked_at_no_further(value, agrees):
+    assert recognise._may_agree(value, ("", (1,), 0.5, 1e-9)) == agrees

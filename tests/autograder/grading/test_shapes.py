@@ -76,6 +76,7 @@ RIGHT["joined"] = lambda m, n, **_: (m + n,)
         ("v", lambda a, **_: (a, 1), "(a, 1) has the right sizes, but one axis too many"),
         ("v", lambda a, **_: (1, a), "(1, a) has the right sizes, but one axis too many"),
         ("v", lambda **_: (), "() has sizes that belong there, but one axis too few"),
+        ("twice", lambda a, **_: (a,), "(a,) has sizes that belong there, but one axis too few"),
         ("twice", lambda m, a, **_: (a, m), "axis 1 is m, the size of an annotation, which is only part of what"),
         ("twice", lambda m, a, **_: (a, 3 * m), "m, the size of an annotation, is counted too many times"),
         ("twice", lambda m, n, a, **_: (a, 2 * m + n),
@@ -93,6 +94,11 @@ def test_each_kind_of_slip_has_its_sentence(entry, yours, sentence):
 
 def test_a_fixed_size_is_recognised_as_the_one_that_belongs_there():
     assert "(300,) is the shape of key itself" in told(lambda **_: (300,), lambda a, **_: (a, 300))
+
+
+def test_a_vector_in_place_of_three_axes_is_not_taken_for_what_a_matrix_multiplies():
+    explanation = told(lambda m, **_: (m,), lambda m, a, T_x, **_: (T_x, a, m))
+    assert explanation == "(m,) has sizes that belong there, but 2 axes too few"
 
 
 TERMS = st.one_of(

@@ -2,6 +2,7 @@
 
 import math
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -24,6 +25,11 @@ def test_where_the_pool_has_given_up_the_next_task_gets_a_new_one():
         given_up._pool_manager.handle_broken_pool(BrokenProcessPool("as where a process dies before it was heard"))
         assert workers.submit(math.sqrt, 9.0).result() == 3.0
         assert workers.pool is not given_up
+
+
+def test_a_worker_may_take_8_gigabytes_of_memory():
+    with Workers(1, {}) as workers:
+        assert workers.submit(resource.getrlimit, resource.RLIMIT_AS).result()[0] == 8 * 1024**3
 
 
 KILLED_GRADER = """
