@@ -210,7 +210,7 @@ def _is_significant(exercise, wrong, everywhere=True):
     for row in wrong:
         numbers = row.wrong_numbers
         finite = numbers[np.isfinite(numbers)]
-        distinct |= {float(f"{x:.4g}") for x in finite if abs(x) > row.case.atol}
+        distinct |= {float(f"{x:.4g}") for x in finite if abs(x) > row.case.atol and abs(abs(x) - 1) > row.case.atol}
         count += numbers.size
         cases += numbers.size > 0
     if exercise.kind == "number":

@@ -284,7 +284,7 @@ def test_every_variation_can_be_looked_for_once(name):
 
 
 def wrong_case(*numbers):
-    return SimpleNamespace(wrong_numbers=np.array(numbers), case=SimpleNamespace(atol=1e-8))
+    return SimpleNamespace(wrong_numbers=np.array(numbers), case=SimpleNamespace(atol=0.01))
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,8 @@ def wrong_case(*numbers):
         ("code", [[0], [0]], True, False),
         ("code", [[0, 0, 0, 0]], True, False),
         ("code", [[0.5, 0.25]], False, True),
-        ("code", [[0.5, 1e-9]], False, False),  # within the tolerance of 0
+        ("code", [[0.5, 0.005]], False, False),  # within the tolerance of 0
+        ("code", [[0.5, -1.005]], False, False),  # and of -1
         ("code", [[0.5, 2.0]], False, False),
         ("number", [[10.0]], False, False),
         ("number", [[11.0]], False, True),
