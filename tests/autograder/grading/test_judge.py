@@ -941,14 +941,12 @@ def test_autograd_is_broken_where_only_backward_raises_and_no_input_was_changed(
     assert bool(judge._autograd_broken(rows)) == broken
 
 
-def test_a_backward_that_raises_is_said_beside_the_mistakes_that_raise_there():
-    exercise = exercise_named("context-attend")
-    replies = right_replies(exercise)
-    for place, case in enumerate(exercise.hidden):
-        if case.gradients:
-            replies[exercise.name, place] = Reply(raised="RuntimeError")
-    (hint,) = verdict_on(exercise, replies).hints
-    assert hint.endswith(f" Or: {judge.GRAPH_BROKEN}")
+def test_a_backward_that_raises_is_said_beside_the_mistakes_that_raise_there(monkeypatch):
+    exercise = SimpleNamespace(hints={"frozen": "It is frozen.", "other": "It is another."})
+    row = JudgedCase(0, SimpleNamespace(gradients=("W",)), Reply(raised="RuntimeError"), {"W": "it raised"})
+    agreeing = {"frozen": ({"W"}, set()), "other": (set(), {"W"})}
+    monkeypatch.setattr(judge, "_match_mistake", lambda exercise, name, rows: agreeing[name])
+    assert judge._hints_of_mistakes(exercise, [row]) == (f"It is frozen. Or: {judge.GRAPH_BROKEN}",)
 
 
 def test_a_wrong_shape_is_explained_in_letters_where_every_call_gave_one():
