@@ -67,10 +67,10 @@ def _forkserver_context():
 def _set_up_worker():
     if sys.platform == "linux":
         # Where the grader is killed, the fork server ends, and its end tells the workers to clean up and end too. It
-        # does not end while one of them holds the pipe that says whether the grader is alive.
-        os.close(vars(forkserver._forkserver)["_forkserver_alive_fd"])
+        # does not end while one of them holds the pipe that says whether the grader is alive, so that comes last.
         signal.signal(signal.SIGUSR1, lambda *_: sys.exit("the grader was killed"))
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGUSR1)
+        os.close(vars(forkserver._forkserver)["_forkserver_alive_fd"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends them
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
