@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_notebook
 
-from autograder.courses.course import init
+from autograder.courses.course import Course, init
 from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.files import write_text
@@ -105,3 +105,8 @@ def test_a_folder_in_the_place_of_a_file_to_read_is_refused(demonstration, tmp_p
     words = ["--to", "moodle", "--from", tmp_path, "--output", tmp_path / "grades.csv"]
     done = autograder("export", "scoring", *words, "--course", demonstration[0].root)
     assert_refused(done, "this is a folder", "downloaded")
+
+
+def test_what_is_set_aside_of_a_submission_lies_where_nothing_is_published(tmp_path):
+    folder = Course(tmp_path).set_aside_folder("ada", "scoring")
+    assert folder == tmp_path / ".autograder" / "set_aside" / "scoring" / "ada"

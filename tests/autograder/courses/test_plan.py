@@ -9,7 +9,7 @@ import pytest
 from autograder import exercises
 from autograder.courses import plan
 from autograder.courses.course import Course, init
-from autograder.courses.plan import LatePolicy, Plan, read_plan, read_roster
+from autograder.courses.plan import LatePolicy, Plan, is_student_name, read_plan, read_roster
 from autograder.errors import CourseError
 from autograder.releases.release import release
 from tests.autograder.test_main import assert_refused, autograder, succeed
@@ -80,7 +80,8 @@ def test_a_whole_plan_is_read(tmp_path):
     }
     assert list(chosen) == [name for name in functions() if name in assignment.exercises]
     assert chosen["additive_score"] == 6
-    assert plan.assignment("softmax").exercises == ()
+    softmax = plan.assignment("softmax")
+    assert (softmax.exercises, softmax.attempts, softmax.minutes_between) == ((), 0, 0)
 
 
 def test_the_rules_of_watch_are_read_and_follow_the_extension(tmp_path):
@@ -191,6 +192,26 @@ def test_each_day_that_has_begun_after_the_grace_costs_its_share_and_no_more_tha
     rule = LatePolicy(grace_minutes=30, percent_a_day=10, most_percent=50)
     assert rule.penalty(10, seconds) == penalty
     assert LatePolicy().penalty(10, seconds) == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        (LatePolicy(), "It costs nothing."),
+        (LatePolicy(percent_a_day=10), "It costs as much as one day."),
+        (LatePolicy(percent_a_day=10, grace_minutes=1.5 / 60), "Within the grace period, it costs nothing."),
+    ],
+)
+def test_to_be_late_by_an_unknown_time_counts_as_a_second(rule, sentence):
+    assert rule.cost_without_time() == sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "possible"),
+    [("a", True), ("ada", True), ("ada-", True), ("Ada King", True), ("ada ", False), (" ada", False), ("", False)],
+)
+def test_a_name_of_a_student_begins_and_ends_with_what_can_be_seen(name, possible):
+    assert is_student_name(name) == possible
 
 
 @pytest.fixture(scope="module")

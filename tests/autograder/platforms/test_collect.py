@@ -968,6 +968,16 @@ def test_an_entry_that_is_packed_in_an_odd_way_is_set_aside(course, tmp_path):
     }
 
 
+def test_an_encrypted_entry_is_set_aside(course, tmp_path):
+    content = archive((entry("ada/scoring.ipynb"), OURS), (entry("cem/scoring.ipynb"), OURS))
+    for header, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # of the first entry: beside it, and in the directory
+        place = content.index(header) + flags
+        content = content[:place] + bytes([content[place] | 1]) + content[place + 1 :]
+    (tmp_path / "class.zip").write_bytes(content)
+    collected, _ = collect(course, "scoring", tmp_path / "class.zip")
+    assert {hand_in.student: hand_in.problem for hand_in in collected} == {"ada": "the archive is encrypted", "cem": ""}
+
+
 def test_a_folder_of_more_than_is_allowed_is_not_walked_to_its_end(tmp_path, monkeypatch):
     for number in range(30):
         (tmp_path / "all" / f"{number:02d}" / "deeper").mkdir(parents=True)

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.platforms.attempts import load_attempts
 from autograder.platforms.collect import collect
-from autograder.platforms.formats import ArchiveFormat
+from autograder.platforms.formats import PLAIN_FILES, ArchiveFormat, detect_format
 from tests.autograder.essays import enrol
 from tests.autograder.platforms.test_collect import notebook
 
@@ -264,3 +264,13 @@ def test_a_student_who_is_called_like_an_anonymous_one_is_checked_against_the_ro
 def test_a_file_with_numbers_in_its_name_does_not_stop_an_anonymous_class(course, tmp_path):
     names = ["anon_aB3xY_3001_scoring.ipynb", "anon_Zz9bC_3002_scoring.ipynb", "anon_Qq1aB_17_3003_scoring.ipynb"]
     assert collected(course, tmp_path, "", *names) == dict.fromkeys(["anon-aB3xY", "anon-Zz9bC", "anon-Qq1aB"], "")
+
+
+def test_an_archive_of_nothing_has_no_format():
+    assert detect_format([], ["scoring"]) == ArchiveFormat(PLAIN_FILES)
+
+
+def test_of_the_logins_that_a_folder_of_ilias_may_end_with_the_one_counts_whose_name_stands_before_it(course, tmp_path):
+    with (course.root / "students.csv").open("a", encoding="utf-8") as file:
+        file.write("ada_k,Ada Kant,70,\nk,Otto Kahn,71,\n")
+    assert collected(course, tmp_path, "ilias", "Kant_Ada_ada_k_301/scoring.ipynb") == {"ada_k": ""}

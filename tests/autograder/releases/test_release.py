@@ -12,6 +12,7 @@ import nbformat
 import numpy as np
 import pytest
 from nbclient import NotebookClient
+from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
 from autograder import exercises, sandbox
@@ -23,6 +24,7 @@ from autograder.exercises import key_linter
 from autograder.exercises.drawing import candidate_seeds
 from autograder.exercises.packing import unpack_texts
 from autograder.grading import grade
+from autograder.notebooks import cell_ids
 from autograder.releases import proof, release
 from solutions import answer_key
 from tests.autograder.test_main import succeed
@@ -358,3 +360,20 @@ def test_a_release_whose_seed_decides_what_a_mistake_earns_is_refused():
         CourseError, match=r"earns [\d.]+ points with this seed and [\d.]+ with seed 0(.|\n)*add a hidden"
     ):
         proof.prove_fairness([*questions[:place], unlucky, *questions[place + 1 :]], questions)
+
+
+def test_what_changed_of_an_exercise_is_said_part_by_part():
+    def cells(text, starter, check, points):
+        sources = {cell_ids.text_id("a"): text, "a": starter, cell_ids.check_id("a"): check, cell_ids.test_id("a"): ""}
+        marks = dict.fromkeys(sources, NotebookNode(grade=False)) | {
+            cell_ids.test_id("a"): NotebookNode(grade=True, points=points)
+        }
+        return {
+            name: NotebookNode(source=source, metadata=NotebookNode(nbgrader=marks[name]))
+            for name, source in sources.items()
+        }
+
+    before = cells("What is 1 + 1?", "def a(): ...", "assert a() == 2", 1)
+    assert release._describe_parts("a", before, before) == []
+    after = cells("What is 1 + 2?", "def a(): ...", "assert a() == 3", 1.5)
+    assert release._describe_parts("a", before, after) == ["its text", "its check", "its points, from 1 to 1.5"]

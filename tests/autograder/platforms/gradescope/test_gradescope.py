@@ -288,6 +288,15 @@ def test_a_process_that_says_nothing_or_never_ends_is_a_failure_without_a_score(
     assert run._run_watched(["sleep", "60"], 0.2) == results.build_failed_results(run.TIMED_OUT)
 
 
+def test_the_time_limit_is_enough_for_a_submission_that_runs_again(tree, monkeypatch):
+    seconds = []
+    monkeypatch.setattr(run, "_run_watched", lambda command, limit: seconds.append(limit) or {})
+    monkeypatch.setattr(sys, "argv", ["run", str(tree)])
+    run.main()
+    packed = run.PackedAssignment.from_json((tree / "source" / run.ASSIGNMENT_FILE).read_text(encoding="utf-8"))
+    assert seconds[0] > 2 * packed.limits.submission_seconds
+
+
 # --- what is handed in -----------------------------------------------------------------------------------------------
 
 
@@ -436,6 +445,7 @@ def test_the_words_are_those_of_the_feedback_page_and_an_essay_has_no_points(cou
     cells = pages.enter_results(released, judged, released, {})
     outcome = submission.GradingResult("", ("Mended.",), judged, cells, nbformat.writes(released).encode())
     report = results.build_graded_results(outcome, b"content", [handout(released)], 12.34)
+    assert report["execution_time"] == 12.3
     jsonschema.validate(report, SCHEMA)
     assert (
         report["tests"][0]["output"].split("\n")

@@ -1,0 +1,53 @@
+"""What a terminal shows of a class counts every submission once, and says of each what became of it."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from autograder.platforms.collect import Collected
+from autograder.reports import class_page, tables
+
+
+def row(set_aside="", failed="", reused=False):
+    return SimpleNamespace(set_aside=set_aside, failed=failed, reused=reused)
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ([], "0 graded, 0 reused, 0 set aside, 0 failed"),
+        (
+            [row(), row(), row(failed="Python ended."), row(failed="Python ended.")],
+            "2 graded, 0 reused, 0 set aside, 2 failed",
+        ),
+        (
+            [row(), row(reused=True), row(reused=True), row(reused=True), row(set_aside="no notebook")],
+            "1 graded, 3 reused (nothing has changed since they were graded), "
+            "1 set aside (not graded: their feedback pages say why), 0 failed",
+        ),
+    ],
+)
+def test_each_submission_is_counted_once(rows, line):
+    assert tables.summary_line(rows) == line
+
+
+def test_what_was_collected_is_listed_with_its_file_and_what_was_set_aside_comes_last():
+    collected = [
+        Collected("eve", problem="eve is not in the roster", file="eve.ipynb"),
+        Collected("ada", file="ada.ipynb", version=2, code="1234-abcd", note="collected again"),
+        Collected("ben", file="ben.ipynb", version=1, code="5678-efab"),
+    ]
+    grid = tables.tabulate_collected(collected, {"ada": "Ada King (ada)"})
+    columns = {column.header: [str(cell) for cell in column.cells] for column in grid.columns}
+    assert columns == {
+        "file": ["ada.ipynb", "ben.ipynb", "eve.ipynb"],
+        "student": ["Ada King (ada)", "ben", "eve"],
+        "version": ["2", "1", "?"],
+        "receipt": ["1234-abcd", "5678-efab", ""],
+        "status": ["collected again", "collected", "set aside: eve is not in the roster"],
+    }
+
+
+@pytest.mark.parametrize(("share", "percent"), [(None, "–"), (0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")])
+def test_a_share_is_shown_in_percent(share, percent):
+    assert class_page._percent(share) == percent
