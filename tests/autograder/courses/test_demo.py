@@ -1,6 +1,7 @@
 """Each student of the demonstration class says what the answers deserve, whatever the assignment is worth."""
 
 import pytest
+from nbformat.v4 import new_notebook
 
 from autograder.courses import demo
 from autograder.errors import CourseError
@@ -36,3 +37,10 @@ def test_a_header_that_says_both_or_neither_is_refused(tmp_path, lines):
         CourseError, match=r"una\.py: the header states both `points` and `lost`, or neither\n  Remedy: "
     ):
         student(tmp_path, *lines)
+
+
+def test_a_notebook_has_the_megabytes_that_its_header_says(tmp_path):
+    content = demo.make_submission(
+        student(tmp_path, "points: 1", "megabytes: 3"), "softmax", new_notebook(), new_notebook()
+    )
+    assert 3 * 2**20 <= len(content) < 4 * 2**20

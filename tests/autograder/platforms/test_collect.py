@@ -10,6 +10,8 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +24,7 @@ from autograder.platforms import formats as platforms
 from autograder.platforms.archives import ArchiveEntry, RefusedEntry, open_archive
 from autograder.platforms.attempts import Attempt, load_attempts
 from autograder.platforms.collect import escape_unprintable
+from autograder.platforms.times import format_time
 from tests.autograder.essays import enrol
 from tests.autograder.test_main import autograder, succeed
 
@@ -966,6 +969,24 @@ def test_an_entry_that_is_packed_in_an_odd_way_is_set_aside(course, tmp_path):
         "ada": "the archive uses a compression method that is not supported",
         "cem": "",
     }
+
+
+@pytest.mark.parametrize(
+    ("delay", "words"),
+    [
+        (timedelta(minutes=-1), ""),
+        (timedelta(0), ""),
+        (timedelta(minutes=5), "late by 0 h 5 min"),
+        (timedelta(hours=23, minutes=59), "late by 23 h 59 min"),
+        (timedelta(hours=24), "late by 1 d 0 h"),
+        (timedelta(hours=54), "late by 2 d 6 h"),
+    ],
+)
+def test_a_delay_is_said_in_hours_and_from_a_day_on_in_days(delay, words):
+    due = datetime(2026, 11, 30, 12, tzinfo=UTC)
+    assignment = SimpleNamespace(due_for=lambda student: due)
+    attempt = SimpleNamespace(time=format_time(due + delay), late=False)
+    assert collecting._describe_lateness(assignment, "ada", attempt) == words
 
 
 def test_an_encrypted_entry_is_set_aside(course, tmp_path):

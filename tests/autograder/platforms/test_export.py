@@ -11,7 +11,7 @@ import pytest
 from autograder.errors import CourseError
 from autograder.gradebook.scores import load_results
 from autograder.platforms.collect import collect
-from autograder.platforms.export import NAMESAKE, export, write_feedback_archive
+from autograder.platforms.export import NAMESAKE, _is_other_number, export, write_feedback_archive
 from autograder.platforms.formats import MOODLE_NAME
 from tests.autograder.essays import ESSAY, copy_prepared, enrol, grade_quickly, hand_in, mark
 from tests.autograder.platforms.test_collect import handed_out
@@ -337,3 +337,11 @@ def test_what_no_platform_takes_is_refused(graded, tmp_path):
         with pytest.raises(CourseError, match="no platform 'paper'"):
             function(graded, "scoring", "paper", tmp_path / "out")
     assert not list(tmp_path.glob("out*")) + list(tmp_path.glob("*.draft"))
+
+
+@pytest.mark.parametrize(
+    ("text", "differs"),
+    [("2.5", False), ("2,5", False), ("2.50", False), ("2.51", True), ("3", True), ("", False), ("excused", False)],
+)
+def test_another_number_than_the_points_is_one_whatever_its_decimal_sign(text, differs):
+    assert _is_other_number(text, 2.5) == differs

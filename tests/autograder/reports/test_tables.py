@@ -51,3 +51,23 @@ def test_what_was_collected_is_listed_with_its_file_and_what_was_set_aside_comes
 @pytest.mark.parametrize(("share", "percent"), [(None, "–"), (0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")])
 def test_a_share_is_shown_in_percent(share, percent):
     assert class_page._percent(share) == percent
+
+
+def changed(*moves, set_aside="", failed=""):
+    changes = [SimpleNamespace(what=what, before=before, after=after) for what, before, after in moves]
+    return SimpleNamespace(changes=changes, set_aside=set_aside, failed=failed)
+
+
+def test_students_are_counted_by_whether_their_marks_would_go_up_or_down():
+    rows = [
+        changed(("softmax", 1.0, 2.0), ("entropy", 1.0, 0.5)),
+        changed(("softmax", 2.0, 1.0)),
+        changed(("late penalty", 1.0, 0.0)),  # less is deducted
+        changed(("all", None, 5.0)),
+        changed(),
+        changed(),
+        changed(set_aside="no notebook"),
+    ]
+    assert tables.changes_summary(rows) == (
+        "Students whose marks would change: 3 (2 up, 1 down); 1 would be new, 2 would stay the same"
+    )
