@@ -2,11 +2,14 @@
 
 import json
 import re
+import threading
+import time
 
 import nbformat
 import pytest
 from nbformat.v4 import new_notebook
 
+from autograder.courses import locking
 from autograder.courses.course import Course, init
 from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
@@ -89,6 +92,25 @@ def test_one_release_or_grading_at_a_time(course):
     with exclusive_lock(course):
         done = autograder("release", "scoring", "--no-links", "--seed", "0", "--course", course.root)
     assert_refused(done, "already grading or releasing in this course")
+
+
+def test_a_lock_that_another_command_holds_is_waited_for_with_one_notice(tmp_path, monkeypatch):
+    monkeypatch.setattr(locking, "PATIENT_SECONDS", 0)
+    course, notices, entered = init(tmp_path / "course"), [], threading.Event()
+
+    def wait():
+        with locking.patient_lock(course, notices.append):
+            entered.set()
+
+    waiting = threading.Thread(target=wait)
+    with exclusive_lock(course):
+        waiting.start()
+        while not notices:
+            time.sleep(0.01)
+        assert not entered.is_set()
+    waiting.join()
+    assert entered.is_set()
+    assert notices == ["waiting: another command has locked the course"]
 
 
 def test_a_topic_in_other_letters_is_named_before_anything_else(tmp_path):

@@ -288,6 +288,18 @@ def test_a_process_that_says_nothing_or_never_ends_is_a_failure_without_a_score(
     assert run._run_watched(["sleep", "60"], 0.2) == results.build_failed_results(run.TIMED_OUT)
 
 
+def test_the_grading_process_may_take_8_gigabytes_of_memory(tmp_path):
+    program = """
+import resource
+from autograder.platforms.gradescope import run
+run.grade_one = lambda root: {"bytes": resource.getrlimit(resource.RLIMIT_AS)[0]}
+run._run_grader(None)
+"""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, check=True)
+    assert json.loads(done.stdout) == {"bytes": 8 * 1024**3}
+
+
 def test_the_time_limit_is_enough_for_a_submission_that_runs_again(tree, monkeypatch):
     seconds = []
     monkeypatch.setattr(run, "_run_watched", lambda command, limit: seconds.append(limit) or {})
