@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -16,13 +17,13 @@ from rich.console import Console
 
 from autograder import sandbox
 from autograder.batch.context import GradingOptions
-from autograder.batch.grade_class import grade_class
+from autograder.batch.grade_class import grade_class, start_workers
 from autograder.batch.results import SubmissionResult
 from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.feedback import notices, pages, sanitize
-from autograder.grading import grade, submission
+from autograder.grading import grade, submission, workers
 from autograder.grading.fingerprint import fingerprint
 from autograder.grading.workers import Workers
 from autograder.notebooks import repair
@@ -411,3 +412,25 @@ def test_a_file_that_is_a_pipe_does_not_hold_anybody_up(tmp_path):
     os.mkfifo(tmp_path / "scoring.ipynb")
     with pytest.raises(CourseError, match="missing"):
         read_file(tmp_path / "scoring.ipynb")
+
+
+def test_a_worker_may_take_longer_than_a_submission_may_run(monkeypatch):
+    seconds = {}
+
+    class NoWorkers(Exception):
+        pass
+
+    def refuse(count, limits):
+        seconds.update(limits)
+        raise NoWorkers
+
+    monkeypatch.setattr(workers, "Workers", refuse)
+    monkeypatch.setattr(grade, "sources_to_prepare", lambda notebook: sandbox.Prepared())
+    run = SimpleNamespace(
+        options=GradingOptions(Limits(submission_seconds=100)),
+        course=SimpleNamespace(hidden=()),
+        released=SimpleNamespace(notebooks=[None]),
+    )
+    with pytest.raises(NoWorkers), start_workers([run], 1):
+        pass
+    assert seconds[submission.grade_task] > 100

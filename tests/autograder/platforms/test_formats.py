@@ -272,5 +272,5 @@ def test_an_archive_of_nothing_has_no_format():
 
 def test_of_the_logins_that_a_folder_of_ilias_may_end_with_the_one_counts_whose_name_stands_before_it(course, tmp_path):
     with (course.root / "students.csv").open("a", encoding="utf-8") as file:
-        file.write("ada_k,Ada Kant,70,\nk,Otto Kahn,71,\n")
+        file.write("ada_k,Ada Marie Kant,70,\nk,Otto Kahn,71,\n")
     assert collected(course, tmp_path, "ilias", "Kant_Ada_ada_k_301/scoring.ipynb") == {"ada_k": ""}

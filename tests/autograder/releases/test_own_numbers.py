@@ -1,12 +1,15 @@
 """Of the numbers drawn for students, only those are used with which an exercise is as hard as in the book."""
 
 from itertools import combinations
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from autograder.errors import CourseError
 from autograder.exercises import compare, with_points
 from autograder.exercises.own_numbers import exercise_with
+from autograder.releases import own_numbers
 from autograder.releases.own_numbers import choose_draws
 from autograder.releases.proof import points_of_mistake
 from tests.autograder.exercises.toys import HAND_WORKED, HAND_WORKED_KEY, HAND_WORKED_MISTAKE, toy_topic
@@ -101,3 +104,22 @@ def test_draws_with_a_saturated_tanh_are_left_out(tmp_path, monkeypatch):
     result = "(np.tanh(3 * query[0] * keys[1]) + query[1]).tolist()"
     draws = choose_draws(toy_topic(tmp_path, monkeypatch, with_result(result)), 20)
     assert max(3 * draw[0] * max(-draw[4], draw[5]) for draw in draws) <= 4.0
+
+
+def result_of(expected, atol=1e-4):
+    return SimpleNamespace(hidden=[SimpleNamespace(expected=expected, atol=atol)])
+
+
+@pytest.mark.parametrize(
+    ("values", "decimals"), [([2.4], True), ([2.6], True), ([3.0, -0.5], True), ([3.0, -1.0], False)]
+)
+def test_a_result_with_decimals_has_any_number_that_is_not_whole(values, decimals):
+    assert own_numbers._has_decimals(result_of(np.array(values)), "") == decimals
+    assert own_numbers._has_decimals(result_of({"weights": np.array(values)}), "weights") == decimals
+
+
+def test_a_result_near_0_depends_on_rounding_where_that_of_the_book_is_not():
+    near, far = result_of(np.array([0.9 * own_numbers.MARGIN * 1e-4])), result_of(np.array([0.5]))
+    assert own_numbers._depends_on_rounding(far, near)
+    assert not own_numbers._depends_on_rounding(near, near)
+    assert not own_numbers._depends_on_rounding(far, far)

@@ -71,3 +71,11 @@ def test_students_are_counted_by_whether_their_marks_would_go_up_or_down():
     assert tables.changes_summary(rows) == (
         "Students whose marks would change: 3 (2 up, 1 down); 1 would be new, 2 would stay the same"
     )
+
+
+def test_the_slowest_submissions_are_named_with_the_seconds_that_they_ran():
+    spent = {"ada": {"cells": 1.0, "calls": 0.5, "page": 9.0}, "ben": {"cells": 2.0}, "cem": {"page": 3.0}}
+    rows = [SimpleNamespace(student=name, spent=seconds) for name, seconds in spent.items()]
+    assert tables.slowest_line(rows, {"ben": "Ben Ito (ben)"}) == "Slowest: Ben Ito (ben) 2.0 s, ada 1.5 s"
+    assert tables.slowest_line(rows, count=1) == "Slowest: ben 2.0 s"
+    assert tables.slowest_line(rows[2:]) == ""
