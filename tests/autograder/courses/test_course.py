@@ -105,7 +105,7 @@ def test_a_lock_that_another_command_holds_is_waited_for_with_one_notice(tmp_pat
     waiting = threading.Thread(target=wait)
     with exclusive_lock(course):
         waiting.start()
-        while not notices:
+        while waiting.is_alive() and not notices:
             time.sleep(0.01)
         assert not entered.is_set()
     waiting.join()
