@@ -120,14 +120,14 @@ INPUT_STYLES = {"inputs that are not contiguous in memory": _copy_with_gaps}
 def _rewrite(function):
     """Yield the reference with its sums taken in another order."""
     text = source_of(function)
+    unchanged = ast.unparse(ast.parse(text))
     for what, transformer in (
         ("sums in the reverse order", _ReverseSums()),
         ("terms and factors exchanged", _SwapOperands()),
         ("multiplication by the inverse instead of division", _MultiplyByInverse()),
     ):
-        tree = ast.parse(text)
-        changed = ast.unparse(ast.fix_missing_locations(transformer.visit(tree)))
-        if changed != ast.unparse(ast.parse(text)):
+        changed = ast.unparse(ast.fix_missing_locations(transformer.visit(ast.parse(text))))
+        if changed != unchanged:
             helpers = {"_inverse": _inverse, "_product": _product, "_sum": _sum}
             yield what, compile_function(changed, {**function.__globals__, **helpers})
 
