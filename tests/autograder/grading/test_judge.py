@@ -901,8 +901,9 @@ def test_a_mask_is_blamed_where_exactly_cases_with_padding_are_wrong():
 
 
 def test_a_call_that_raised_agrees_with_no_value_of_a_mistake():
-    match = judge._MistakeMatch(exercise_named("softmax-softmax"), changes_input=False)
-    row = JudgedCase(0, exercise_named("softmax-softmax").hidden[0], Reply(raised="ValueError"), {"": "it raised"})
+    exercise = exercise_named("softmax-softmax")
+    match = judge._MistakeMatch(exercise, changes_input=False)
+    row = JudgedCase(0, exercise.hidden[0], Reply(raised="ValueError"), {"": "it raised"})
     match.add_values(row, Outcome(np.zeros((2, 3))), {"": "wrong"})
     assert (match.agree, match.differ, match.elsewhere) == (set(), {""}, set())
 
