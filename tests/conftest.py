@@ -143,9 +143,13 @@ def _suite(item):
     return folder if folder in BUDGETS else "project"  # as is a file beside them
 
 
-@pytest.fixture(scope="session")
-def released():
-    """A course in which the scoring assignment is released with seed 0. Copy it before changing anything."""
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A course in which the scoring assignment is released with seed 0, for one module. Copy it before changing anything."""
+    return _copy_course(_release_once(), tmp_path_factory)
+
+
+def _release_once():
     from autograder.courses.course import init
     from autograder.releases.release import release
 
@@ -155,6 +159,13 @@ def released():
         return course
 
     return made_once("released", make)
+
+
+def _copy_course(course, tmp_path_factory):
+    """Return a copy: even a command that is refused may write into a course, which other processes are copying meanwhile."""
+    root = tmp_path_factory.mktemp("copy") / "course"
+    shutil.copytree(course.root, root)
+    return type(course).at(root)
 
 
 @pytest.fixture(scope="session")
@@ -177,9 +188,9 @@ def _trained_weights(topic):
     return weights
 
 
-@pytest.fixture(scope="session")
-def demonstration(released):
-    """The demonstration class, graded: (course, rows by student, students by name). Copy it before changing anything."""
+@pytest.fixture(scope="module")
+def demonstration(tmp_path_factory):
+    """The demonstration class, graded: (course, rows by student, students by name), like ``released`` for one module."""
     from autograder.batch.context import GradingOptions
     from autograder.batch.grade_class import grade_class
     from autograder.courses import demo
@@ -187,11 +198,12 @@ def demonstration(released):
     from autograder.sandbox import Limits
 
     def make(folder):
-        shutil.copytree(released.root, folder / "course")
+        shutil.copytree(_release_once().root, folder / "course")
         course = Course.at(folder / "course")
         demo.hand_in(course, "scoring")
         limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
         return course, {row.student: row for row in grade_class(course, "scoring", GradingOptions(limits))}
 
     course, rows = made_once("demonstration", make)
+    course = _copy_course(course, tmp_path_factory)
     return course, rows, {student.name: student for student in demo.load_students()}
