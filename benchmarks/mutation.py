@@ -195,6 +195,7 @@ def _copy_tree(target):
 def _run_tests(tree, options, seconds=None, **environment):
     """Return the exit status of pytest in ``tree``; None if it took more than ``seconds``."""
     isolated = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    isolated += ["sh", "-c", '"$@"; exit $?', "sh"]  # as process 1 it waits for orphans, which pytest would not
     command = [*isolated, sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", *options]
     environment = {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", **environment}
     with (tree / "log.txt").open("a") as log:
