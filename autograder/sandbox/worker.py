@@ -369,7 +369,7 @@ def _run_calls(exercises, captured, replies, limits):
             finally:
                 os._exit(0)
         os.close(report)
-        status = _wait_for_calls(finished, outbox, len(exercises) - first, limits)
+        status = _wait_for_calls(finished, outbox, limits)
         os.close(finished)
         if _end_child(child, patience=1.0 if status == "ended" else 0.0) == -signal.SIGKILL:
             status = "killed"
@@ -380,12 +380,10 @@ def _run_calls(exercises, captured, replies, limits):
             first += 1
 
 
-def _wait_for_calls(finished, outbox, count, limits):
-    """Wait while the child makes the calls of ``count`` exercises; return why it makes no more: "ended", or "stopped"."""
+def _wait_for_calls(finished, outbox, limits):
+    """Wait while the child makes the calls; return why it makes no more: "ended", or "stopped"."""
     before, since = list(outbox.state[:2]), time.monotonic()
-    while outbox.state[outbox.EXERCISES] < count:
-        if select.select([finished], [], [], POLL_INTERVAL_SECONDS)[0]:
-            break
+    while not select.select([finished], [], [], POLL_INTERVAL_SECONDS)[0]:
         now = list(outbox.state[:2])
         if now != before:
             before, since = now, time.monotonic()
