@@ -43,7 +43,12 @@ def add_limit_options(command: Callable[..., None]) -> Callable[..., None]:
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
             annotation=Annotated[
-                limit.type | None, typer.Option(min=limit.metadata["least"], help=limit.metadata["help"])
+                limit.type | None,
+                typer.Option(
+                    min=limit.metadata["least"],
+                    help=limit.metadata["help"],
+                    show_default=f"{limit.default:g} or nbgrader_config.py",
+                ),
             ],
         )
         for limit in fields(Limits)

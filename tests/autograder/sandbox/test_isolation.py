@@ -193,6 +193,7 @@ def test_every_limit_can_be_set_in_nbgraders_configuration_and_on_the_command_li
         option = f"--{limit.name.replace('_', '-')}"
         assert option in help_text
         assert limit.metadata["help"].split(";")[0].rstrip(".") in help_text
+        assert f"[default: ({limit.default:g} or nbgrader_config.py)]" in help_text
         assert f"| `{option} {limit.default:g}` |" in page
 
 
