@@ -1,8 +1,10 @@
 """The canary: stopped by the sandbox, and seen to escape where there is none."""
 
 import os
+import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -11,7 +13,7 @@ from autograder import sandbox
 from autograder.__main__ import app
 from autograder.courses.course import CONFIG, init
 from autograder.errors import CourseError
-from autograder.sandbox import Limits, cgroup, doctor
+from autograder.sandbox import Limits, canary, cgroup, doctor
 
 pytestmark = pytest.mark.suite("sandbox")
 
@@ -146,3 +148,13 @@ def test_without_isolation_nobody_asks_and_a_finding_refuses_in_words(monkeypatc
     doctor.require("none")
     with pytest.raises(CourseError, match="it runs as root"):
         doctor.require("single-use")
+
+
+@pytest.mark.parametrize(("answer", "made"), [(lambda _: 0, True), (lambda _: -1, False), (lambda _: _die(), False)])
+def test_a_namespace_was_made_only_where_the_kernel_said_so(answer, made, monkeypatch):
+    monkeypatch.setattr(canary.ctypes, "CDLL", lambda _: SimpleNamespace(unshare=answer))
+    assert canary._makes_a_namespace() is made
+
+
+def _die():
+    os.kill(os.getpid(), signal.SIGKILL)  # as a filter of system calls may

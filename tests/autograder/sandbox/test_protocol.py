@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import threading
+import time
 
 import pytest
 
@@ -154,7 +155,9 @@ def test_each_call_gets_its_first_reply_and_one_without_has_none(worker):
         call(2, raised="ValueError", line=1, cell=wire.cell_file_name("a")),
         call(None, status="ended"),
     ]
+    began = time.monotonic()
     run, requests = worker(script_of("a", calls=(SHAPE,) * 4), READY, cell(0), {"cells": 1}, *messages, keeps_open=True)
+    assert 0 <= run.spent["calls"] <= sum(run.spent.values()) <= time.monotonic() - began
     replies = [run.replies["toy-f", number] for number in range(4)]
     assert replies[0] == Reply(value=5, changed=("y",), printed=True)
     assert replies[1] == Reply(raised="no reply")
@@ -173,6 +176,11 @@ def test_how_calls_ended_says_why_replies_are_missing(worker, status, raised, ti
     run, _ = worker(script_of("a", calls=(SHAPE,)), READY, cell(0), {"cells": 1}, message, keeps_open=True)
     assert run.replies["toy-f", 0] == Reply(raised=raised)
     assert (run.timed_out, run.killed) == (timed_out, killed)
+
+
+def test_a_request_longer_than_a_pipe_waits_until_it_is_read(worker):
+    (cell_asked,) = worker(script_of("x" * 10**6), READY, cell(0), {"cells": 1})[1][0]["cells"]
+    assert len(cell_asked["source"]) == 10**6
 
 
 def test_calls_of_which_nothing_is_heard_are_stopped_in_time(worker):

@@ -150,3 +150,19 @@ def test_what_cannot_be_filtered_does_not_begin(tmp_path):
     assert done.returncode != 0
     assert "filter" in done.stderr
     assert not touched.exists()
+
+
+def test_running_processes_are_those_of_the_user_that_have_not_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(setuid, "PROC", tmp_path)
+    for process, uids, state in (
+        (1, "0 0 0 0", "S (sleeping)"),
+        (12, "0 500 0 0", "R (running)"),
+        (13, "500", "Z"),
+        (14, "50", "S"),
+    ):
+        (tmp_path / str(process)).mkdir()
+        lines = ["Name:\tsh", f"State:\t{state}", f"Uid:\t{uids.replace(' ', chr(9))}"]
+        (tmp_path / str(process) / "status").write_text("\n".join(lines) + "\n")
+    (tmp_path / "15").mkdir()  # it has ended meanwhile
+    assert list(setuid._running_processes(500)) == [12]
+    assert sorted(setuid._running_processes(0)) == [1, 12]

@@ -271,9 +271,10 @@ def test_nesting_is_cut_and_refused_exactly_at_its_limit():
         assert "deeply nested" in json.dumps(wire.encode(nested(depth)))
     assert isinstance(over_the_wire(nested(50)), list)
     assert wire.MAX_DEPTH == 8  # as the design says, and as compare.DEEPEST allows
-    data = 1
-    for _ in range(wire.MAX_DEPTH + 1):
-        data = {"list": [data]}
-    wire.decode(data)
-    with pytest.raises(wire.InvalidMessage, match="deep"):
-        wire.decode({"list": [data]})
+    for inside in (lambda data: {"list": [data]}, lambda data: {"dict": {"key": data}}):
+        data = 1
+        for _ in range(wire.MAX_DEPTH + 1):
+            data = inside(data)
+        wire.decode(data)
+        with pytest.raises(wire.InvalidMessage, match="deep"):
+            wire.decode(inside(data))

@@ -5,6 +5,7 @@ import mmap
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -191,6 +192,15 @@ def test_student_code_has_no_capability_and_can_get_none():
     assert outputs(Prepared(), RIGHTS)[0][1][0]["text"] == "[0, 0, 0, 0, 0, 0] [] 1 2\n"
 
 
+def test_what_student_code_may_use_is_what_the_limits_say():
+    limits = Limits(memory_mb=2000, disk_mb=7)
+    source = (
+        "from resource import *\n[getrlimit(kind)[0] for kind in (RLIMIT_AS, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CORE)]"
+    )
+    done = sandbox.run(Script((Cell(source),), {}), limits, "zygote")
+    assert done.outputs[0][1][0]["data"]["text/plain"] == str([2000 * 2**20, 7 * 2**20, 256, 0])
+
+
 SHARES = """
 import ctypes, mmap, os, sys
 sys.path.insert(0, sys.argv[1])
@@ -207,7 +217,11 @@ if not child:
     assert memory[:5] == b"clean"
     memory[:5] = b"dirty"
     assert memory[:5] == b"dirty" and shared[0] not in zygote._find_shared_memory()
-    os._exit(0)
+    try:
+        zygote._privatise_shared_memory([(first + 1, first + 2)])  # no whole page
+    except OSError as error:
+        assert "mmap: Invalid argument" in str(error)
+        os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 assert memory[:5] == b"clean"
 """
@@ -217,6 +231,142 @@ def test_what_a_child_writes_into_memory_that_was_shared_stays_its_own(tmp_path)
     for file in bubblewrap.WORKER_FILES:
         shutil.copy2(file, tmp_path)
     subprocess.run([sys.executable, "-c", SHARES, tmp_path], check=True)
+
+
+THREADS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import zygote
+
+zygote._warm_up = lambda prepared: None
+zygote.os.listdir = lambda path: ["7", "8"]
+zygote.main()
+"""
+
+
+def test_a_zygote_with_threads_does_not_begin(tmp_path):
+    for file in bubblewrap.WORKER_FILES:
+        shutil.copy2(file, tmp_path)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.send(b"{}")
+        command = [sys.executable, "-c", THREADS, tmp_path]
+        done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "the zygote has 2 threads, and a fork would copy only one of them\n",
+    )
+
+
+SERVES = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import zygote
+
+served, log = [], open(sys.argv[2], "w", buffering=1)
+zygote._warm_up = lambda prepared: None
+zygote._serve = lambda control, order, pipes, shell: served.append(order) or {"ended": True}
+zygote.writable_folders = list
+zygote._collapse_huge_pages = lambda: print(len(served), file=log)
+zygote.main()
+"""
+
+
+def test_large_pages_are_asked_for_once_a_zygote_has_served_three(tmp_path):
+    for file in bubblewrap.WORKER_FILES:
+        shutil.copy2(file, tmp_path)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        command = [sys.executable, "-c", SERVES, tmp_path, tmp_path / "log"]
+        process = subprocess.Popen(command, stdin=theirs)
+    with ours, process:
+        ours.settimeout(60)
+        ours.send(b"{}")
+        assert ours.recv(100) == b'{"ready": true}'
+        for _ in range(5):
+            socket.send_fds(ours, [b"{}"], [ours.fileno(), ours.fileno()])
+            assert b'"ended": true' in ours.recv(100)
+        ours.send(b"")
+    assert (process.returncode, (tmp_path / "log").read_text()) == (0, "3\n")
+
+
+COLLAPSES = """
+import sys
+from types import SimpleNamespace
+sys.path.insert(0, sys.argv[1])
+import zygote
+
+pages, size = [], zygote.HUGE_PAGE_BYTES
+zygote.libc = SimpleNamespace(madvise=lambda page, *rest: pages.append((page // size, *rest)))
+zygote._mappings = lambda: [
+    (size, 3 * size, "rw-p", []),  # two large pages
+    (4 * size + 1, 6 * size, "rw-p", ["[heap]"]),  # one
+    (7 * size + 1, 9 * size - 1, "rw-p", []),  # none is whole
+    (10 * size, 11 * size, "r--p", []),
+    (12 * size, 13 * size, "rw-p", ["/usr/lib/libc.so"]),
+]
+zygote._collapse_huge_pages()
+assert pages == [(number, size, zygote.MADV_COLLAPSE) for number in (1, 2, 5)], pages
+pages.clear()
+zygote._collapse_huge_pages(seconds=-1)
+assert pages == []
+"""
+
+
+def test_every_whole_large_page_of_its_own_memory_is_collapsed_while_there_is_time(tmp_path):
+    for file in bubblewrap.WORKER_FILES:
+        shutil.copy2(file, tmp_path)
+    subprocess.run([sys.executable, "-c", COLLAPSES, tmp_path], check=True)
+
+
+@pytest.mark.parametrize(("script", "error"), [("kill -9 $$", start.SandboxLost), ("exit 3", CourseError)])
+def test_a_zygote_that_was_killed_while_it_started_is_told_from_one_that_cannot_start(script, error, monkeypatch):
+    command = bubblewrap.command
+    monkeypatch.setattr(bubblewrap, "command", lambda *args: (command(*args)[0], ["sh", "-c", script]))
+    with pytest.raises(error) as raised:
+        start.Zygote(LIMITS)
+    assert type(raised.value) is error
+
+
+def test_a_pipe_is_closed_only_once_it_has_been_emptied_and_nobody_can_write_to_it():
+    replies, ours = os.pipe()
+    os.write(ours, b"x" * 10_000)
+    assert not start._is_closed(replies)
+    os.write(ours, b"x" * 10_000)
+    os.close(ours)
+    assert start._is_closed(replies)
+    os.close(replies)
+
+
+def test_what_is_prepared_covers_what_needs_no_more():
+    plain, optimiser, pictures = Prepared(("a",)), Prepared(("a",), optimiser=True), Prepared(("a", "b"), pictures=True)
+    covered = [(one.covers(plain), one.covers(optimiser), one.covers(pictures)) for one in (plain, optimiser, pictures)]
+    assert covered == [(True, False, False), (True, True, False), (True, False, True)]
+
+
+def test_only_a_warm_sandbox_is_warmed_up(monkeypatch):
+    warmed = []
+    monkeypatch.setattr(sandbox, "run_trusted", lambda script, *rest: warmed.append((script, rest)))
+    for isolation in ("single-use", "none", "".join(["zyg", "ote"])):
+        sandbox.warm_up(LIMITS, isolation, ("/hidden",), Prepared(("a",)))
+    assert warmed == [(Script((), {}, prepared=Prepared(("a",))), (LIMITS, "zygote", ("/hidden",)))]
+
+
+def test_a_sandbox_that_is_lost_again_and_again_is_told(monkeypatch):
+    lost = []
+
+    def lose(*args):
+        lost.append(args)
+        raise start.SandboxLost("it is gone")
+
+    monkeypatch.setattr(sandbox, "start_worker", lose)
+    with pytest.raises(start.SandboxLost, match="it is gone"):
+        sandbox.run(Script((Cell("1"),), {}), LIMITS)
+    assert len(lost) == sandbox.ATTEMPTS
+
+
+def test_a_line_that_was_read_before_is_run_as_it_is():
+    assert outputs(Prepared(("6 * 7",)), "6 * 7")[0][1][0]["data"]["text/plain"] == "42"
 
 
 def test_the_time_that_a_submission_took_of_a_processor_is_told():
