@@ -97,25 +97,25 @@
   /* In which notes a letter that is spoken of here means something else: of one unknown, sections around it say so too. */
   function elsewhere(letter, section, notes, known) {
     for (let around = section; around; around = known ? null : around.parentElement.closest("section")) {
-      const spoken = spokenOf(around), found = (notes.get(letter) ?? []).filter((note) => spoken.includes(note));
-      if (found.length) return found;
+      const spoken = spokenOf(around), matching = (notes.get(letter) ?? []).filter((note) => spoken.includes(note));
+      if (matching.length) return matching;
     }
     return [];
   }
 
-  /* What is said of a letter: its sign, and what it is; undefined of a letter that notation does not have for this page. */
-  function said(letter, { known, notes }, section) {
-    const found = known.get(letter), others = elsewhere(letter, section, notes, Boolean(found));
-    if (!found && !others.length) return undefined;
-    const told = element("dd"), add = (...parts) => told.append(...(told.childNodes.length ? ["; "] : []), ...parts);
-    if (found) {
-      add(...copy(found.meaning));
-      if (found.shape?.textContent.trim()) add("shape ", ...copy(found.shape));
-      if (found.code) add("in code ", ...copy(found.code.code), ", ", ...copy(found.code["shape in code"]));
+  /* The entry of a letter: its sign, and what it is; undefined of a letter that notation does not have for this page. */
+  function describe(letter, { known, notes }, section) {
+    const symbol = known.get(letter), others = elsewhere(letter, section, notes, Boolean(symbol));
+    if (!symbol && !others.length) return undefined;
+    const meaning = element("dd"), add = (...parts) => meaning.append(...(meaning.childNodes.length ? ["; "] : []), ...parts);
+    if (symbol) {
+      add(...copy(symbol.meaning));
+      if (symbol.shape?.textContent.trim()) add("shape ", ...copy(symbol.shape));
+      if (symbol.code) add("in code ", ...copy(symbol.code.code), ", ", ...copy(symbol.code["shape in code"]));
     }
     if (others.length) add(`in note ${others.join(", ")} a letter of its own`);
-    const sign = found?.sign ? document.importNode(found.sign, true) : letter.replace("_", " ");
-    return [element("dt", sign), told];
+    const sign = symbol?.sign ? document.importNode(symbol.sign, true) : letter.replace("_", " ");
+    return [element("dt", sign), meaning];
   }
 
   const note = element("div");
@@ -138,21 +138,21 @@
   }
 
   async function explain(letter) {
-    let found;
+    let symbols;
     try {
-      found = await notation();
+      symbols = await notation();
     } catch {
       return; // the formula stays as it is
     }
     const section = letter.closest("section");
-    const told = names(letter).map((name) => said(name, found, section)).find(Boolean);
-    if (told) show(letter, [told]);
+    const entry = names(letter).map((name) => describe(name, symbols, section)).find(Boolean);
+    if (entry) show(letter, [entry]);
   }
 
   async function explainAll(link) {
-    let found;
+    let symbols;
     try {
-      found = await notation();
+      symbols = await notation();
     } catch {
       location.href = link.href;
       return;
@@ -162,10 +162,10 @@
       const [name] = names(letter);
       if (!sections.has(name)) sections.set(name, letter.closest("section"));
     }
-    const told = [...sections].map(([name, section]) => said(name, found, section)).filter(Boolean);
+    const entries = [...sections].map(([name, section]) => describe(name, symbols, section)).filter(Boolean);
     owner = link;
     link.setAttribute("aria-expanded", "true");
-    show(link, told);
+    show(link, entries);
     note.focus();
   }
 
@@ -203,5 +203,5 @@
     const letter = !note.contains(event.target) && pointed(event);
     if (letter) explain(letter);
   });
-  globalThis.symbolsAtHand = { names, notation, said }; // for those who test it
+  globalThis.symbolsAtHand = { names, notation, describe }; // for those who test it
 })();

@@ -107,13 +107,13 @@ def note(browser):  # noqa: F811
     """Return ``{symbol as it is read aloud: what is said of it}`` of the note that is shown."""
     return browser.execute_script(
         """
-        const told = [...document.querySelectorAll(".symbols-note:popover-open dt")];
+        const signs = [...document.querySelectorAll(".symbols-note:popover-open dt")];
         const plain = (cell) => {
           const copy = cell.cloneNode(true);
           copy.querySelectorAll(".math").forEach((formula) => formula.replaceWith(formula.querySelector("math").textContent));
           return copy.textContent;
         };
-        return Object.fromEntries(told.map((sign) => [plain(sign), plain(sign.nextElementSibling)]));
+        return Object.fromEntries(signs.map((sign) => [plain(sign), plain(sign.nextElementSibling)]));
         """
     )
 
@@ -232,12 +232,12 @@ def test_every_letter_in_the_formulas_of_every_chapter_is_explained(browser, add
         count, unknown = browser.execute_async_script(
             """
             const done = arguments[0];
-            const {names, notation, said} = symbolsAtHand;
-            notation().then((found) => {
+            const {names, notation, describe} = symbolsAtHand;
+            notation().then((symbols) => {
               const all = [...document.querySelectorAll("article section .math")];
               const formulas = all.filter((each) => !each.closest("figure, output"));
               const letters = formulas.flatMap((each) => [...each.querySelectorAll(".katex-html .mathnormal")]);
-              const explained = (letter) => names(letter).some((name) => said(name, found, letter.closest("section")));
+              const explained = (letter) => names(letter).some((name) => describe(name, symbols, letter.closest("section")));
               done([letters.length, letters.filter((letter) => !explained(letter)).map((letter) => names(letter)[0])]);
             }, (error) => done([0, [`${error}`]]));
             """

@@ -8,7 +8,7 @@ export const list = (x, n = 4) => `(${x.map((y) => digits(y, n)).join(", ")})`;
 const percent = (x, [low, high]) => (100 * (Math.min(Math.max(x, low), high) - low)) / (high - low);
 
 export const slider = (name, label, min, max, step, value) =>
-  `<label>${label}: <b class="told"></b><input type="range" name="${name}" min="${min}" max="${max}" step="${step}" value="${+value.toFixed(6)}"></label>`;
+  `<label>${label}: <b class="value"></b><input type="range" name="${name}" min="${min}" max="${max}" step="${step}" value="${+value.toFixed(6)}"></label>`;
 export const box = (name, label, on) => `<label class="row"><input type="checkbox" name="${name}"${on ? " checked" : ""}> ${label}</label>`;
 export const radios = (name, legend, options) =>
   `<fieldset><legend>${legend}</legend>${Object.entries(options).map(([value, label], k) =>
@@ -117,7 +117,7 @@ export class Figure extends HTMLElement {
   set(values) {
     for (const input of this.inputs) if (input.name in values) input.value = values[input.name];
   }
-  told(name, value) {
+  format(name, value) {
     return digits(value, 2);
   }
   show(speak) {
@@ -131,9 +131,9 @@ export class Figure extends HTMLElement {
     }
     for (const input of this.inputs) {
       if (input.type !== "range") continue;
-      const told = this.told(input.name, Number(input.value));
-      input.parentElement.querySelector(".told").textContent = told;
-      input.setAttribute("aria-valuetext", told);
+      const text = this.format(input.name, Number(input.value));
+      input.parentElement.querySelector(".value").textContent = text;
+      input.setAttribute("aria-valuetext", text);
     }
     if (speak) this.live.querySelector(".says").innerHTML = says;
     this.live.querySelector(".foot a").href = this.address();

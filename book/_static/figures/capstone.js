@@ -72,9 +72,9 @@ class Translator extends Figure {
     const models = Object.entries(this.models).sort();
     if (wrong || (this.trouble && !models.length)) return { view: "", says: this.trouble || wrong };
     const blank = { word: limits.stop, weights: words.map(() => 0), probability: 0 };
-    const found = models.length ? models.map(([name, p]) => [name, this.arithmetic.translate(p, words.map((word) => source.indexOf(word)), limits)])
+    const translations = models.length ? models.map(([name, p]) => [name, this.arithmetic.translate(p, words.map((word) => source.indexOf(word)), limits)])
       : [["Ours", Array(rows).fill(blank)]]; // as high from the first moment as it will be
-    this.longest = Math.max(...found.map(([, steps]) => steps.length));
+    this.longest = Math.max(...translations.map(([, steps]) => steps.length));
     const named = (word) => (word === limits.stop ? "STOP" : `<span${labels.lang ? ` lang="${labels.lang}"` : ""}>${target[word].replace("<", "&lt;")}</span>`);
     const heat = ([name, steps]) => `<div class="wide" tabindex="0" role="region" aria-label="${name}"><table class="heat">
       <caption><span>${name}: each row a ${labels.written} written, with probability <i>p</i>, each column a ${labels.read} read</span></caption>
@@ -82,8 +82,8 @@ class Translator extends Figure {
       <tbody>${steps.map(({ word, weights, probability }, row) => `<tr${row < (this.written ?? 0) ? "" : ' class="coming"'}><th scope="row">${named(word)}</th>${weights.map((w) =>
         `<td style="--w:${Math.round(100 * w)}%">${digits(w, 2)}</td>`).join("")}<td>${digits(probability, 2)}</td></tr>`).join("")}</tbody></table></div>`;
     return {
-      view: `<div class="beside">${found.map(heat).join("")}</div>`,
-      says: !models.length ? labels.idle : `${this.trouble ?? ""} ${found.map(([name, steps]) => `${name}: ${steps.map(({ word }) => named(word)).join(" ")}.`).join(" ")}`,
+      view: `<div class="beside">${translations.map(heat).join("")}</div>`,
+      says: !models.length ? labels.idle : `${this.trouble ?? ""} ${translations.map(([name, steps]) => `${name}: ${steps.map(({ word }) => named(word)).join(" ")}.`).join(" ")}`,
     };
   }
 }

@@ -9,15 +9,15 @@ customElements.define("maxout-figure", class extends Figure {
   draw({ context, maxout }, { states, joined }) {
     const pair = (s, c) => times(joined, [s, c]);
     const logit = (s, c) => (maxout ? Math.max(...pair(s, c)) : pair(s, c)[0]);
-    const found = states.map((s) => logit(s, context)), [higher, lower] = found[0] > found[1] ? states : [...states].reverse();
+    const logits = states.map((s) => logit(s, context)), [higher, lower] = logits[0] > logits[1] ? states : [...states].reverse();
     const more = `the logit is higher if the state is ${digits(higher, 0)} than if it is ${digits(lower, 0)}`;
     return {
       view: chart(this.width, { x: [-2, 2], y: [-3, 3], at: context, label: "context c (solid: s = 1, dashed: s = −1)", lines: states.map((s, k) => (
         { f: (c) => logit(s, c), name: digits(s, 0), tone: k + 1 })) }),
       more: table("The logit from one pair", ["State", "First of the pair", "Second", "Logit"], states.map((s, k) => [
-        digits(s, 0), ...pair(s, context).map((x) => `<td>${digits(x)}</td>`), `<td>${digits(found[k])}</td>`])),
-      says: `Logits ${digits(found[0], 1)} and ${digits(found[1], 1)}: ` + (!maxout ? `whatever the context, ${more}.` :
-        found[0] === found[1] ? "both states are alike here." : `with this context, ${more}.`),
+        digits(s, 0), ...pair(s, context).map((x) => `<td>${digits(x)}</td>`), `<td>${digits(logits[k])}</td>`])),
+      says: `Logits ${digits(logits[0], 1)} and ${digits(logits[1], 1)}: ` + (!maxout ? `whatever the context, ${more}.` :
+        logits[0] === logits[1] ? "both states are alike here." : `with this context, ${more}.`),
     };
   }
 });

@@ -42,11 +42,11 @@ export function checked(arrays, shapes, earlier = {}) {
   return Object.fromEntries(Object.entries(shapes).map(([name, shape]) => {
     const stored = arrays[name] ?? arrays[earlier[name]];
     if (!stored) throw new Error(`the array ${name} is missing`);
-    const found = scaled(stored, arrays[`${name}.scale`]);
-    if (String(found.shape) !== String(shape)) throw new Error(`${name} has shape (${found.shape.join(", ")}); (${shape.join(", ")}) is right`);
-    if (!found.data.every(Number.isFinite)) throw new Error(`${name} holds numbers that are not finite`);
+    const array = scaled(stored, arrays[`${name}.scale`]);
+    if (String(array.shape) !== String(shape)) throw new Error(`${name} has shape (${array.shape.join(", ")}); (${shape.join(", ")}) is right`);
+    if (!array.data.every(Number.isFinite)) throw new Error(`${name} holds numbers that are not finite`);
     const [rows, columns] = shape;
-    return [name, columns ? [...Array(rows).keys()].map((k) => found.data.subarray(k * columns, (k + 1) * columns)) : found.data];
+    return [name, columns ? [...Array(rows).keys()].map((k) => array.data.subarray(k * columns, (k + 1) * columns)) : array.data];
   }));
 }
 

@@ -8,7 +8,7 @@ customElements.define("softmax-figure", class extends Figure {
     return slider("temperature", "Temperature", -1, 1, 0.05, 0) + slider("added", `Added to the score of <i>${words[0]}</i>`, 0, 5, 1, 0) +
       box("masked", "Mask the pad", true);
   }
-  told(name, value) {
+  format(name, value) {
     return name === "added" ? digits(ADDED[value], 0) : digits(10 ** value, 2);
   }
   draw({ temperature, added, masked }, { words, scores, real }) {
