@@ -158,9 +158,10 @@ def page(
 ) -> bytes:
     """Return the feedback page of ``notebook``, as ``enter_results`` left it. See ``feedback_page``."""
     text = rendering.page(notebook, marks, student, topic, find_release(notebook.cells, releases), shown)
-    if len(text) > MAX_PAGE_BYTES:
-        raise ValueError(f"the page would be {len(text) / 2**20:.0f} MB")
-    return text.encode("utf-8", "replace")
+    content = text.encode("utf-8", "replace")
+    if len(content) > MAX_PAGE_BYTES:
+        raise ValueError(f"the page would be {len(content) / 2**20:.0f} MB")
+    return content
 
 
 def _trusted_output(verdict, failure):

@@ -346,6 +346,15 @@ def test_code_that_is_too_long_for_colours_is_shown_without():
     assert shown.count("x = 1") == 10_000
 
 
+def test_a_page_may_have_so_many_bytes_not_characters(monkeypatch):
+    monkeypatch.setattr(pages, "MAX_PAGE_BYTES", 2 * 2**20)
+    monkeypatch.setattr(rendering, "page", lambda *args: "ä" * 2**20)
+    assert len(pages.page(release(), marks(), "ada", "scoring", [handout(release())])) == 2 * 2**20
+    monkeypatch.setattr(rendering, "page", lambda *args: "ä" * (2**20 + 1))
+    with pytest.raises(ValueError, match="would be 2 MB"):
+        pages.page(release(), marks(), "ada", "scoring", [handout(release())])
+
+
 def test_an_older_notebook_without_the_verdict_beside_the_points_still_has_a_page():
     notebook = release()
     output = new_output("execute_result", data={"text/plain": "0.0"})
