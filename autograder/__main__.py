@@ -95,12 +95,12 @@ def _init_example(root):
 
 
 def _print_next(command, course, also=""):
-    """Print the command to give next, for the same ``course``, as the last line."""
+    """Print the next command to run, for the same ``course``, as the last line."""
     _print_line(f"Next: {_format_command(command, course)}{also}")
 
 
 def _format_command(command, course):
-    """Return ``command`` as it is typed, with --course unless ``course`` is the usual one."""
+    """Return ``command`` as it is typed, with --course unless ``course`` is the default one."""
     where = "" if Path(course).resolve() == Path("course").resolve() else f" --course {shlex.quote(str(course))}"
     return f"python -m autograder {command}{where}"
 
@@ -153,7 +153,7 @@ def release(
 
 
 def _find_attempt_seeds(course, topic, seed):
-    """Return the seeds of the attempts after the first that course.toml permits, which takes some seconds for each."""
+    """Return a seed for each attempt after the first that course.toml permits; finding each takes some seconds."""
     from autograder.audit.search import find_attempt_seed
 
     plan, recorded, seeds = course.plan().assignment(topic), course.attempt_seeds(topic, seed), []
@@ -254,7 +254,7 @@ def collect(
 
 
 def _report_collection(root, topic, collected, left):
-    """Say what else there is to know of a collection that ``left`` some entries; return the exit status."""
+    """Print what was collected, and what is late, ``left`` over or missing; return the exit status."""
     from autograder.platforms.attempts import find_late_without_time
     from autograder.platforms.collect import escape_unprintable
     from autograder.platforms.formats import is_notebook
@@ -316,7 +316,7 @@ def grade(
     if waiting and not scheduler:
         from autograder.grading import workers as processes
 
-        processes.start_preloading()  # it takes as long as what comes now
+        processes.start_preloading()  # overlaps with the imports that follow
     options = _options(root, limits, isolation, feedback=feedback, again=again, dry=dry_run, workers=workers)
     rows = _grade_and_report(root, topic, options, students, (scheduler, tls_ca, tls_cert, tls_key))
     raise typer.Exit(_exit_status(rows))
@@ -399,7 +399,7 @@ def regrade(
 
 
 def _options(course, limits, isolation, **more):
-    """Return how to grade: from the command's options, or else from nbgrader_config.py."""
+    """Return the grading options: the command's, or else those of nbgrader_config.py."""
     from autograder.batch.context import GradingOptions
     from autograder.with_nbgrader.limits import settings
 
@@ -897,7 +897,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
 
 
 def _say_key_changes(topic, released):
-    """Say what differs between the release and the key as it is now."""
+    """Print what differs between the release and the current key."""
     if released.changed:
         out.print(
             "[yellow]The key or the solutions have changed since the release: grading uses the current version.[/]"

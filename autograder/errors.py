@@ -16,6 +16,6 @@ OS_ERROR_REMEDIES = {
 
 
 def describe_os_error(error: OSError) -> tuple[str, str, str] | None:
-    """Return what is wrong, where, and what to do, for an ``OSError`` that is the machine's; None for any other."""
+    """Return what is wrong, where, and what to do, for an ``OSError`` in ``OS_ERROR_REMEDIES``; None for any other."""
     remedy = OS_ERROR_REMEDIES.get(error.errno) if error.errno else None
     return (error.strerror or str(error), str(error.filename or "this machine"), remedy) if remedy else None

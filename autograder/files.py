@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 def write_text(text: str, path: str | Path) -> None:
-    """Write ``text`` to ``path`` in one step."""
+    """Write ``text`` to ``path`` atomically."""
     write_bytes(text.encode("utf-8"), path)
 
 
 def write_bytes(content: bytes, path: str | Path) -> None:
-    """Write ``content`` to ``path`` in one step; a failure leaves nothing behind."""
+    """Write ``content`` to ``path`` atomically; a failure leaves no draft behind."""
     path = Path(path)
     draft = path.with_name(path.name + ".draft")
     try:
@@ -41,7 +41,7 @@ def find_unexpected_entries(folder: Path, expected: Collection[str]) -> list[Pat
 
 
 def remove_unexpected(folder: Path, expected: Collection[str]) -> list[Path]:
-    """Delete the ``find_unexpected_entries`` of ``folder``, of a link only the link itself; return their paths."""
+    """Delete the ``find_unexpected_entries`` of ``folder``, but not the targets of links; return their paths."""
     removed = find_unexpected_entries(folder, expected)
     for path in removed:
         if path.is_dir() and not path.is_symlink():
@@ -52,7 +52,7 @@ def remove_unexpected(folder: Path, expected: Collection[str]) -> list[Path]:
 
 
 def digest(folders: Iterable[str | Path], kinds: Collection[str] = ("*.py", "*.j2")) -> str:
-    """Return a hash of all files in ``folders`` of these ``kinds``: of their names and of what is in them."""
+    """Return a hash of the names and contents of all files in ``folders`` that match ``kinds``."""
     total = hashlib.sha256()
     for folder in map(Path, folders):
         for path in sorted(path for kind in kinds for path in folder.rglob(kind)):

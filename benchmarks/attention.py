@@ -4,9 +4,9 @@ Ways: (1) the keys projected again at every step; (2) the form that "Dive into D
 them inside forward and keeps an axis for several queries; (3) our module, with the keys projected once per sentence;
 (4) for inference only, tanh(q + k) = 1 - 2 / (1 + exp(2q) exp(2k)) with exp(2k) computed once per sentence.
 
-All ways run in turn, round by round, in one process on one thread. Time is processor time of the process. Memory is the
-bytes that autograd keeps for the backward pass, each storage counted once and the parameters left out, as seen by
-torch.autograd.graph.saved_tensors_hooks; what a step allocates and frees again is not in it.
+All ways run in turn, round by round, in one process on one thread. Time is the process's CPU time. Memory is the bytes
+that autograd keeps for the backward pass, with each storage counted once and without parameters and inputs, as seen by
+torch.autograd.graph.saved_tensors_hooks; it does not include what a step allocates and frees again.
 """
 
 import argparse
@@ -130,7 +130,7 @@ def _check_agreement(forms, queries):
 
 
 def _measure(forms, run, rounds):
-    """Return processor seconds by form and round; the forms take turns, so that all see the same machine."""
+    """Return CPU seconds by form and round; the forms take turns, so that all see the same machine."""
     taken = {name: [] for name in forms}
     for _ in range(rounds + 1):
         for name, way in forms.items():
@@ -149,7 +149,7 @@ def _saved_bytes(way, queries, ways):
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in given:
             kept[storage.data_ptr()] = storage.nbytes()
-            alive.append(tensor)  # so that no address is used twice
+            alive.append(tensor)  # so that no address is reused
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
@@ -158,7 +158,7 @@ def _saved_bytes(way, queries, ways):
 
 
 def _print_table(title, times, steps):
-    """Print milliseconds a step (fastest round) and how many times as fast as form (2): fastest, and median round."""
+    """Print milliseconds per step (fastest round), and the speed-up over form (2) in the fastest and the median round."""
     print(f"\n{title:28} ms CPU a step   times d2l form (median)")
     for name, taken in times.items():
         ratio = min(times["d2l form"]) / min(taken)

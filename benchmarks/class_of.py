@@ -1,11 +1,11 @@
-"""What does a class cost from the platform's archive to the platform's files? It goes through the commands as on Canvas.
+"""What does it cost to grade a class, from the platform's archive to the files for the platform, here Canvas?
 
     python benchmarks/class_of.py --students 1000
 
-Simulated students, the same ones each time, whose submissions come as one archive with Canvas's names: collected, graded in
-the full sandbox, handed back as pages and as a file of grades, and reported on, each by its command. Printed for each: wall
-seconds, CPU seconds, and the most memory that it and all that it had started held at one moment, where pages that several
-share count once. At the end everybody must have a grade and a page.
+The submissions of simulated students, the same ones each time, come as one archive with Canvas's file names. They are collected,
+graded in the full sandbox, exported as feedback pages and as grades, and reported on, each by its command. Printed for each
+command: wall seconds, CPU seconds, and the peak memory of it and its descendants, with shared pages counted once. At the end,
+every student must have a grade and a page.
 """
 
 import argparse
@@ -37,12 +37,12 @@ percent_a_day = 10
 [assignment.scoring]
 due = 2026-11-30T23:59:00Z
 """
-LATE_INTERVAL = 7  # one of so many hands in late
+LATE_INTERVAL = 7  # one student in this many hands in late
 
 
 @dataclass(frozen=True)
 class CommandCost:
-    """What one command took: wall and CPU seconds, MB of memory at most; and what it said."""
+    """The cost of one command: wall and CPU seconds and peak memory in MB; and its output."""
 
     name: str
     wall: float
@@ -56,7 +56,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="class-") as folder:
         course = init(Path(folder) / "course")
         release(course, TOPIC, 0)
-        sandbox.close()  # that proved the release: what is counted has its own
+        sandbox.close()  # used to verify the release; the commands measured start their own
         if not options.shared:
             refuse_noise()
         steps = run_pipeline(course, options.students, Path(folder), options.workers)
@@ -78,9 +78,9 @@ def _options():
 
 
 def run_pipeline(course, count, folder, workers):
-    """Take a class of ``count`` through all commands in ``course``, where the assignment is released; return their costs.
+    """Run all commands on a class of ``count`` in ``course``, where the assignment is released; return their costs.
 
-    What comes and goes lies in ``folder``: submissions.zip, pages.zip, grades.csv, report.html.
+    Input and output files are in ``folder``: submissions.zip, pages.zip, grades.csv, report.html.
     """
     write_submissions(course, count, folder / "submissions.zip")
     canvas = ["--to", "canvas", "--output"]
@@ -95,7 +95,7 @@ def run_pipeline(course, count, folder, workers):
 
 
 def write_submissions(course, count, archive):
-    """Write the roster of ``count`` students, and the ``archive`` that Canvas would give out of what they handed in."""
+    """Write the roster of ``count`` students, and the ``archive`` in which Canvas would offer their submissions."""
     rows = []
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
         for number, (name, text) in enumerate(class_of(course, count)):
@@ -131,13 +131,13 @@ def _run_command(name, words):
             watch.join()
         output.seek(0)
         text = output.read()
-    if process.returncode not in (0, 3):  # 3: some pages say that a person has still to mark
+    if process.returncode not in (0, 3):  # 3: some pages say that something is still to be marked
         sys.exit(f"error: {name} ended with {process.returncode}\n{text}")
     return CommandCost(name, taken[1], taken[0], most[0], text)
 
 
 def _track_peak_memory(number, most, done):
-    """Keep in ``most`` the most MB that process ``number`` and all below it held, until ``done``."""
+    """Keep the peak memory of process ``number`` and its descendants, in MB, in ``most`` until ``done``."""
     while not done.is_set():
         with contextlib.suppress(psutil.Error):  # it has ended
             most[0] = max(most[0], measure_memory(number))

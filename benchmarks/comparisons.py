@@ -1,22 +1,22 @@
-"""Train what the book compares, each side at its own best learning rate, and record what came out.
+"""Train the models that the book compares, each at its own best learning rate, and record the results.
 
     python -m benchmarks.comparisons                          run all that benchmarks/comparisons.json lacks
     python -m benchmarks.comparisons --groups scores          only these comparisons
     python -m benchmarks.comparisons --list                   the rates tried, the chosen one, and what each seed reached
     python -m benchmarks.comparisons --only NAME [NAME ...]   train these again, beside what was recorded
 
-It may be killed at any moment and started again: a training that has ended is in the record, which is replaced whole, and a
-long one goes on from its last checkpoint in _build/comparisons. There the weights are kept, too, of the rows called "long".
+It may be killed at any moment and started again: finished trainings are in the record, which is replaced atomically, and a long
+one continues from its last checkpoint in _build/comparisons, where the parameters of the rows called "long" are kept, too.
 
 **Learning rate.** Each side of a comparison is trained at every rate of a grid, from several seeds. For each number of steps
-it has the rate whose loss on validation data is lowest, averaged over the seeds. These are neither trained on nor tested. A
-rate at an edge of its grid is no choice: widen the grid.
+it gets the rate with the lowest validation loss, averaged over the seeds. The validation data are used for neither training nor
+testing. A best rate at the edge of its grid is not a valid choice: widen the grid.
 
-**Schedule.** Each training runs at a constant rate after a warm-up; for each length that is asked for, an end branches off in
+**Schedule.** Each training runs at a constant rate after a warm-up; for each length requested, an annealed end branches off in
 which the rate falls to 0 over the last fifth (Hägele et al. 2024, arXiv:2405.18392). So one long run serves all lengths.
 
-**Fixed vector.** The only annotation that the decoder gets is the last forward state joined with the first backward one: both
-have read the whole sentence. The decoder's first state comes from the encoder too, as it does with attention.
+**Fixed vector.** The decoder's only annotation is the last forward state concatenated with the first backward state, which have
+both read the whole sentence. Its initial state comes from the encoder too, as with attention.
 """
 
 import argparse
@@ -59,13 +59,13 @@ CURVE_STEPS = 1000  # between two points of a learning curve
 
 @dataclass(frozen=True)
 class Comparison:
-    """Which sides are compared: at which rates, after how many steps, and from how many seeds.
+    """Which models are compared, at which rates, after how many steps, and from how many seeds.
 
-    ``long`` names the steps of each side that follow at the rates chosen, on ``long_counts`` examples.
+    ``long`` maps a model to the steps of its later runs, which use the rates chosen, on ``long_counts`` examples.
     """
 
     models: tuple[str, ...]
-    rates: dict[int, tuple[float, ...]]  # by the size of a state
+    rates: dict[int, tuple[float, ...]]  # by state size
     steps: tuple[int, ...]
     seeds: int = 3
     task: str = "sentences"
@@ -115,7 +115,7 @@ COMPARISONS = {
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """One training at a constant rate; an annealed end of each of the lengths ``steps`` branches off from it."""
+    """One training at a constant rate, from which an annealed end branches off for each of the lengths ``steps``."""
 
     group: str
     model: str
@@ -126,7 +126,7 @@ class TrainingRun:
     steps: tuple[int, ...]
 
     def name(self, steps: int) -> str:
-        """Return what the record and ``--only`` call the end after so many ``steps``."""
+        """Return the name of the end after ``steps`` steps in the record and for ``--only``."""
         return f"{self.group}-{self.model}-{self.size}-{self.sentences}-rate{self.rate:g}-seed{self.seed}-{steps}"
 
     @property
@@ -159,9 +159,9 @@ def long_runs(rows: dict[str, dict], group: str) -> list[TrainingRun]:
 
 
 def choose_rate(rows: dict[str, dict], group: str, model: str, size: int, steps: int) -> dict | None:
-    """Return the rate of one side after so many steps, and the mean loss in validation at each; None before all were tried.
+    """Return the best rate of one side after ``steps``, and the mean validation loss at each; None before all were tried.
 
-    After more steps than any rate was tried with, it is that of the most steps tried.
+    If the rates were not tried with so many steps, the largest number of steps tried decides.
     """
     c = COMPARISONS[group]
     tried = steps if steps in c.steps else max(c.steps)
@@ -189,7 +189,7 @@ def sides() -> list[tuple[str, str, int, int]]:
 
 
 class TwoEnds(Encoder):
-    """An encoder that hands on one annotation only: its last forward state, joined with its first backward state."""
+    """An encoder with only one annotation: its last forward state, concatenated with its first backward state."""
 
     def forward(self, tokens, lengths):
         annotations, state = super().forward(tokens, lengths)
@@ -199,7 +199,7 @@ class TwoEnds(Encoder):
 
 
 class FixedVector(Decoder):
-    """A decoder that is given one annotation, and so the same context at every step: it can take all steps at once."""
+    """A decoder with only one annotation, and so the same context at every step: it can take all steps at once."""
 
     def __init__(self, vocab_size, embedding_size, query_size, key_size):
         super().__init__(vocab_size, embedding_size, query_size, key_size, attention=None)
@@ -214,7 +214,7 @@ class FixedVector(Decoder):
 
 
 class StateFirst(Decoder):
-    """Luong's order: the state makes its step without a context, then asks, and the context reaches the output only."""
+    """Luong's order: the state is updated without a context, then attends, and the context reaches only the output."""
 
     def __init__(self, vocab_size, embedding_size, query_size, key_size, attention):
         super().__init__(vocab_size, embedding_size, query_size, key_size, attention)
@@ -252,7 +252,7 @@ def build_model(run: TrainingRun) -> Seq2Seq:
 
 
 class Training:
-    """A model on its way."""
+    """A model in training, with its optimiser and its number of steps."""
 
     def __init__(self, run: TrainingRun):
         self.run, self.step, self.seconds = run, 0, 0.0
@@ -281,7 +281,7 @@ class Training:
         self.seconds += time.process_time() - began
 
     def state(self) -> dict:
-        """Return all that ``restore`` needs to go on from here."""
+        """Return what ``restore`` needs to continue from here."""
         parts = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
         return parts | {"step": self.step, "seconds": self.seconds}
 
@@ -300,9 +300,9 @@ class Training:
 
 @torch.no_grad()
 def measure(model: Seq2Seq, run: TrainingRun) -> dict[str, object]:
-    """Return the losses in training and validation, in nats a word, and how many of the test are right, of how many, by length.
+    """Return the training and validation losses, in nats per word, and ``[right, all]`` of the test set by length.
 
-    Where a task has further results, they are added.
+    If a task has a ``score`` of its own, that gives the results on the test set instead.
     """
     task = run.task
     unseen = task.unseen("test")
@@ -322,9 +322,9 @@ def measure(model: Seq2Seq, run: TrainingRun) -> dict[str, object]:
 
 @torch.no_grad()
 def measure_losses(model: Seq2Seq, run: TrainingRun) -> dict[str, float]:
-    """Return the losses in training and validation, in nats a word (or letter, or phoneme).
+    """Return the training and validation losses, in nats per word (or letter, or phoneme).
 
-    The loss in training is that of examples as long as those in validation, since long ones are harder.
+    The training loss is that of examples no shorter than the validation examples, since long ones are harder.
     """
     task = run.task
     trained_on, _ = training_set(COMPARISONS[run.group].task, run.sentences, run.seed)
@@ -343,8 +343,8 @@ def measure_losses(model: Seq2Seq, run: TrainingRun) -> dict[str, float]:
 def measure_saturation(model: Seq2Seq) -> dict[str, float]:
     """Return the mean entropy of the weights, as a share of the largest possible, and the gradient norm at the scores.
 
-    Both for one batch of the longest sentences of the test; the gradient is that of the loss, its norm taken over the
-    scores of one step of the decoder and averaged over all steps.
+    Both are measured on one batch of the longest test sentences; the gradient is that of the loss, with its norm taken
+    over the scores of one decoder step and averaged over all steps.
     """
     unseen = TASKS["sentences"].unseen("test")
     chosen = unseen["lengths"].argsort(stable=True)[-BATCH:]
@@ -393,13 +393,13 @@ def train(run: TrainingRun) -> list[dict]:
             row["trained"] = measure_saturation(end.model)
         if long:
             save(end.model.state_dict(), CHECKPOINTS / f"{run.name(steps)}-weights.pt")
-            row["curve"] = list(curve)  # steps, loss in training and in validation, before the rate falls
+            row["curve"] = list(curve)  # steps, training loss and validation loss, before the rate falls
         rows.append(row | {"cpu_seconds": round(end.seconds, 1)})
     return rows
 
 
 def save(what: dict, path: Path) -> None:
-    """Replace the file at ``path``, whole."""
+    """Replace the file at ``path`` atomically."""
     torch.save(what, path.with_suffix(".new"))
     os.replace(path.with_suffix(".new"), path)
 
@@ -430,7 +430,7 @@ def write_record(rows: dict[str, dict], path: Path = RECORD) -> None:
 
 
 def describe_machine() -> dict[str, str]:
-    """Return the kind of machine and the versions: no names."""
+    """Return the kind of processor and the versions, but not the machine's name."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     kinds = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
@@ -439,7 +439,7 @@ def describe_machine() -> dict[str, str]:
 
 
 def run_missing(runs: list[TrainingRun], rows: dict[str, dict], jobs: int) -> None:
-    """Train the ``runs`` of which ``rows`` lack a length, and record each as it ends."""
+    """Train the ``runs`` that lack a length in ``rows``, and record each as it ends."""
     missing = [run for run in runs if any(run.name(steps) not in rows for steps in run.steps)]
     with ProcessPoolExecutor(jobs) as pool:
         trained = [pool.submit(train, run) for run in missing]
@@ -449,7 +449,7 @@ def run_missing(runs: list[TrainingRun], rows: dict[str, dict], jobs: int) -> No
 
 
 def print_choices(rows: dict[str, dict], groups: list[str]) -> None:
-    """Print each side: the losses in validation, and at the rate chosen the exact match of each seed."""
+    """Print the validation losses of each side, and the exact matches of each seed at the rate chosen."""
     for side in sides():
         choice = choose_rate(rows, *side)
         if side[0] not in groups or not choice:
@@ -461,7 +461,7 @@ def print_choices(rows: dict[str, dict], groups: list[str]) -> None:
 
 
 def export_speller(rows: dict[str, dict]) -> None:
-    """Quantise the spelling model with attention, of seed 0, whose loss in validation is lowest."""
+    """Quantise the spelling model with attention and seed 0 that has the lowest validation loss."""
     kept = [CHECKPOINTS / f"{name}-weights.pt" for name, row in rows.items() if is_kept(row) and row["seed"] == 0]
     if missing := [path.name for path in kept if not path.exists()] or not kept:
         sys.exit(
@@ -475,7 +475,7 @@ def export_speller(rows: dict[str, dict]) -> None:
 
 
 def is_kept(row: dict) -> bool:
-    """Say whether the parameters of this row were kept: those of the long spelling models with attention."""
+    """Return whether this row is a long spelling model with attention, which can be exported."""
     return (
         row["model"] == "attention"
         and row["steps"] in COMPARISONS["spelling"].long["attention"]

@@ -1,13 +1,12 @@
-"""What does grading a submission cost, beside plain nbgrader? Both grade the same class, feedback pages included.
+"""What does grading a submission cost, compared with plain nbgrader? Both grade the same class, feedback pages included.
 
     python benchmarks/grading.py --students 100
     python benchmarks/grading.py --students 100 --coordinator
 
-Plain ``nbgrader autograde`` and ``nbgrader generate_feedback`` take a sample, in blocks between the rounds of this grader,
-which grades the whole class in each round as an instructor would: one command, full sandbox, from cold. Printed: CPU seconds
-and wall seconds a submission, their ratios, and where the time of one submission goes. The grade tables of both must be
-equal: the class is quiet and honest. ``--coordinator`` measures the process that holds it all together, with workers that
-answer at once.
+Plain ``nbgrader autograde`` and ``nbgrader generate_feedback`` grade a sample, in blocks between the rounds of this grader,
+which grades the whole class in each round as an instructor would: one command, full sandbox, cold start. Printed: CPU and
+wall seconds per submission, their ratios, and where the time of one submission goes. The grade tables of both must be equal:
+the class is quiet and honest. ``--coordinator`` measures the coordinating process alone, with workers that answer at once.
 """
 
 import argparse
@@ -53,7 +52,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="grading-") as folder:
         ours = init(Path(folder) / "ours")
         release(ours, TOPIC, 0)
-        sandbox.close()  # that proved the release: what is counted has its own
+        sandbox.close()  # used to verify the release; the commands measured start their own
         names = _make_class(ours, options.students)
         if options.memory:
             _memory(ours, names)
@@ -90,7 +89,7 @@ def _options():
 
 
 def class_of(course, count, topic=TOPIC):
-    """Yield ``(name, notebook as text)`` of ``count`` students: each answers each exercise rightly, otherwise, wrongly, or not."""
+    """Yield ``(name, notebook as text)`` of ``count`` students, who answer correctly, in another style, wrongly, or not at all."""
     source = nbformat.read(course.source(topic), as_version=4)
     released = nbformat.read(course.release(topic), as_version=4)
     answers = {cell.metadata.nbgrader.grade_id: cell.source for cell in source.cells}
@@ -177,10 +176,10 @@ def _run_or_exit(command, cwd=None):
 
 @contextmanager
 def measure_time():
-    """Give a list that holds, at the end, the CPU seconds and wall seconds of all that was started, sandboxes too.
+    """Yield a list that contains, at the end, the CPU and wall seconds of all that was started, sandboxes included.
 
-    They are those of the whole machine: what a sandbox has used is nobody's to ask for once it has gone. So nothing else
-    may run beside this; ``refuse_noise`` looks.
+    CPU seconds are those of the whole machine, because a sandbox's cannot be queried once it has ended. So nothing else
+    may run at the same time; ``refuse_noise`` checks that.
     """
     taken = []
     before, began = _cpu_of_the_machine(), time.monotonic()
@@ -191,13 +190,13 @@ def measure_time():
 
 
 def _cpu_of_the_machine():
-    """Return the CPU seconds that this machine has worked since its start."""
+    """Return the CPU seconds that this machine has used since it was started."""
     times = psutil.cpu_times()
     return times.user + times.nice + times.system + times.irq + times.softirq
 
 
 def measure_memory(pid):
-    """Return the memory of a process and of all below it, in MB; what they share is counted once where that can be told."""
+    """Return the memory of a process and its descendants, in MB; shared memory is counted once where the system allows."""
     parent, total = psutil.Process(pid), 0.0
     for process in (parent, *parent.children(recursive=True)):
         with suppress(psutil.NoSuchProcess):  # it has ended
@@ -209,7 +208,7 @@ def measure_memory(pid):
 
 
 def refuse_noise(seconds=5.0, most=0.1):
-    """Stop where something else uses more than a tenth of a core."""
+    """Exit if something else uses more than ``most`` cores during ``seconds``."""
     before = _cpu_of_the_machine()
     time.sleep(seconds)
     busy = (_cpu_of_the_machine() - before) / seconds
@@ -270,9 +269,9 @@ def _print_stages(course, names):
 
 
 def _coordinator(course, names):
-    """Print what the coordinating process uses a submission where workers answer at once: all but grading itself."""
+    """Print the coordinating process's time per submission if workers answer at once: all but grading itself."""
     known = CachingExecutor()
-    grade_class(course, TOPIC, students=names, executor=known)  # so that they know the answers
+    grade_class(course, TOPIC, students=names, executor=known)  # fills the cache
     for kept in ("autograded", "feedback", ".autograder/verdicts", ".autograder/recorded"):
         shutil.rmtree(course.root / kept)
     with Gradebook(course.gradebook, "") as gradebook:
@@ -289,7 +288,7 @@ def _coordinator(course, names):
 
 
 class CachingExecutor:
-    """An executor that grades each submission once, and then answers at once; what crosses is pickled as to a process."""
+    """An executor that grades each submission once and then answers at once, pickling data as between processes."""
 
     workers = 2
 
@@ -329,7 +328,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def _dask(course, names, options):
-    """Print the rate of two dask workers as a share of the local pool's, both once warm."""
+    """Print the rate of two dask workers as a share of the local pool's, when both are warm."""
 
     def rate(executor):
         began = time.monotonic()
@@ -356,9 +355,9 @@ def make_certificate(folder):
 
 @contextmanager
 def dask_cluster(workers):
-    """Start a scheduler and ``workers`` single-threaded workers as processes of their own on this machine, with TLS.
+    """Start a scheduler and ``workers`` single-threaded workers as separate processes on this machine, with TLS.
 
-    Gives the scheduler's address, ``cluster.Certificates``, and a function that adds a worker with more in its environment.
+    Yields the scheduler's address, ``cluster.Certificates``, and a function that adds a worker with more environment variables.
     """
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         file = Path(folder) / "scheduler.json"
@@ -378,7 +377,7 @@ def dask_cluster(workers):
             start("worker", *settings, **environment)
 
         start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        while not (file.is_file() and file.read_text().rstrip().endswith("}")):  # it is there before it is whole
+        while not (file.is_file() and file.read_text().rstrip().endswith("}")):  # it exists before it is complete
             time.sleep(0.1)
         for _ in range(workers):
             add_worker()

@@ -2,13 +2,12 @@
 
     python -m benchmarks.learning_curves        write benchmarks/learning_curves.json; about five minutes of one core
 
-**Rates.** The fixed vector of ``benchmarks.comparisons``, on 1000 sentences only, at six rates that stay constant after a
-warm-up: losses on sentences of the training and on those for validation, averaged over three seeds. It is few sentences, so
-that the two part.
+**Rates.** The fixed-vector model of ``benchmarks.comparisons``, trained on only 1000 sentences, at six learning rates that stay
+constant after a warm-up: training and validation losses, averaged over three seeds. With so few sentences, the two losses
+diverge.
 
-**Mistakes.** The training of ``train_and_save``, done rightly and with one mistake at a time, from the same first weights and
-on the same batches: the loss that the program takes the gradient of, and after the step the loss on sentences for validation,
-measured rightly.
+**Mistakes.** The training of ``train_and_save``, done correctly and with one mistake at a time, from the same initial parameters
+and on the same batches: the loss that the program backpropagates, and the correctly measured validation loss after the step.
 """
 
 import json
@@ -33,7 +32,7 @@ MISTAKE_STEPS = (1, 10, 25, 50, 100, 150, 200, 300)
 
 
 def measure_rate(rate: float, seed: int) -> list[tuple[float, float]]:
-    """Return the losses in training and in validation after each of ``RATE_STEPS``."""
+    """Return the training and validation losses after each of ``RATE_STEPS``."""
     run = TrainingRun("bottleneck", "fixed", 48, SENTENCES, seed, rate, RATE_STEPS)
     training, losses = Training(run), []
     while training.step < RATE_STEPS[-1]:
@@ -45,7 +44,7 @@ def measure_rate(rate: float, seed: int) -> list[tuple[float, float]]:
 
 
 def train_with_mistake(mistake: str, steps: int = 300) -> Iterator[tuple[float, nn.Module]]:
-    """Yield the loss of each step of a training that makes ``mistake``, and the model after the step."""
+    """Train with ``mistake``; yield the loss of each step, and the model after the step."""
     rate = 8e-2 if mistake == "rate_times_ten" else 8e-3
     model, rng, sentences = build_model(seed=0), np.random.default_rng(0), draw_sentences(6000, 0)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
@@ -68,7 +67,7 @@ def train_with_mistake(mistake: str, steps: int = 300) -> Iterator[tuple[float, 
 
 
 def measure_mistake(mistake: str) -> list[list[float]]:
-    """Return the program's own loss and that in validation, measured rightly, at each of ``MISTAKE_STEPS``."""
+    """Return the program's own loss and the correctly measured validation loss at each of ``MISTAKE_STEPS``."""
     unseen, losses = TASKS["sentences"].unseen("validation"), []
     for step, (loss, model) in enumerate(train_with_mistake(mistake), start=1):
         if step in MISTAKE_STEPS:

@@ -6,8 +6,8 @@
 
 cosmic-ray makes the mutants with its default operators, drawn uniformly from all places where one applies. Each is judged in
 a copy of the working tree by the tests that execute its line, those of its own module first, for at most ``--seconds``.
-A test that takes far longer than usual has noticed the mutant too. Every run of tests has a process namespace of its own
-(``unshare``, as root): a mutant of the sandbox might let a test kill whatever else runs here.
+If the tests take far longer than usual, they have noticed the mutant too. Every run of tests has a process namespace of its
+own (``unshare``, as root), because a mutant of the sandbox might make a test kill other processes on this machine.
 
 ``benchmarks/mutation_equivalent.toml`` lists the survivors that no test can catch, each with the reason.
 """
@@ -44,7 +44,7 @@ PACKAGES = {  # name -> packages of `autograder` that are mutated, folders of te
     "sandbox": (("sandbox",), ("sandbox",)),
     "courses": (COURSES, COURSES),
 }
-MAX_TEST_SECONDS = 60  # tests that take longer judge no mutant
+MAX_TEST_SECONDS = 60  # slower tests are not used
 NO_TESTS = 5  # an exit status of pytest
 
 
@@ -68,7 +68,7 @@ def main():
     states = {"drawn", "survived"} if options.again else {"drawn"}
     waiting = [m for m in read_results(results) if m["state"] in states and m["key"] not in equivalent]
     if options.again:
-        shutil.rmtree(WORK / options.package, ignore_errors=True)  # so that the tests of today are timed
+        shutil.rmtree(WORK / options.package, ignore_errors=True)  # so that the current tests are timed
     if waiting:
         judge_all(waiting, points, options, results)
     print_summary(options.package, read_results(results), equivalent)
@@ -80,7 +80,7 @@ def main():
 def mutation_points(package):
     """Return every place of ``package`` where an operator applies: key -> (path, operator, occurrence, line number).
 
-    A key has the text of the line instead of its number, so that it outlives changes elsewhere.
+    A key contains a hash of the line instead of its number, so that it survives changes elsewhere.
     """
     points, same = {}, Counter()
     for path in sorted(
@@ -106,7 +106,7 @@ def mutation_points(package):
 
 
 def _find_skipped_ranges(tree):
-    """Yield where annotations and imports begin and end."""
+    """Yield the beginning and the end of each annotation and import."""
     for node in ast.walk(tree):
         hints = [getattr(node, "annotation", None), getattr(node, "returns", None)]
         for part in [node] if isinstance(node, ast.Import | ast.ImportFrom) else filter(None, hints):
@@ -114,7 +114,7 @@ def _find_skipped_ranges(tree):
 
 
 def draw(points, count, rng):
-    """Return ``count`` of ``points`` as records, without those that are no Python or the same program as before."""
+    """Return ``count`` of ``points`` as records, without mutants that are invalid Python or the same program."""
     drawn, left = [], sorted(points)
     while left and len(drawn) < count:
         key = left.pop(rng.randrange(len(left)))
@@ -162,8 +162,8 @@ class Tests:
     def select(self, path, line, seconds):
         """Return the tests that execute a line of file ``path``, up to ``seconds`` in all.
 
-        First come the module's own, then those of files that name it, each the quick ones first. Where no test is
-        known to, because another process executes the line, all tests may judge it.
+        The module's own come first, then those in files that name it, quick ones first in each group. If no test is
+        known to execute the line, because another process does so, all tests may judge it.
         """
         contexts = self._coverage.contexts_by_lineno(str(self.tree / path)).get(line, ())
         covering = {context.rpartition("|")[0] for context in contexts} & set(self.seconds)
@@ -183,7 +183,7 @@ class Tests:
 
 
 def _copy_tree(target):
-    """Copy what git knows or would add of the working tree, as it is now."""
+    """Copy the files of the working tree that git tracks or would add, in their current state."""
     listed = subprocess.check_output(["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, text=True)
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():
@@ -195,7 +195,7 @@ def _copy_tree(target):
 def _run_tests(tree, options, seconds=None, **environment):
     """Return the exit status of pytest in ``tree``; None if it took more than ``seconds``."""
     isolated = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    isolated += ["sh", "-c", '"$@"; exit $?', "sh"]  # as process 1 it waits for orphans, which pytest would not
+    isolated += ["sh", "-c", '"$@"; exit $?', "sh"]  # as process 1, sh waits for orphans, which pytest would not
     command = [*isolated, sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", *options]
     environment = {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", **environment}
     with (tree / "log.txt").open("a") as log:
@@ -211,7 +211,7 @@ def _run_tests(tree, options, seconds=None, **environment):
 
 
 def judge_all(mutants, points, options, results):
-    """Judge each mutant in one of ``jobs`` copies of the tree, and append what came out to ``results``."""
+    """Judge each mutant in one of ``jobs`` copies of the tree, and append the outcome to ``results``."""
     tests, trees = Tests(options.package, options.jobs), queue.SimpleQueue()
     for job in range(options.jobs):
         shutil.rmtree(WORK / options.package / f"tree-{job}", ignore_errors=True)
@@ -234,7 +234,7 @@ def judge_all(mutants, points, options, results):
 
 
 def judge_one(tree, tests, path, operator, occurrence, line, seconds):
-    """Return "killed", "killed by time limit" or "survived", and by which test."""
+    """Return "killed", "killed by time limit" or "survived", and the test that killed the mutant."""
     selected = tests.select(path, line, seconds)
     source, was = (tree / path).read_text(encoding="utf-8"), (tree / path).stat()
     (tree / path).write_text(mutate_code(source, get_operator(operator)(), occurrence), encoding="utf-8")

@@ -1,11 +1,11 @@
-"""Which numbers of one decimal translate one sentence? Train the model of the landing page, and print it as it stands there.
+"""Train the landing page's model, which translates one sentence with parameters of one decimal, and print it as shown there.
 
     python benchmarks/one_sentence.py
 
-The encoder is left out: three annotations and the first state are given. The decoder is told the word that each of its
-steps has to write, and the source word that it has to look at; for STOP it may look wherever it likes. A model whose numbers
-were rounded after training would be another model, so it learns with its numbers rounded: each step computes with what will
-be printed, and the gradient passes the rounding by. It takes a few seconds, and the same numbers come out each time.
+The encoder is left out: three annotations and the initial state are given. The decoder is trained to write a given word at
+each step, and to attend to a given source word; for STOP it may attend anywhere. Rounding after training would change the
+model, so it is trained with rounded parameters: each step computes with what will be printed, and the gradient bypasses the
+rounding. Training takes a few seconds, and gives the same parameters each time.
 """
 
 import argparse
@@ -20,13 +20,13 @@ from solutions.in_torch.decoder_fusion import DecoderStep, run_steps
 KEYS = [[0.5, -1.0], [-0.5, 0.5], [1.0, 1.0]]  # annotations of reason, with, logic
 STATE = [0.4, 0.2]
 LOOKS = [2, 1, 1, 0]  # while तर्क, के, साथ and कारण are written
-WORDS = 5  # these four, and STOP; the first word before them is START, which takes STOP's place
+WORDS = 5  # these four, and STOP; among the words read, START takes the place of STOP
 STEPS, RATE = 600, 0.05
-LABEL_SMOOTHING = 0.2  # how much of every target is spread evenly, so that no number has to grow large
+LABEL_SMOOTHING = 0.2  # share of each target that is spread evenly, so that no parameter has to grow large
 
 
 class Model(nn.Module):
-    """The decoder of the landing page: words as one-hot vectors, two hidden units in the score, few enough for a pencil."""
+    """The decoder of the landing page: words as one-hot vectors, two hidden units in the score, small enough to compute by hand."""
 
     def __init__(self):
         super().__init__()
@@ -43,12 +43,12 @@ class Model(nn.Module):
 
 
 def round_parameters(model):
-    """Return the parameters of a model with one decimal, through which gradients pass as if they were not rounded."""
+    """Return a model's parameters rounded to one decimal, with gradients as if they were not rounded."""
     return {name: p + (torch.round(p, decimals=1) - p).detach() for name, p in model.named_parameters()}
 
 
 def train(seed=0):
-    """Train a model and return it, its numbers rounded."""
+    """Train a model and return it with rounded parameters."""
     torch.manual_seed(seed)
     model = Model().double()
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
@@ -66,7 +66,7 @@ def train(seed=0):
 
 
 def printed_parameters(model):
-    """Return the model as the landing page names its parts: lists of numbers with one decimal."""
+    """Return the model's parameters under their names on the landing page, as lists with one decimal."""
     step, score = model.step, model.step.attention.score
     parts = {
         "W_query": score.W_query.weight,

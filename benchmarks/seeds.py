@@ -1,9 +1,9 @@
-"""Does the seed of the hidden cases decide what an answer earns? Judge every answer in the repository with several seeds.
+"""Does the seed of the hidden cases affect what an answer earns? Judge every answer in the repository with several seeds.
 
     python -m benchmarks.seeds
     python -m benchmarks.seeds --seeds 5 --topics softmax
 
-Prints each answer whose points are not the same with all seeds, and the share of these. Exits with status 1 if there are any.
+Prints each answer whose points differ between seeds, and the share of such answers. Exits with status 1 if there are any.
 """
 
 import argparse
@@ -25,12 +25,12 @@ from solutions import answer_key
 
 
 def points_by_seed(topic: str, seeds: int, step: int = 1) -> dict[str, list[float]]:
-    """Return what the answers to ``topic``, one in ``step``, earn with the seeds 0, 1 and so on: "answer (of points)" -> points."""
+    """Return what every ``step``-th answer to ``topic`` earns with each seed from 0 on: "answer (of points)" -> points."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     earned: dict[str, list[float]] = {}
     for seed in range(seeds):
-        answers = every_answer(topic, seed)  # new functions each time: some keep what they were called with
+        answers = every_answer(topic, seed)  # new functions each time: some keep state between calls
         for exercise, name, function in itertools.islice(answers, 0, None, step):
             replies = [reply_to(function, exercise, case, CALL_SECONDS) for case in exercise.hidden]
             points = judge.points_of(exercise, replies)

@@ -1,14 +1,14 @@
-"""What does a reader on a phone in a train wait for, beside the same pages as Jupyter Book makes them by default?
+"""How long does a reader on a phone with a slow connection wait, compared with the pages that Jupyter Book makes by default?
 
     python benchmarks/site.py
     python benchmarks/site.py --pages scoring softmax --ours _build/html
 
-Both websites are opened by Chromium in turns, each page with an empty cache, at 375 x 740 pixels and at the speed of a slow
-mobile connection, as DevTools emulates it. Printed: the bytes of the first load, the time until the first formula can be read
-(it is on the page, and so are its fonts), the time of the largest contentful paint, and how far the layout has shifted, which
-are medians; then the ratios. Pages are sent gzipped. The stock website has the same sources, without what this book changes
-of the theme, and MathJax, which it would fetch from another host, is served with it. Nothing else is asked for: no other
-host can be reached. Both websites are built first, where no folder is named, and that runs all pages once.
+Chromium opens both websites in turns, each page with an empty cache, at 375 x 740 pixels and at the speed of a slow mobile
+connection, as DevTools emulates it. Printed as medians: the bytes of the first load, the time until the first formula can be
+read (it is on the page, and so are its fonts), the time of the largest contentful paint, and the layout shift; then the
+ratios. Pages are sent gzipped. The stock website has the same sources without this book's changes to the theme; MathJax,
+which it would fetch from another host, is served with it, because no other host can be reached. Unless their folders are
+given, both websites are built first, which runs all pages once.
 """
 
 import argparse
@@ -37,12 +37,12 @@ PAGES = ("intro", "scoring", "softmax", "capstone", "notation")
 LATENCY_MS, DOWNLOAD_BYTES, UPLOAD_BYTES = 150, 1.6e6 / 8, 0.75e6 / 8  # milliseconds; bytes a second
 PHONE_SCREEN = {"width": 375, "height": 740, "deviceScaleFactor": 2, "mobile": True}
 IDLE_SECONDS = 0.5  # seconds without a change, after which a page counts as complete
-TIMEOUT_SECONDS = 90  # until a page must have come to rest
-PATIENCE_SECONDS = 120  # of a browser: machines may be busy
+TIMEOUT_SECONDS = 90  # within which a page must be complete
+PATIENCE_SECONDS = 120  # for the browser to respond: machines may be busy
 MATHJAX = "mathjax@3.2.2"  # the series that Sphinx asks for by default
 MATHJAX_FILE = "mathjax/node_modules/mathjax/es5/tex-mml-chtml.js"
 COMPRESSED_SUFFIXES = {".html", ".css", ".js", ".json", ".svg"}
-DIRECTIVES = ("chapters", "course_site", "quiz")  # without which pages cannot be read
+DIRECTIVES = ("chapters", "course_site", "quiz")  # without which pages cannot be built
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 REMEDY = "run `make browser`, or install Chromium and its driver (Debian: apt-get install chromium chromium-driver)."
 CHROMIUM_OPTIONS = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync"]
@@ -73,7 +73,7 @@ OBSERVER_SCRIPT = """
   requestAnimationFrame(look);
 })();
 """
-# What was measured, and for how many milliseconds nothing has changed: -1 while something is to come.
+# What was measured, and for how many milliseconds nothing has changed: -1 while the page is incomplete.
 STATE_SCRIPT = """
 const ready = measured.paint && document.readyState === "complete";
 const typeset = measured.formula || !document.querySelector(".math");
@@ -83,9 +83,9 @@ return [measured, ready && typeset ? performance.now() - measured.changed : -1];
 
 @dataclass(frozen=True)
 class Load:
-    """One page opened once: bytes, and milliseconds from when it was asked for; the shift has no unit.
+    """One load of a page: its bytes, times in milliseconds from the request, and the layout shift, which has no unit.
 
-    ``formula`` is None where the page has none.
+    ``formula`` is None if the page has none.
     """
 
     size: int
@@ -95,7 +95,7 @@ class Load:
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Serves a website as hosts of websites do: gzipped, over connections that stay open."""
+    """Serves a website as web hosts do: gzipped, over persistent connections."""
 
     protocol_version = "HTTP/1.1"
 
@@ -139,7 +139,7 @@ def main():
 
 
 def build(folder, kind):
-    """Build the website into ``folder``, as it is or ``kind="stock"``; return where it is. Pages are run once for both."""
+    """Build the website, or the stock one if ``kind="stock"``, in ``folder``; return its path. Both share one run of the pages."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     config["execute"] |= {"execute_notebooks": "cache", "cache": str(folder / "cache")}
     sphinx = config["sphinx"]
@@ -184,7 +184,7 @@ def served(folder):
 
 @contextmanager
 def chromium(profile, *arguments, preferences=None):
-    """Yield Chromium, which keeps what it must in the folder ``profile``, and logs what pages complain of and ask for."""
+    """Yield Chromium with its profile in the folder ``profile``; it logs the console messages and requests of pages."""
     program, driver = next(filter(None, map(shutil.which, PROGRAMS)), None), shutil.which("chromedriver")
     if not program or not driver:
         sys.exit(f"Chromium or its driver is not on this machine. Remedy: {REMEDY}")
@@ -205,7 +205,7 @@ def chromium(profile, *arguments, preferences=None):
 
 @contextmanager
 def browser(profile, latency=LATENCY_MS, down=DOWNLOAD_BYTES, up=UPLOAD_BYTES):
-    """Yield Chromium with a phone's screen and connection: latency in milliseconds, bytes a second; no other host is there."""
+    """Yield Chromium with a phone's screen and connection: latency in milliseconds, bytes a second; no other host is reachable."""
     with chromium(profile, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1") as phone:
         phone.execute_cdp_cmd("Network.enable", {})
         phone.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE_SCREEN)
@@ -221,7 +221,7 @@ def measure_load(chromium, url):
     Raises
     ------
     TimeoutError
-        If it does not come to rest, or has a formula that nobody can read.
+        If it does not finish loading, or has a formula that stays unreadable.
     """
     chromium.get("about:blank")
     chromium.execute_cdp_cmd("Network.clearBrowserCache", {})
@@ -242,12 +242,12 @@ def measure_load(chromium, url):
 
 
 def median_load(loads):
-    """Return the ``Load`` of the medians, each number for itself."""
+    """Return a ``Load`` with the median of each field."""
     return Load(*(statistics.median(getattr(each, name) for each in loads) for name in Load.__dataclass_fields__))
 
 
 def table(medians):
-    """Yield the lines of what is printed: ``medians`` by page and website, and how many times the stock one has."""
+    """Yield the lines to print: ``medians`` by page and website, and the ratios of the stock website to ours."""
     yield f"{'page':12}{'website':9}{'kB':>7}{'formula s':>11}{'paint s':>9}{'shift':>8}"
     for page in dict.fromkeys(page for page, _ in medians):
         for site in ("ours", "stock"):

@@ -1,4 +1,4 @@
-"""What the models of ``benchmarks.comparisons`` learn to translate, and on what they are validated and tested."""
+"""The translation tasks of ``benchmarks.comparisons``, with their training, validation and test data."""
 
 import unicodedata
 from collections.abc import Callable
@@ -22,21 +22,21 @@ Tensors = dict[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class TranslationTask:
-    """A language to translate from and one to translate into.
+    """A source language and a target language.
 
-    ``draw(count, seed)`` returns a training set, padded to the longest; ``unseen(part)`` the "validation" or "test" part.
+    ``draw(count, seed)`` returns a training set, padded to the longest; ``unseen(part)`` the "validation" or "test" set.
     """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
     draw: Callable[[int, int], Tensors]
     unseen: Callable[[str], Tensors]
-    longest: int  # what greedy search may write
-    length_groups: tuple[tuple[int, int], ...] = ()  # of a source sentence, for the results in the test
+    longest: int  # the most that greedy search may write
+    length_groups: tuple[tuple[int, int], ...] = ()  # of source sentences, for the results on the test set
     embedding_size: int = EMBEDDING_SIZE
-    measured: int = 500  # examples whose loss is taken as that in training
-    equal_targets: bool = False  # as long as one another: batches are not sorted by length
-    score: Callable[[list[list[int]]], dict] | None = None  # further results, from what was written for the test
+    measured: int = 500  # training examples on which the training loss is measured
+    equal_targets: bool = False  # all of one length, so batches are not sorted by length
+    score: Callable[[list[list[int]]], dict] | None = None  # results from what was written for the test set
 
 
 def _draw_sentences(count, seed):
@@ -45,7 +45,7 @@ def _draw_sentences(count, seed):
 
 @cache
 def _unseen_sentences(part):
-    """Return 2000 sentences for the "test" (the page on the capstone has the first 500), or 500 others."""
+    """Return 2000 sentences for the "test" (the page on the capstone uses the first 500), or 500 others."""
     test = draw_sentences(2000, seed=7, least=5, kept_back=True)
     if part == "test":
         return as_tensors(test)
@@ -74,13 +74,13 @@ def _words(part):
 
 
 def _draw_words(count, seed):
-    """Return all words for training, in an order that does not depend on the seed: there is nothing else to draw."""
+    """Return ``count`` of the training words, in an order that does not depend on the seed."""
     order = torch.from_numpy(np.random.default_rng(0).permutation(len(spelling.words_of("training"))))
     return {name: tensor[order[:count]] for name, tensor in _words("training").items()}
 
 
 def _score_words(written):
-    """Return edits and phonemes, by the length of the word; a word has the nearest of its pronunciations."""
+    """Return edits, phonemes and exact matches by word length; each word is compared with its nearest pronunciation."""
     words = spelling.words_of("test")
     counted = [spelling.count_edits(spelling.as_phonemes(row), word) for row, word in zip(written, words, strict=True)]
     groups = {"all": (0, spelling.LONGEST)} | {f"{a}-{b}": (a, b) for a, b in TASKS["spelling"].length_groups}
@@ -96,7 +96,7 @@ def _score_words(written):
 
 @cache
 def _name_pairs():
-    """Return English names and what Hindi writes for them: countries, languages, scripts, currencies, and cities of time zones.
+    """Return ``{English name: Hindi name}``: countries, languages, scripts, currencies, and cities of time zones.
 
     Source: the Unicode Common Locale Data Repository (CLDR), in the package babel. English is reduced to a-z and spaces.
     """
@@ -119,7 +119,7 @@ def _name_pairs():
 
 
 def _names_of(part):
-    """Return the names of one part, by lot: a fifth is the "test", a tenth the "validation", the rest the "training"."""
+    """Return the names of one part, assigned by a hash: a fifth to "test", a tenth to "validation", the rest to "training"."""
     parts = {0: "test", 1: "test", 2: "validation"}
     return [name for name in sorted(_name_pairs()) if parts.get(crc32(name.encode()) % 10, "training") == part]
 
@@ -139,7 +139,7 @@ def _names(part):
 
 
 def _score_names(written):
-    """Return edits and letters of the Hindi names, and how many names are right throughout."""
+    """Return edits and letters of the Hindi names, and how many names are entirely right."""
     edits = letters = right = 0
     for row, name in zip(written, _names_of("test"), strict=True):
         wanted = _name_pairs()[name]
@@ -184,7 +184,7 @@ TASKS = {
 
 @cache
 def training_set(task: str, count: int, seed: int) -> tuple[Tensors, torch.Tensor]:
-    """Return ``count`` examples, and the length by which batches of them are sorted."""
+    """Return ``count`` examples, and the lengths by which batches of them are sorted."""
     tensors = TASKS[task].draw(count, seed)
     lengths = (tensors["target"] != PAD).sum(dim=1)
     return tensors, torch.full_like(lengths, lengths.max()) if TASKS[task].equal_targets else lengths
@@ -194,7 +194,7 @@ def draw_batch(task: str, count: int, seed: int, step: int, size: int = 64, pool
     """Return source, lengths, target_in and target of one step: they depend on the arguments alone.
 
     As in Bahdanau et al. (2015, App. B.2): examples for 20 batches are drawn, sorted by length and cut into batches, so that
-    few positions are pads.
+    few positions are padding.
     """
     tensors, target_lengths = training_set(task, count, seed)
     rng = np.random.default_rng([seed, step // pool])

@@ -3,12 +3,12 @@
     python benchmarks/term.py
     python benchmarks/term.py --students 60 --minutes 2 --markers 2
 
-An assignment is released with `attempts = 3`. Students hand in at random moments of the given minutes, some up to four times and
-some with a request for another look, into an exchange as `nbgrader submit` writes it; `watch` serves them as a program, with
+An assignment is released with `attempts = 3`. Students hand in at random moments within the given minutes, some up to four times
+and some with a request for another look, into an exchange as `nbgrader submit` writes it; `watch` serves them as a program, with
 the full sandbox. Meanwhile each marker marks by keyboard in a browser of their own. At the end, every section's grades are
 exported, and everything is compared with what was handed in. Printed: how long students waited for feedback, also as a multiple
 of what a single hand-in takes when nobody else does anything; how many answers were marked; and whether anything was lost or
-doubled, in which case the exit status is 1.
+duplicated, in which case the exit status is 1.
 """
 
 import argparse
@@ -47,9 +47,9 @@ QUESTION = "what_to_recompute"
 REQUEST = "Please look again at additive_shapes: I read the question in another way."
 AGAIN = (1.0, 0.4, 0.2, 0.05)  # the share of students who hand in at least once, twice, three and four times
 ASKING = 0.05  # the share of students whose last graded hand-in asks for another look
-# in the page of `mark`: whether the current answer waits for a mark
+# on the page of `mark`: whether the current answer waits for a mark
 IS_WAITING = "!!document.querySelector('article[aria-current] .state:not(.done)')"
-RELOAD_SECONDS = 20  # after which a marker looks for new answers
+RELOAD_SECONDS = 20  # after which a marker reloads the page for new answers
 COURSE_TOML = """roster = "students.csv"
 [markers]
 {markers}
@@ -62,7 +62,7 @@ feedback_before_due = "hints"
 
 @dataclass
 class HandIn:
-    """One hand-in: whose, its number from 1, when in seconds after the beginning, and how long the feedback took."""
+    """One hand-in: its student, its number from 1, its moment in seconds after the start, and its wait for feedback."""
 
     student: str
     number: int
@@ -75,7 +75,7 @@ class HandIn:
 
 @dataclass
 class SimulatedMarker:
-    """A marker at work: what was marked, and what went wrong."""
+    """A marker at work: how many answers were marked, and what went wrong."""
 
     name: str
     marked: int = 0
@@ -149,7 +149,7 @@ def make_course(folder, options):
 
 
 def plan_hand_ins(course, options):
-    """Return the ``HandIn``s of the class in the order in which they come, the same ones each time."""
+    """Return the ``HandIn``s of the class in order of arrival, the same ones each time."""
     rng, hand_ins = random.Random(0), []
     for student, text in class_of(course, options.students):
         luck, asks = rng.random(), rng.random() < ASKING
@@ -201,7 +201,7 @@ def _is_served(attempt):
 
 
 def work(course, marker, profile, stop):
-    """Mark the answers of the marker's sections in a browser until ``stop``: every criterion is met, then the next."""
+    """Mark the answers of the marker's sections in a browser until ``stop``, with every criterion met."""
     command = [sys.executable, "-u", "-m", "autograder", "mark", TOPIC, QUESTION, "--no-browser"]
     command += ["--marker", marker.name, "--course", str(course.root)]
     while not stop.is_set():
@@ -237,7 +237,7 @@ def _mark(browser, address, marker, stop):
 
 
 def _wait_for_save(browser, marker):
-    """Wait until the mark is saved, or the page says why not: an answer may have been handed in anew."""
+    """Wait until the mark is saved, or the page says why not: an answer may have been handed in again."""
     ends = time.monotonic() + 60
     while time.monotonic() < ends:
         script = f"return [document.getElementById('problem').textContent, {IS_WAITING}]"
@@ -259,7 +259,7 @@ def print_waits(hand_ins, alone, options):
 
 
 def check(course, hand_ins):
-    """Yield what does not fit: attempts, grades, marks and requests against what was handed in."""
+    """Yield each mismatch between what was handed in and the arrivals, graded attempts, grades and requests."""
     handed_in = Counter(attempt.student for attempt in hand_ins)
     with sqlite3.connect(course.root / ".autograder" / "watch.db") as connection:
         rows = connection.execute("SELECT claimed, outcome FROM arrival").fetchall()
@@ -281,7 +281,7 @@ def check(course, hand_ins):
 
 
 def check_sections(course, folder):
-    """Export the grades of each section; yield what is missing or doubled."""
+    """Export the grades of each section; yield what is missing or duplicated."""
     names, began = Counter(), time.monotonic()
     for number in range(SECTIONS):
         section, target = f"S{number + 1:02d}", folder / f"S{number + 1:02d}.csv"

@@ -1,11 +1,11 @@
-"""What does the grader say of every answer in the repository? Record it before a change to the grader, compare after it.
+"""What does the grader say about every answer in the repository? Record it before a change to the grader, compare after it.
 
     python -m benchmarks.verdicts write before.jsonl
     python -m benchmarks.verdicts write after.jsonl
     python -m benchmarks.verdicts compare before.jsonl after.jsonl
 
-A record has one JSON object a line: points, parts with their reasons, and hints of every reference, listed mistake, right
-answer and blind answer, by the same hidden cases each time; then, for each student of the demonstration class, the row of
+A record has one JSON object per line: points, parts with their reasons, and hints of every reference, listed mistake, right
+answer and blind answer, on the same hidden cases each time; then, for each student of the demonstration class, the row of
 the class page and the text of the feedback page. ``compare`` prints what differs and exits with status 1 if anything does.
 """
 
@@ -42,19 +42,19 @@ CALL_SECONDS = 60.0
 SUBMISSIONS = ROOT / "tests" / "submissions"
 LIMITS = Limits(cell_seconds=20, call_seconds=10, submission_seconds=120)
 MARKUP = re.compile(r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>", flags=re.DOTALL)
-VARYING = re.compile(r"(?<=version )[0-9a-f]{6}|(?<=0x)[0-9a-f]+")  # on a page: of the release, and addresses in memory
+VARYING = re.compile(r"(?<=version )[0-9a-f]{6}|(?<=0x)[0-9a-f]+")  # on a page: the release, and memory addresses
 CONTEXT = 60  # characters shown before the first difference of two texts
 
 
 def topic_verdicts(topic: str) -> list[dict]:
     """Return the verdict on every answer to the exercises of ``topic``."""
     warnings.simplefilter("ignore")
-    torch.set_num_threads(1)  # several topics are judged side by side
+    torch.set_num_threads(1)  # several topics are judged in parallel
     return [_row(topic, *answer) for answer in every_answer(topic, SEED)]
 
 
 def every_answer(topic: str, seed: int) -> Iterator[tuple[Exercise, str, Callable[..., object]]]:
-    """Yield ``(exercise, name, function)`` of every answer in the repository, the exercises with cases drawn from ``seed``."""
+    """Yield ``(exercise, name, function)`` of every answer to ``topic`` in the repository, with cases drawn from ``seed``."""
     unlisted = vars(exercises.module_at(SUBMISSIONS / "told.py"))
     mistakes = vars(exercises.module(f"solutions.mistakes.{topic}"))
     for exercise in exercises.load(topic, seed):
@@ -92,7 +92,7 @@ def class_verdicts(topic: str = "scoring") -> list[dict]:
 
 
 def write(path: Path, jobs: int) -> None:
-    """Write the record to ``path``; say on stderr which topic is done."""
+    """Write the record to ``path``; report finished topics on stderr."""
     with ProcessPoolExecutor(jobs) as pool, path.open("w", encoding="utf-8") as file:
         for topic, rows in zip(answer_key.topics(), pool.map(topic_verdicts, answer_key.topics()), strict=True):
             file.writelines(json.dumps(row, sort_keys=True) + "\n" for row in rows)
@@ -103,7 +103,7 @@ def write(path: Path, jobs: int) -> None:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Print what differs between two records; return how many answers do."""
+    """Print what differs between two records; return how many answers differ."""
     old, new = (
         {(row["answer"], row.get("exercise")): row for row in map(json.loads, path.open(encoding="utf-8"))}
         for path in (before, after)

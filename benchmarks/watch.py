@@ -1,13 +1,13 @@
-"""How long does a student wait for feedback while `watch` runs? From the hand-in to the page that can be fetched.
+"""How long does a student wait for feedback while `watch` runs, from the hand-in until the page can be fetched?
 
     python benchmarks/watch.py --single 12 --burst 200
     python benchmarks/watch.py --single 0 --burst 2000
     python benchmarks/watch.py --topics scoring capstone
 
-First hand-ins come one at a time, then all at once, each of another student and of the topics in turn, into an exchange as
+Hand-ins come first one at a time, then all at once, each from another student and for the topics in turn, in an exchange as
 `nbgrader submit` writes it; `watch` runs as a program, with the full sandbox. Printed: the latency of single hand-ins, the
-throughput and the longest wait of the burst beside what its work alone would take, whether all were served once and in the
-order of arrival, and the memory of all its processes at the beginning and at the end.
+throughput and the longest wait of the burst beside the CPU time of its work, whether all were served once and in the order of
+arrival, and the memory of all its processes at the beginning and at the end.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def main():
                     f"median wait {statistics.median(waits.values()):.1f} s, most {max(waits.values()):.1f} s"
                 )
                 used = _cpu(process.pid) - used
-                # what runs in a sandbox is counted as far as its parent has waited for it
+                # processes in a sandbox are counted once their parents have waited for them
                 print(f"work: at least {used / len(waits):.2f} CPU seconds a hand-in; load {os.getloadavg()[0]:.1f}")
             ended = measure_memory(process.pid)
         print(
@@ -100,7 +100,7 @@ def make_exchange(course, folder):
 
 @contextmanager
 def watching(course, topics, log, *words):
-    """Run `watch` with further ``words``, and give its process once it watches; what it says goes into ``log``."""
+    """Run `watch` with further arguments ``words``; yield its process once it is watching. Its output goes to ``log``."""
     command = [sys.executable, "-m", "autograder", "watch", *topics, "--course", course.root, "--any-owner"]
     command += ["--no-page", *words]
     with log.open("w") as file:
@@ -117,7 +117,7 @@ COUNT = itertools.count()
 
 
 def hand_in(exchange, student, topic, text):
-    """Hand in as `nbgrader submit` does; return the page in which feedback will be."""
+    """Hand in as `nbgrader submit` does; return the path at which the feedback page will appear."""
     when, secret = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC", secrets.token_hex(64)
     folder = exchange / "attention" / "inbound" / f"{student}+{topic}+{when}+{next(COUNT)}"
     folder.mkdir()
@@ -147,7 +147,7 @@ def _serve(exchange, notebooks, process, log):
 
 
 def wait_until(is_done, process, log):
-    """Wait until ``is_done``; stop with what ``process`` has written into ``log`` if it ends, or after ``PATIENCE_SECONDS``."""
+    """Wait until ``is_done``; exit with the text of ``log`` if ``process`` ends, or after ``PATIENCE_SECONDS``."""
     ends = time.monotonic() + PATIENCE_SECONDS
     while not is_done():
         if process.poll() is not None or time.monotonic() > ends:
@@ -156,7 +156,7 @@ def wait_until(is_done, process, log):
 
 
 def _cpu(pid):
-    """Return the CPU seconds that a process has used, with all below it, those that have ended included."""
+    """Return the CPU seconds used by a process and its descendants, including those that have ended."""
     parent = psutil.Process(pid)
     return sum(sum(process.cpu_times()[:4]) for process in (parent, *parent.children(recursive=True)))
 

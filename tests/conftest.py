@@ -12,7 +12,7 @@ from tests import refusals, shared
 from tests.book import website
 from tests.shared import made_once
 
-BUDGETS = {  # CPU seconds of a suite, in the order in which suites are run: no long file comes last
+BUDGETS = {  # CPU seconds per suite, in the order in which suites run: no long file comes last
     "sandbox": 200,
     "assignments": 250,
     "audit": 150,
@@ -21,11 +21,11 @@ BUDGETS = {  # CPU seconds of a suite, in the order in which suites are run: no 
     "solutions": 30,
     "project": 30,
 }
-# They take longest, or make what others use.
+# They take longest, or produce what others use.
 FIRST = ["test_grade_class.py", "test_run.py", "test_on_jupyterhub.py", "test_hostile.py", "test_resume.py"]
 FIRST += ["test_in_jupyterlab.py", "test_one_fate.py", "test_cluster.py", "test_gradescope.py", "test_release.py"]
 FIRST += ["test_grades_as_due.py", "test_every_answer.py", "test_judge.py", "test_blind.py"]
-FIRST_OF_THE_BOOK = ["test_browser.py", "test_axe.py", "test_figures.py"]  # by then the website is built
+FIRST_OF_THE_BOOK = ["test_browser.py", "test_axe.py", "test_figures.py"]  # the website is built by then
 
 hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("all", max_examples=400, deadline=None, derandomize=True)
@@ -51,14 +51,14 @@ def pytest_configure(config):
 
 
 def _runs_everything(config):
-    """Return whether neither files nor a part of the tests are asked for."""
+    """Return whether the run is limited neither to files nor to a subset of the tests."""
     chosen = config.getoption("keyword") or config.getoption("markexpr") or config.getoption("--quick")
     return config.args_source is not pytest.Config.ArgsSource.ARGS and not chosen
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Take two processes a core, because half of the time is spent waiting for limits; the quick tests never wait."""
+    """Run two processes per core, because half of the time is spent waiting for time limits; the quick tests never wait."""
     return os.cpu_count() * (1 if config.getoption("--quick") else 2)
 
 
@@ -69,7 +69,7 @@ MARKED = re.compile(r'^pytestmark = .*\bpytest\.mark\.suite\("(\w+)"\)', flags=r
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave unread the files that a run leaves out: importing them takes longer than any test."""
+    """Skip the files that a quick run leaves out: importing them takes longer than any test."""
     if not config.getoption("--quick") or not collection_path.name.startswith("test_"):
         return None
     text = collection_path.read_text(encoding="utf-8")
@@ -87,12 +87,12 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    """Spare what was imported from the garbage collector, which would go through it again and again."""
+    """Exempt what has been imported from garbage collection, which would traverse it again and again."""
     gc.freeze()
 
 
 def _place(item):
-    """Return where a test comes: first the files that take longest or that make what others wait for."""
+    """Return the sort key of a test: files that take longest, or produce what others wait for, come first."""
     name = item.path.name
     first = FIRST.index(name) if name in FIRST else len(FIRST)
     return first, list(BUDGETS).index(_suite(item)), name not in FIRST_OF_THE_BOOK
@@ -118,7 +118,7 @@ BEGAN = pytest.StashKey()
 
 
 class _Clock:
-    """Adds up the CPU time of each suite, in whatever process its tests ran."""
+    """Adds up the CPU time of each suite, whichever processes run its tests."""
 
     def __init__(self, took):
         self.took = took
@@ -140,12 +140,12 @@ def _suite(item):
     if marker:
         return marker.args[0]
     folder = item.nodeid.split("/")[1]
-    return folder if folder in BUDGETS else "project"  # as is a file beside them
+    return folder if folder in BUDGETS else "project"  # as are the files directly in tests/
 
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
-    """A course in which the scoring assignment is released with seed 0, for one module. Copy it before changing anything."""
+    """A course, one per module, that has released the scoring assignment with seed 0. Copy it before changing anything."""
     return _copy_course(_release_once(), tmp_path_factory)
 
 
@@ -162,7 +162,7 @@ def _release_once():
 
 
 def _copy_course(course, tmp_path_factory):
-    """Return a copy: even a command that is refused may write into a course, which other processes are copying meanwhile."""
+    """Return a copy: even a refused command may write into a course while other processes are copying it."""
     root = tmp_path_factory.mktemp("copy") / "course"
     shutil.copytree(course.root, root)
     return type(course).at(root)
@@ -176,7 +176,7 @@ def capstone_weights():
 
 @pytest.fixture(scope="session")
 def spelling_weights():
-    """The weights that the reference of the topic spelling trains."""
+    """The weights that the spelling reference trains."""
     return _trained_weights("spelling")
 
 
@@ -190,7 +190,7 @@ def _trained_weights(topic):
 
 @pytest.fixture(scope="module")
 def demonstration(tmp_path_factory):
-    """The demonstration class, graded: (course, rows by student, students by name), like ``released`` for one module."""
+    """The graded demonstration class: (course, rows by student, students by name), one per module like ``released``."""
     from autograder.batch.context import GradingOptions
     from autograder.batch.grade_class import grade_class
     from autograder.courses import demo

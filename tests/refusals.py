@@ -1,7 +1,7 @@
-"""A key, page or reference that is broken is one sentence, with place and remedy, not a traceback in each test file.
+"""A broken key, page or reference gives one sentence with place and remedy, not a traceback in each test file.
 
-A pytest plugin. What cannot be collected because of it ends the run; so does a test that trips over it. A process of
-pytest-xdist only says the sentence: the one that started it ends the run.
+A pytest plugin. Such an error ends the run, whether it occurs at collection or in a test. A worker of pytest-xdist only
+reports the sentence; the main process ends the run.
 """
 
 import re
@@ -24,7 +24,7 @@ def pytest_configure(config):
 
 
 class _End:
-    """Ends the run, with the sentence alone, as soon as a report holds one."""
+    """Ends the run as soon as a report holds such a sentence, and prints nothing else."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report):
@@ -54,7 +54,7 @@ def pytest_runtest_makereport(item, call):
 
 
 def _of_collecting(error):
-    """Return the refusal that ``error`` is, or that it comes from; None if it is another fault."""
+    """Return the refusal that ``error`` is or stems from; None for any other fault."""
     if isinstance(error, CourseError):
         return error
     error = error.__cause__ if isinstance(error, pytest.Collector.CollectError) else error
@@ -69,5 +69,5 @@ def _is_answer(filename):
 
 
 def _own_place():
-    """Return what matches an error of the project's own files: a test's own toys lie elsewhere."""
+    """Return a pattern for errors in the project's own files; a test's toys lie elsewhere."""
     return re.compile(rf"book/|solutions/|tests/submissions/|({'|'.join(answer_key.topics())})\.toml\b")

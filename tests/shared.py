@@ -1,4 +1,4 @@
-"""What several processes of one test run need, made by one of them."""
+"""Results that several processes of one test run need, made by one of them."""
 
 import contextlib
 import fcntl
@@ -10,7 +10,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
-FOLDER = "TESTS_SHARE"  # in the environment, where the processes of pytest-xdist find it
+FOLDER = "TESTS_SHARE"  # environment variable through which the processes of pytest-xdist find it
 
 
 def pytest_configure(config):
@@ -23,7 +23,7 @@ def pytest_configure(config):
 def made_once(name, make):
     """Return what ``make(folder)`` returns, made by one of the processes of this run and used by all.
 
-    It is tried once: where it has failed, each that asks for it later is told how.
+    ``make`` is called only once: if it fails, later callers get its traceback.
     """
     base = Path(os.environ[FOLDER])
     folder = base / name
@@ -43,7 +43,7 @@ def made_once(name, make):
 
 
 def free_ports(count):
-    """Return the numbers of so many ports that nobody listens on.
+    """Return the numbers of ``count`` free ports.
 
     They lie below the range from which the kernel picks a free port (on Linux, 32768 and up), so that a Jupyter kernel
     started by another worker cannot take a port that a test is about to use.

@@ -1,4 +1,4 @@
-"""The project as a whole: its style, and what stands in git."""
+"""The project as a whole: its style, and what git tracks."""
 
 import ast
 import itertools
@@ -45,12 +45,12 @@ def test_pyright_finds_nothing():
         cwd=ROOT,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},  # or it asks the network for a newer version
+        env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},  # otherwise it checks online for a newer version
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# Notebooks hold these files as text, for a Python older than the annotations.
+# Notebooks embed these files as text, for a Python too old for the annotations.
 TRAVELLING = (
     "exercises/compare.py",
     "exercises/compose.py",
@@ -62,7 +62,7 @@ TRAVELLING = (
 
 
 def public_functions(node, of_class=False):
-    """Yield ``(function, whether it is a class's)`` for the functions in ``node`` that others may call."""
+    """Yield ``(function, whether it is a method)`` for the public functions in ``node``."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             if not child.name.startswith("_"):
@@ -74,7 +74,7 @@ def public_functions(node, of_class=False):
 
 
 def has_types(function, of_class):
-    """Return whether every parameter of ``function`` is annotated, and what it returns; ``self`` needs no word."""
+    """Return whether the return value and every parameter of ``function`` except ``self`` are annotated."""
     named = function.args
     parameters = [*named.posonlyargs, *named.args]
     is_static = any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in function.decorator_list)
@@ -84,7 +84,7 @@ def has_types(function, of_class):
 
 
 def without_types(source):
-    """Return ``line name`` of each public function in the text ``source`` that lacks an annotation."""
+    """Return ``line name`` of each public function in ``source`` that lacks an annotation."""
     return [
         f"{function.lineno} {function.name}"
         for function, of_class in public_functions(ast.parse(source))
@@ -134,7 +134,7 @@ def test_no_tracked_file_names_a_path_of_this_machine():
 
 
 def requirements():
-    """Return ``{extra, "" for what is always needed: requirements}`` as pyproject.toml states them."""
+    """Return ``{extra: requirements}`` as in pyproject.toml, with "" for what is always needed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     stated = {"": project["dependencies"], **project["optional-dependencies"]}
     return {extra: [Requirement(line) for line in lines] for extra, lines in stated.items()}
@@ -195,14 +195,14 @@ def test_the_versions_that_were_tested_are_within_the_bounds():
 
 
 def imported(*folders):
-    """Return the packages from elsewhere that Python files in ``folders`` import: name -> one file that does."""
+    """Return the third-party packages that Python files in ``folders`` import: name -> one file that does."""
     packages = {}
     for path in itertools.chain(*((ROOT / folder).rglob("*.py") for folder in folders)):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if "submissions" not in path.parts else ():
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             packages |= {module.split(".")[0]: path for module in modules}
-    beside = {"compare", "wire", "worker"}  # in the sandbox they lie side by side
+    beside = {"compare", "wire", "worker"}  # in the sandbox these modules lie side by side
     own = {"autograder", "benchmarks", "solutions", "tests"} | {path.stem for path in (ROOT / "book/_ext").glob("*.py")}
     return {name: path for name, path in packages.items() if name not in own | beside | sys.stdlib_module_names}
 
@@ -217,7 +217,7 @@ def test_every_import_is_declared(folders, extras):
     declared = {canonicalize_name(requirement.name) for extra in extras for requirement in requirements()[extra]}
     owners = packages_distributions()
     for name, path in imported(*folders).items():
-        names = owners.get(name, [name])  # what is not installed has the name that it is imported by
+        names = owners.get(name, [name])  # a package that is not installed goes by its import name
         assert {canonicalize_name(owner) for owner in names} & declared, f"{path} imports {name}"
 
 

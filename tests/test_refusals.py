@@ -1,4 +1,4 @@
-"""What is broken in the project is told in one sentence by the tests that trip over it."""
+"""An error in the project's own files is reported in one sentence by the tests that run into it."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What several processes need is made once, and where that fails, it is not tried again and again."""
+"""What several processes need is made once; if that fails, no process tries again."""
 
 import pytest
 

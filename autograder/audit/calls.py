@@ -1,6 +1,6 @@
 """Call a function of this project as the sandbox would call a student's, and judge what it returns.
 
-In: a function, an exercise. Out: a ``Reply``, a ``Verdict``. Interrupts what runs too long; touches nothing else.
+In: a function, an exercise. Out: a ``Reply``, a ``Verdict``. Interrupts calls that run too long; touches nothing else.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ from autograder.grading.judge import Verdict
 from autograder.grading.stopwatch import time_limit
 from autograder.sandbox import Reply, wire
 
-CALL_SECONDS = 2.0  # that one call of a mutant may run
-UNHURRIED_SECONDS = 60.0  # seconds that a call may take where the speed of the machine must not decide
+CALL_SECONDS = 2.0  # time limit for one call of a mutant
+UNHURRIED_SECONDS = 60.0  # time limit where the machine's speed must not decide the outcome
 
 
 def verdict_on(function: Callable[..., object], exercise: Exercise, seconds: float | None = None) -> Verdict:
@@ -45,7 +45,7 @@ def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, se
 
 
 def call_drawn(function: Callable[..., object], exercise: Exercise, given: DrawnCall) -> object:
-    """Return what ``function`` gives for the drawn call ``given``; a tensor has the memory order of its array."""
+    """Return what ``function`` returns for the drawn call ``given``; tensors keep the memory order of their arrays."""
     values = {name: _tensor(item) for name, item in given.inputs.items()} if exercise.in_torch else given.inputs
     with contextlib.redirect_stdout(None), silence_warnings():
         return compare.call_case(function, values, given.gradients)[0]
@@ -58,19 +58,19 @@ def _tensor(item):
 
 
 class TookTooLong(Exception):
-    """A mutant ran longer than a call may: it counts as one that raised."""
+    """Raised when a call exceeds its time limit; it counts like any other exception."""
 
 
 @contextlib.contextmanager
 def call_limit(seconds: float | None = None) -> Iterator[None]:
-    """Interrupt what runs longer than ``seconds``, or ``CALL_SECONDS``. Outside of the main thread there is no limit."""
+    """Interrupt the block after ``seconds``, by default ``CALL_SECONDS``. Outside the main thread there is no limit."""
     with silence_warnings(), time_limit(seconds or CALL_SECONDS, TookTooLong):
         yield
 
 
 @contextlib.contextmanager
 def silence_warnings() -> Iterator[None]:
-    """Suppress warnings: mutants, and the inputs that distinguish them, divide by 0."""
+    """Suppress warnings, because mutants and the inputs that expose them divide by 0."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield

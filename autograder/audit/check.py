@@ -1,7 +1,7 @@
-"""The contributor's loop: whether one topic is as it must be, in seconds.
+"""The contributor's loop: check one topic in seconds.
 
-In: a topic. Out: a frozen ``TopicCheck``, in one readable page what is wrong and what to do. Runs functions of this project
-only, so it needs no sandbox; keeps what it has worked out: see ``outcomes``. ``release`` proves more (nbgrader's own way),
+In: a topic. Out: a frozen ``TopicCheck``, one readable page on what is wrong and how to fix it. Runs only functions of this
+project, so it needs no sandbox; caches its results: see ``outcomes``. ``release`` proves more (with stock nbgrader too), and
 ``audit`` tries more mutants.
 """
 
@@ -20,14 +20,14 @@ from autograder.notebooks import assemble
 from autograder.paths import BOOK
 from solutions import answer_key
 
-# mutants of an exercise, and inputs on which one must agree with the reference to be called equal
+# mutants per exercise, and inputs on which a mutant must agree with the reference to count as equal
 CHECK_EFFORT = 30, 60
-MIN_STYLES = 2  # right answers of each exercise that the tests ask for
+MIN_STYLES = 2  # right answers in other styles that the tests require for each exercise
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is not as it should be. ``exercise`` is "" where the whole topic is meant."""
+    """One fault of a topic. ``exercise`` is "" if the fault concerns the whole topic."""
 
     exercise: str
     what: str
@@ -39,7 +39,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class TopicCheck:
-    """What was found about one topic. ``tried`` says what was tried, in words."""
+    """The findings for one topic. ``tried`` says in words what was tried."""
 
     topic: str
     entries: tuple[answer_key.Entry, ...]
@@ -48,7 +48,7 @@ class TopicCheck:
     seconds: float
 
     def lines(self) -> Iterator[str]:
-        """Yield the page, line by line: one for each exercise, one more for each further fault, a summary."""
+        """Yield the page line by line: each exercise, as ok or with its faults, then faults of the topic, then a summary."""
         for entry in self.entries:
             own_faults = [str(fault) for fault in self.faults if fault.exercise == entry.name]
             title = f"{entry.name}  {entry.kind}, {entry.points:g} point{'s' * (entry.points != 1)}"
@@ -75,7 +75,7 @@ def check_topic(topic: str, seed: int = 0, folder: Path = answer_key.FOLDER, boo
     Raises
     ------
     AnswerKeyError
-        If the key cannot be read, or a file of answers not imported: then nothing can be said about the exercises.
+        If the key cannot be read or a file of answers cannot be imported: nothing can then be said about the exercises.
     """
     began, faults = time.monotonic(), []
     loaded = list(exercises.load_each(topic, seed, folder))
@@ -107,7 +107,7 @@ def _describe_error(error):
 
 
 def _labels(topic, entries, book):
-    """Yield the faults of the chapter: exercises that the key names and the page does not ask, and the other way round."""
+    """Yield the faults of the chapter: exercises in the key that the page does not ask, and the other way round."""
     try:
         _, texts = assemble.load_chapter(topic, book)
     except CourseError as error:
@@ -140,7 +140,7 @@ def _faults(exercise, audited):
 
 
 def _find_notebook_faults(notebook, questions):
-    """Yield the faults of the assembled ``notebook``: with the answers in it, and as students get it."""
+    """Yield the faults of the assembled ``notebook``, both with its answers and as students get it."""
     for answered, who in ((True, "reference"), (False, "untouched release")):
         try:
             played = run_notebook(notebook, questions, answered)

@@ -1,4 +1,4 @@
-"""Equivalents of a reference: as right as the reference, in another style.
+"""Equivalents of a reference: right answers in other styles, derived from it.
 
 In: a reference, its exercise. Out: functions, some made by changing the syntax tree of the source. Touches nothing.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import FunctionType
 
 import numpy as np
-import torch  # here, so that no call's time runs out over it
+import torch  # imported here so that it does not use up the time limit of a call
 
 from autograder.exercises import Exercise
 from autograder.exercises.ast_utils import compile_function, source_of
@@ -17,7 +17,7 @@ from autograder.exercises.ast_utils import compile_function, source_of
 
 @dataclass(frozen=True)
 class Equivalent:
-    """The reference in another style: as right as the reference itself."""
+    """The reference in another style, and equally right."""
 
     what: str
     function: Callable[..., object]
@@ -26,7 +26,7 @@ class Equivalent:
 def equivalents(function: FunctionType, exercise: Exercise) -> tuple[Equivalent, ...]:
     """Return the equivalents of ``function``, the reference of ``exercise``, in the styles that its kind allows.
 
-    A tensor whose gradient is asked for stays a tensor: a list would cut it off.
+    If gradients are graded, the result stays a tensor: a list would cut the gradient off.
     """
     return tuple(Equivalent(what, made) for what, made in _equivalents(function, exercise))
 
@@ -38,7 +38,7 @@ def _equivalents(function, exercise):
     for what, turn in styles.items():
         yield what, _style_result(function, turn)
     if exercise.kind == "number":
-        decimals = int(np.ceil(-np.log10(exercise.entry.atol)))  # half a unit is well within
+        decimals = int(np.ceil(-np.log10(exercise.entry.atol)))  # half a unit of the last is well within atol
         yield f"rounded to {decimals} decimals", _style_result(function, lambda item: np.round(_array(item), decimals))
     yield "through a helper function", _wrap_in_helper(function)
     if exercise.kind == "code":
@@ -81,7 +81,7 @@ def _tensor(item):
 
 
 def _copy_with_gaps(item):
-    """Return the same numbers in memory that has gaps."""
+    """Return the same numbers in memory that is not contiguous."""
     if hasattr(item, "detach"):
         return torch.stack([item, item], dim=-1)[..., 0]
     return np.stack([item, item], axis=-1)[..., 0]
@@ -118,7 +118,7 @@ INPUT_STYLES = {"inputs that are not contiguous in memory": _copy_with_gaps}
 
 
 def _rewrite(function):
-    """Yield the reference with its sums taken in another order."""
+    """Yield ``(what, function)`` for each way of rearranging the reference's arithmetic that changes it."""
     text = source_of(function)
     unchanged = ast.unparse(ast.parse(text))
     for what, transformer in (
@@ -168,7 +168,7 @@ def _inverse(item):
 
 
 def _product(left, right):
-    """Return ``left @ right``, with the terms of its sums in the reverse order."""
+    """Return ``left @ right``, with its sums taken in the reverse order."""
     return _flip(left, -1) @ _flip(right, -2 if right.ndim > 1 else -1)
 
 

@@ -1,4 +1,4 @@
-"""Grade the held-out answers, which nobody tuned the grader to, and say how often it was wrong.
+"""Grade the held-out answers, on which nobody tuned the grader, and report how often it is wrong.
 
 In: topics. Out: frozen ``HeldOutAnswer`` and ``Rates``, Wilson intervals. Reads ``tests/submissions/heldout``; writes nothing.
 """
@@ -18,13 +18,13 @@ from autograder.errors import CourseError
 from autograder.exercises import Exercise
 
 HELD_OUT = Path(__file__).resolve().parents[2] / "tests" / "submissions" / "heldout"
-WITHDRAWN = HELD_OUT.with_name("withdrawn.toml")  # by topic: the functions of exercises that are asked no more
+WITHDRAWN = HELD_OUT.with_name("withdrawn.toml")  # topic -> the functions of withdrawn exercises
 HINTS = ("named", "misled", "general")
 
 
 @dataclass(frozen=True)
 class HeldOutAnswer:
-    """One held-out answer, graded. ``judged`` says what a person found the hint to be; "" where nobody has said yet."""
+    """One graded held-out answer. ``judged`` is a person's verdict on its present hint, "" if there is none yet."""
 
     name: str
     topic: str
@@ -43,7 +43,7 @@ class HeldOutAnswer:
 
 @dataclass(frozen=True)
 class Rates:
-    """Held-out figures of one topic, or of all: counts. ``unjudged`` hints were never judged, or have changed since."""
+    """Counts for the held-out answers of one topic, or of all. ``unjudged`` hints are new, or have changed since."""
 
     topic: str
     wrong: int = 0
@@ -54,7 +54,7 @@ class Rates:
     misled: int = 0
     general: int = 0
     unjudged: int = 0
-    moved: int = 0  # answers that found something, and are ordinary ones since it was mended
+    moved: int = 0  # answers that exposed a fault of the grader, and became ordinary ones when it was fixed
 
     def __add__(self, other):
         counts = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "topic"}
@@ -62,16 +62,16 @@ class Rates:
 
     @property
     def judged(self) -> int:
-        """How many wrong answers were caught with a hint that a person has judged."""
+        """The number of rejected wrong answers whose hint a person has judged."""
         return self.named + self.misled + self.general
 
 
 def held_out_answers(
     topic: str, seed: int = 0, folder: Path = HELD_OUT
 ) -> Iterator[tuple[Exercise, str, Callable[..., object]]]:
-    """Yield ``(exercise, name, function)`` of the held-out answers of ``topic``. They see what the notebook holds ready.
+    """Yield ``(exercise, name, function)`` for the held-out answers of ``topic``; they can use its notebook's code.
 
-    Answers to withdrawn exercises stay in their files, which are frozen, and are passed over.
+    Answers to withdrawn exercises remain in their files, which are frozen, but are skipped.
     """
     withdrawn = tomllib.loads(WITHDRAWN.read_text(encoding="utf-8")).get(topic, [])
     by_function = {exercise.function: exercise for exercise in exercises.load(topic, seed) if exercise.is_called}
@@ -89,7 +89,7 @@ def held_out_answers(
 
 
 def read_answers(topic: str, folder: Path = HELD_OUT) -> dict[str, Callable[..., object]]:
-    """Return the answers in the file of ``topic`` by their names, those to withdrawn exercises included."""
+    """Return the answers in the file of ``topic`` by name, including those to withdrawn exercises."""
     path = folder / f"{topic}.py"
     scope: dict[str, Any] = {"__name__": f"heldout_{topic}", "np": np, "math": math}
     exec(exercises.extract_provided_code(topic), scope)
@@ -101,24 +101,24 @@ def read_answers(topic: str, folder: Path = HELD_OUT) -> dict[str, Callable[...,
 def grade_answer(
     exercise: Exercise, name: str, function: Callable[..., object], judged: dict[str, Any]
 ) -> HeldOutAnswer:
-    """Return one of the ``held_out_answers``, graded, with what a person ``judged`` of its hint."""
+    """Grade one of the ``held_out_answers``; ``judged`` has the judgements of hints, as ``read_judgement`` returns them."""
     verdict = verdict_on(function, exercise, UNHURRIED_SECONDS)
     hint = " ".join(verdict.hints) or "; ".join(part.reason for part in verdict.parts if part.reason)
     right = name.partition("__")[2].startswith("right")
     judgement = judged.get("hint", {}).get(name, {})
     of_this = judgement.get("verdict", "") if judgement.get("on", "") == hint and not right else ""
     truth = " ".join((function.__doc__ or "").split())
-    earned = cast("float", verdict.earned)  # None is of texts, which no function answers
+    earned = cast("float", verdict.earned)  # None only for texts, which no function answers
     return HeldOutAnswer(name, exercise.entry.topic, exercise.name, right, truth, earned, verdict.points, hint, of_this)
 
 
 def read_judgement(path: Path) -> dict[str, Any]:
-    """Return the judgement in the file at ``path``, or {}.
+    """Return the judgements in the file at ``path``, or {} if there is no file.
 
     Raises
     ------
     CourseError
-        If it says of a hint what is not in ``HINTS``.
+        If the ``verdict`` on a hint is not in ``HINTS``, or its ``on`` is missing.
     """
     judged = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     for name, judgement in judged.get("hint", {}).items():
@@ -152,7 +152,7 @@ def totals(rates: Iterable[Rates]) -> Rates:
 
 
 def wilson(hits: int, count: int, z: float = 1.96) -> tuple[float, float]:
-    """Return the Wilson interval of a rate: ``(low, high)``, between 0 and 1; (0, 1) where nothing was counted."""
+    """Return the Wilson interval of a rate: ``(low, high)``, between 0 and 1; (0, 1) if ``count`` is 0."""
     if not count:
         return 0.0, 1.0
     rate, square = hits / count, z * z

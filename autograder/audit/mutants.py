@@ -1,7 +1,7 @@
-"""Mutants of a reference answer, each wrong in one place.
+"""Mutants of a reference answer, each changed in one place.
 
-In: a function. Out: functions, made by changing the syntax tree of the source. Touches nothing. What a mutant is worth is
-found out elsewhere: some turn out to be equal to the reference.
+In: a function. Out: functions, made by changing the syntax tree of the source. Touches nothing. Whether a mutant is really
+wrong is decided elsewhere: some turn out to be equal to the reference.
 """
 
 import ast
@@ -23,14 +23,14 @@ from autograder.exercises.mutation_operators import FunctionContext, rewrites
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed reference. ``line`` counts from the first line of its module; ``source`` is that line as it stands."""
+    """A changed reference. ``line`` is the changed line of its module, from 1; ``source`` is the original text of that line."""
 
     line: int
     source: str
     what: str
     function: Callable[..., object]
     text: str
-    in_place: bool = False  # nothing but an input is changed: the value is still right
+    in_place: bool = False  # it only overwrites an input: the value is still right
 
     @property
     def version(self) -> Version:
@@ -38,7 +38,7 @@ class Mutant:
 
 
 def mutants(function: FunctionType, kind: str) -> tuple[Mutant, ...]:
-    """Return the mutants of ``function``, a reference of an exercise of ``kind``; none has the text of another."""
+    """Return the mutants of ``function``, the reference of an exercise of ``kind``; no two have the same text."""
     return tuple(_mutants(function, kind))
 
 
@@ -58,7 +58,7 @@ def _mutants(function, kind):
     for slot in slots(definition):
         number = slot.statement
         for rewrite in rewrites(slot, around):
-            with temporarily_replace(slot, rewrite.new):  # all other statements stay as they are
+            with temporarily_replace(slot, rewrite.new):  # all other statements stay unchanged
                 dropped = slot.parent is definition and rewrite.new is None
                 changed = "" if dropped else _text(definition, [definition.body[number]]).removeprefix(head)
             text = "".join([head, *statements[:number], changed, *statements[number + 1 :]])

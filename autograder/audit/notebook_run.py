@@ -1,7 +1,7 @@
-"""Run an assembled notebook as stock nbgrader grades it, in this process: its cells one after the other.
+"""Run the cells of an assembled notebook in order, in this process, as stock nbgrader does when it grades.
 
-In: a source notebook, in which all the code is the project's own. Out: the points of each hidden test, and what the check
-cells say. For answers of anybody else there is the sandbox.
+In: a source notebook whose code is all the project's own. Out: the points of each hidden test, and what the check cells
+say. Anybody else's answers must run in the sandbox instead.
 """
 
 import ast
@@ -29,14 +29,14 @@ class NotebookRun:
 
 
 def run_notebook(notebook: NotebookNode, questions: Iterable[Exercise], answered: bool = True) -> NotebookRun:
-    """Return the ``NotebookRun`` of ``notebook`` for those of ``questions`` that are called; else as released, if not ``answered``.
+    """Run ``notebook``, as released if not ``answered``, and return its ``NotebookRun`` for the ``questions`` that are called.
 
-    A trained model takes minutes, so its cells are left out.
+    The cells of a trained model are left out, because training takes minutes.
 
     Raises
     ------
     CourseError
-        If a cell fails that is no check and no test.
+        If any cell fails other than a check, a test or, if not ``answered``, a solution.
     """
     questions = tuple(questions)
     trained = [exercise.name for exercise in questions if exercise.trained]

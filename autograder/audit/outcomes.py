@@ -1,9 +1,9 @@
 """The outcome matrix of an exercise: what each version of its function does on each hidden case.
 
 In: an exercise; versions of its function: the reference, listed mistakes, mutants, right and blind answers. Out: whether a
-version is wrong on a case, and the verdict that it earns. Each outcome is worked out when it is first asked for and kept,
-with a folder also on disk, under a hash of everything that it depends on; what ran out of time is never kept there. Runs
-functions of this project only.
+version is wrong on a case, and its verdict. Each outcome is computed on first request and cached in memory, and in a folder,
+if one is given, under a hash of everything it depends on; versions that timed out are never saved there. Runs only functions
+of this project.
 """
 
 import contextlib
@@ -26,12 +26,12 @@ from autograder.grading.judge import Verdict
 from autograder.paths import CONFIG, ROOT
 from autograder.sandbox import Reply
 
-FOLDER = ROOT / "_build" / "outcomes" if CONFIG.is_file() else None  # an installed package keeps nothing beside itself
+FOLDER = ROOT / "_build" / "outcomes" if CONFIG.is_file() else None  # an installed package keeps no outcomes on disk
 
 
 @dataclass(frozen=True)
 class Version:
-    """One function that answers an exercise. ``text`` is the source that its values depend on; without, nothing is saved."""
+    """One function that answers an exercise. ``text`` is the source that its values depend on; without it, nothing is saved."""
 
     name: str
     function: Callable[..., object]
@@ -44,7 +44,7 @@ class Version:
 
 @dataclass
 class OutcomeRow:
-    """What is known of one version: whether it is wrong, by the number of the hidden case, its points and its verdict."""
+    """The known outcomes of one version: whether it is wrong, by number of the hidden case, its points and its verdict."""
 
     wrong: dict[int, bool] = field(default_factory=dict)
     earned: float | None = None
@@ -52,21 +52,21 @@ class OutcomeRow:
 
 
 class Outcomes:
-    """The outcomes of one exercise, with its hidden cases drawn from one seed. A call may run for ``seconds``."""
+    """The outcomes of one exercise, with its hidden cases drawn from one seed. Each call is limited to ``seconds``."""
 
     def __init__(self, exercise: Exercise, folder: Path | None = None, seconds: float | None = None):
         self.exercise, self.seconds = exercise, seconds
         self._rows: dict[str, OutcomeRow] = {}
         self._unsaved: dict[str, OutcomeRow] = {}
-        self._timed_out: set[str] = set()  # keys of rows that a busy machine may have decided
+        self._timed_out: set[str] = set()  # keys of rows that may be wrong only because the machine was busy
         self._path = folder / f"{exercise.name}-{_content_hash(exercise, seconds)}.msgpack" if folder else None
         if self._path and self._path.is_file():
-            with contextlib.suppress(OSError, msgspec.MsgspecError):  # what cannot be read is worked out again
+            with contextlib.suppress(OSError, msgspec.MsgspecError):  # an unreadable file is computed again
                 self._rows = msgspec.msgpack.decode(self._path.read_bytes(), type=dict[str, OutcomeRow])
         self._known = self._size()
 
     def is_wrong(self, version: Version, number: int) -> bool:
-        """Return whether anything is wrong in what ``version`` returns for the hidden case ``number``."""
+        """Return whether any part of what ``version`` returns for the hidden case ``number`` is wrong."""
         wrong = self._row(version).wrong
         if number not in wrong:
             case = self.exercise.hidden[number]
@@ -74,7 +74,7 @@ class Outcomes:
         return wrong[number]
 
     def passes(self, version: Version) -> bool:
-        """Return whether ``version`` keeps all points. Its first wrong case decides, unless steps follow from each other."""
+        """Return whether ``version`` earns all points. Unless the exercise is a chain, the first wrong case decides."""
         if self.exercise.follows:
             return self.earned(version) == self.exercise.points
         return not any(self.is_wrong(version, number) for number in range(len(self.exercise.hidden)))
@@ -94,14 +94,14 @@ class Outcomes:
         return row.verdict
 
     def earned(self, version: Version) -> float:
-        """Return the points of ``version``: sooner known than its verdict, which has hints."""
+        """Return the points of ``version``. This is faster than ``verdict``, which also looks for hints."""
         row = self._row(version)
         if row.earned is None:
             row.earned = judge.points_of(self.exercise, self._replies(version))
         return row.earned
 
     def gets_own_hint(self, mistake: Version) -> bool:
-        """Return whether the hint of the listed ``mistake`` is among those that it gets."""
+        """Return whether the listed ``mistake`` gets the hint that was written for it."""
         hint = self.exercise.hints.get(mistake.name)
         return hint is not None and any(hint in given for given in self.verdict(mistake).hints)
 
@@ -118,7 +118,7 @@ class Outcomes:
 
     def _reply(self, version: Version, number: int) -> Reply:
         reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], self.seconds)
-        if reply.raised == TookTooLong.__name__:  # the machine may be busy; what this program has made ends
+        if reply.raised == TookTooLong.__name__:  # the machine may be busy; functions without a text always end
             seconds = self.seconds if version.text else UNHURRIED_SECONDS
             reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], seconds)
         if reply.raised == TookTooLong.__name__:
@@ -133,7 +133,7 @@ class Outcomes:
 
 
 def version_of(function: Callable[..., object], name: str = "") -> Version:
-    """Return ``function`` as a ``Version``. Its text is that of its whole file, which contains its helpers."""
+    """Return ``function`` as a ``Version``. Its text is the whole source file, because that contains its helpers."""
     file = inspect.getsourcefile(function)
     return Version(name or function.__name__, function, _read(file) if file else "")
 
@@ -145,7 +145,7 @@ def _read(file):
 
 @cache
 def _sources():
-    """Return a hash of the code that versions may call, and of the code that calls and judges them."""
+    """Return hashes of the code that versions may call, and of the code that calls and judges them."""
     return [digest([ROOT / "solutions", ROOT / "autograder" / "audit"]), *grader_versions()]
 
 

@@ -1,4 +1,4 @@
-"""The whole audit as one frozen report: of the exercises, of the held-out answers, or of both.
+"""The whole audit as one frozen report on the exercises, the held-out answers, or both.
 
 In: topics, how much to try. Out: ``Report``. Reads ``tests/submissions``; writes nothing.
 """
@@ -41,8 +41,8 @@ class Report:
 def audit(topics: Iterable[str] | None, full: bool, seed: int, progress: Callable[[ExerciseAudit], object]) -> Report:
     """Audit the exercises of ``topics``, by default all, and grade the held-out answers; return a ``Report``.
 
-    ``full`` takes all mutants instead of a seeded sample, more draws of the hidden cases, 1000 inputs instead of 200.
-    ``seed`` is that of the first draw, and of the sample. ``progress`` is called with each ``ExerciseAudit``.
+    With ``full``, it tries all mutants instead of a seeded sample, more draws of the hidden cases, and 1000 inputs instead
+    of 200. ``seed`` is used for the first draw and for the sample. ``progress`` is called with each ``ExerciseAudit``.
     """
     topics = tuple(topics or answer_key.topics())
     audited = []
@@ -55,10 +55,10 @@ def audit(topics: Iterable[str] | None, full: bool, seed: int, progress: Callabl
 def measure(topics: Iterable[str] | None = None, seed: int = 0, folder: Path = HELD_OUT) -> Report:
     """Grade the held-out answers in ``folder``; return a ``Report`` of them alone.
 
-    ``<topic>.py`` holds functions ``<function>__wrong_<what>``, whose docstring is the true mistake, and
-    ``<function>__right_<style>``. ``<topic>.toml``, which may be absent, holds what a person judged: under ``[hint.NAME]``
-    the ``verdict``, one of ``HINTS``, and ``on``, the words that it was said of; under ``[first]`` the counts as first
-    measured; and ``moved``, the answers that found something and are ordinary ones now.
+    ``<topic>.py`` has functions ``<function>__wrong_<what>``, whose docstring names the true mistake, and
+    ``<function>__right_<style>``. ``<topic>.toml`` is optional and records human judgements: each ``[hint.NAME]`` has a
+    ``verdict``, one of ``HINTS``, and ``on``, the text of the hint that was judged; ``[first]`` has the counts as first
+    measured; and ``moved`` lists the answers that exposed a fault of the grader and are ordinary ones now.
     """
     topics = tuple(topics or answer_key.topics())
     answers, now, first, notes = [], [], [], []

@@ -1,7 +1,7 @@
-"""Measure the grader on answers whose worth is known: the course's own, mutants and equivalents of the references.
+"""Measure the grader on answers whose correct grade is known: the course's own, and mutants and equivalents of references.
 
-In: topics, how much to try. Out: frozen ``ExerciseAudit`` objects. Runs functions of this project only, so it needs no sandbox.
-Reads ``tests/submissions``; ``audit_topic`` keeps what it has worked out: see ``outcomes``.
+In: topics, how much to try. Out: frozen ``ExerciseAudit`` objects. Runs only functions of this project, so it needs no sandbox.
+Reads ``tests/submissions``; ``audit_topic`` caches its results: see ``outcomes``.
 """
 
 import random
@@ -18,10 +18,10 @@ from autograder.exercises import key_linter
 from autograder.notebooks import assemble
 from autograder.paths import ROOT
 
-MAX_SAMPLED_MUTANTS = 120  # mutants of an exercise
-STEADY_MUTANTS = 20  # of an exercise, whose points are compared between draws
-TRIED = {False: 200, True: 1000}  # inputs that a mutant must agree on to be called equal; by whether all is audited
-SEEDS = {False: 1, True: 10}  # draws of the hidden cases
+MAX_SAMPLED_MUTANTS = 120  # mutants per exercise
+STEADY_MUTANTS = 20  # mutants per exercise whose points are compared between draws
+TRIED = {False: 200, True: 1000}  # by ``full``: inputs on which a mutant must agree to be called equal
+SEEDS = {False: 1, True: 10}  # by ``full``: draws of the hidden cases
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ExerciseAudit:
     exercise: str
     kind: str
     points: float
-    reference_earned: tuple[float, ...]  # one number a seed
+    reference_earned: tuple[float, ...]  # one number per seed
     starter_earned: float
     right: int
     right_rejected: tuple[str, ...]
@@ -85,13 +85,13 @@ class ExerciseAudit:
 def audit_topic(topic: str, full: bool = False, seed: int = 0, seeds: int | None = None) -> Iterator[ExerciseAudit]:
     """Yield an ``ExerciseAudit`` for each exercise of ``topic`` whose function is called to judge it; see ``audit_exercise``.
 
-    The hidden cases are drawn from ``seeds`` seeds, by default ``SEEDS[full]``, of which ``seed`` is the first.
+    The hidden cases are drawn from ``seeds`` consecutive seeds, by default ``SEEDS[full]``, starting with ``seed``.
     """
     draws = [exercises.load(topic, seed + n) for n in range(seeds or SEEDS[full])]
     mistakes, right = exercises.module(f"solutions.mistakes.{topic}"), right_answers(topic)
     text = key_linter.extract_released_text(
         assemble.source_notebook(topic, draws[0])
-    )  # it is the same whatever is drawn
+    )  # it does not depend on what is drawn
     problems = {}
     for questions in draws:
         for problem in key_linter.lint(questions, text=text):
@@ -109,7 +109,7 @@ def audit_topic(topic: str, full: bool = False, seed: int = 0, seeds: int | None
 
 
 def right_answers(topic: str) -> dict[str, object]:
-    """Return the right answers in other styles of ``tests/submissions/<topic>.py``, name -> function."""
+    """Return the names defined in ``tests/submissions/<topic>.py``, among them right answers in other styles."""
     path = ROOT / "tests" / "submissions" / f"{topic}.py"
     return vars(exercises.module_at(path)) if path.is_file() else {}
 
@@ -129,14 +129,14 @@ def audit_exercise(
     Parameters
     ----------
     draws : sequence of Outcomes
-        Those of one exercise, with its hidden cases drawn from one seed or several.
+        The outcomes of one exercise, one object for each seed that its hidden cases are drawn from.
     reference : function
     mistakes, right : dict
-        Name -> function; those that begin with the name of the exercise's function are taken.
+        Name -> function; only those whose name begins with the exercise's function are used.
     full : bool
-        Whether to try all mutants, or a sample of ``MAX_SAMPLED_MUTANTS``.
+        Whether to try all mutants, instead of a sample of ``MAX_SAMPLED_MUTANTS``.
     effort : (int, int), optional
-        Another number of mutants to try, and of inputs on which one must agree with the reference to be called equal.
+        Override how many mutants to try, and on how many inputs one must agree with the reference to be called equal.
     """
     exercise = draws[0].exercise
     wrong, right_versions = (
@@ -176,5 +176,5 @@ def audit_exercise(
 
 
 def _earning_by_seed(draws, versions):
-    """Return the names of the ``versions`` that earn other points on one of the ``draws`` than on another."""
+    """Return the names of the ``versions`` whose points differ between the ``draws``."""
     return tuple(each.name for each in versions if len({outcomes.earned(each) for outcomes in draws}) > 1)

@@ -1,7 +1,7 @@
-"""Look for a draw of the hidden cases that catches every wrong answer that is known, and say which case caught what.
+"""Find a draw of the hidden cases that catches every known wrong answer, and say which case catches what.
 
-In: a topic, a seed. Out: frozen ``SeedSearch``. Runs functions of this project only: the listed mistakes, and mutants of the
-references. Keeps what it has worked out below ``_build``: see ``outcomes``.
+In: a topic, a seed. Out: frozen ``SeedSearch``. Runs only functions of this project: the listed mistakes, and mutants of the
+references. Caches its results below ``_build``: see ``outcomes``.
 """
 
 import itertools
@@ -19,14 +19,14 @@ from autograder.exercises import Exercise, reference_of
 from autograder.exercises.drawing import candidate_seeds
 from autograder.releases.proof import prove_fairness
 
-DRAWS = 5  # seeds that are tried before the key is to blame
-MUTANTS = 60  # of an exercise
+DRAWS = 5  # seeds to try before blaming the key
+MUTANTS = 60  # mutants per exercise
 MIN_AGREEING_INPUTS = 200  # inputs on which a mutant must agree with the reference to be called equal
 
 
 @dataclass(frozen=True)
 class CaughtMistakes:
-    """What the hidden cases of one exercise catch: case -> the wrong answers that fail it. ``slips`` pass them all."""
+    """What the hidden cases of one exercise catch: case -> the wrong answers that fail it. ``slips`` pass every case."""
 
     exercise: str
     wrong: int
@@ -42,14 +42,14 @@ class CaughtMistakes:
 
 @dataclass(frozen=True)
 class SeedSearch:
-    """The seed whose cases catch everything, how many were tried, and what its cases catch."""
+    """The seed whose cases catch everything, the number of draws tried, and what its cases catch."""
 
     seed: int
     draws: int
     tried: tuple[CaughtMistakes, ...]
 
     def lines(self, verbose: bool = False) -> Iterator[str]:
-        """Yield a summary; with ``verbose``, before it, how many each case of code catches, and which it alone does."""
+        """Yield a summary; if ``verbose``, first how many wrong answers each case catches, and which no other case does."""
         code = [catch for catch in self.tried if len(catch.caught) > 1]
         for catch in code if verbose else ():
             yield f"{catch.exercise}: {catch.wrong} wrong answers, {len(catch.caught)} hidden cases"
@@ -67,12 +67,12 @@ class SeedSearch:
 
 
 def find_seed(topic: str, seed: int, draws: int = DRAWS) -> SeedSearch:
-    """Return the first of the seeds ``seed``, ``seed + 1`` ... whose hidden cases catch every wrong answer that is known.
+    """Return a ``SeedSearch`` for the first of ``seed``, ``seed + 1``, ... whose hidden cases catch every known wrong answer.
 
     Raises
     ------
     CourseError
-        If none of ``draws`` seeds does, with the wrong answers that the last one accepts.
+        If none of ``draws`` seeds does; the message names wrong answers that the last one accepts.
     """
     for draw in range(draws):
         tried = tuple(count_caught(exercise) for exercise in exercises.load(topic, seed + draw) if exercise.is_called)
@@ -87,11 +87,11 @@ def find_seed(topic: str, seed: int, draws: int = DRAWS) -> SeedSearch:
 
 
 def find_attempt_seed(topic: str, seed: int, attempt: int, recorded: Sequence[int] = (), extra: str = "") -> int:
-    """Return the first seed for ``attempt``, from 0, whose hidden cases catch every wrong answer that is known.
+    """Return the first seed for ``attempt``, counted from 0, whose hidden cases catch every known wrong answer.
 
-    With them, each listed mistake must also earn what it earns in any other attempt. ``seed`` is that of the release, ``recorded``
-    are those that it has recorded for the attempts after the first, and ``extra`` has the course's own hidden cases. Raises
-    ``CourseError`` if none of the first ``DRAWS`` does.
+    Each listed mistake must also earn the same points as in any other attempt. ``seed`` is the seed of the release,
+    ``recorded`` are the seeds that it has recorded for later attempts, and ``extra`` has the course's own hidden cases.
+    Raises ``CourseError`` if none of the first ``DRAWS`` candidates will do.
     """
     refusals = []
     for candidate in itertools.islice(candidate_seeds(seed, attempt, recorded), DRAWS):
@@ -105,14 +105,14 @@ def find_attempt_seed(topic: str, seed: int, attempt: int, recorded: Sequence[in
 
 
 def count_caught(exercise: Exercise) -> CaughtMistakes:
-    """Return what the hidden cases of ``exercise`` catch of its mistakes and of a sample of the mutants of its reference."""
+    """Return which mistakes, and which of a sample of its reference's mutants, the hidden cases of ``exercise`` catch."""
     reference, outcomes = reference_of(exercise), Outcomes(exercise, FOLDER)
     module = exercises.module(f"solutions.mistakes.{exercise.entry.topic}")
     made = mutants(reference, exercise.kind)
     taken = made if len(made) <= MUTANTS else random.Random(exercise.name).sample(made, MUTANTS)
     mistakes = [version_of(each, name) for name, each in exercises.versions(vars(module), exercise.function).items()]
     wrong = [*mistakes, *(mutant.version for mutant in taken)]
-    failed = [(version.name, outcomes.failed_cases(version)) for version in wrong]  # two mutants may have one name
+    failed = [(version.name, outcomes.failed_cases(version)) for version in wrong]  # two mutants may share a name
     caught = {case.name: tuple(name for name, cases in failed if case.name in cases) for case in exercise.hidden}
     left = [mutant for mutant in taken if not outcomes.failed_cases(mutant.version)]
     aside, survivors = classify_survivors(left, [outcomes], reference, MIN_AGREEING_INPUTS)

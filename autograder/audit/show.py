@@ -20,7 +20,7 @@ from autograder.files import as_json, write_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RATES = (  # title, hits, of how many
+RATES = (  # title, field of the hits, field of the total
     ("wrong answers accepted", "false_accepts", "wrong"),
     ("right answers rejected", "false_rejects", "right"),
     ("hint named the mistake", "named", "judged"),
@@ -80,7 +80,7 @@ def _rate_words(hits, count):
 
 
 def details(report: Report) -> Iterator[str]:
-    """Yield a line of text for everything that is not as it should be."""
+    """Yield a line of text for each fault of an exercise and each held-out answer that is graded wrongly."""
     for audited in report.exercises:
         yield from (f"{audited.exercise}: {what}. Remedy: {remedy}." for what, remedy in audited.faults)
     for answer in report.answers:
@@ -90,7 +90,7 @@ def details(report: Report) -> Iterator[str]:
 
 
 def set_aside(report: Report) -> Iterator[str]:
-    """Yield a line of text for each mutant that keeps all points and is not wrong, with the reason."""
+    """Yield a line of text, with the reason, for each mutant that earns all points and is not wrong."""
     for audited in report.exercises:
         for mutant in audited.aside:
             yield (
@@ -171,7 +171,7 @@ def save(report: Report, folder: str | Path) -> Path:
     Returns
     -------
     Path
-        Of the JSON file.
+        The JSON file.
     """
     folder = Path(folder)
     data = asdict(report) | {"passed": report.passed, "all_now": asdict(totals(report.now))}
@@ -198,9 +198,9 @@ def show(
     held_out_only: bool = False,
     verbose: bool = False,
 ) -> bool:
-    """Run the audit, print it to the Rich console ``out``, save it if asked; return whether the grader stands it.
+    """Run the audit, print it to the Rich console ``out``, save it if asked, and return whether the grader passes.
 
-    Printed is what is wrong, and a summary. ``verbose`` adds the tables, and the mutants that were set aside.
+    The output lists what is wrong and ends with a summary. ``verbose`` adds the tables and the mutants that were set aside.
     """
     if held_out_only:
         report = measure(topics, seed)

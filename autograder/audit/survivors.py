@@ -1,7 +1,7 @@
-"""Part the mutants that keep all points by whether they are wrong at all.
+"""Separate the mutants that earn all points into those that are really wrong and those that are not.
 
-In: mutants, an exercise drawn from one seed or several, its reference. Out: ``UnrejectedMutant`` objects, each with its reason.
-Runs mutants of this project's own functions; touches nothing.
+In: mutants, an exercise drawn from one seed or several, its reference. Out: ``UnrejectedMutant`` objects, with a reason if set
+aside. Runs mutants of this project's own functions; touches nothing.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from autograder.exercises.numbers import is_finite, largest
 from autograder.grading import judge
 from autograder.sandbox import Reply
 
-LAST_DECIMAL = 1e-4  # one unit of the last decimal that is asked for in numbers worked by hand
+LAST_DECIMAL = 1e-4  # one unit in the last decimal place asked for in exercises worked by hand
 TOO_CLOSE = "differs by at most one unit in the last decimal place asked for"
 EQUAL = "equals the reference on {} inputs of every kind"
 IN_PLACE = (
@@ -31,7 +31,7 @@ IN_PLACE = (
 
 @dataclass(frozen=True)
 class UnrejectedMutant:
-    """A mutant that was not rejected: the line of the reference that was changed, what was done, and why it stays."""
+    """A mutant that was not rejected: the changed line of the reference, what was changed, and the reason."""
 
     line: int
     source: str
@@ -43,7 +43,7 @@ class UnrejectedMutant:
 def classify_survivors(
     mutants: Iterable[Mutant], draws: Sequence[Outcomes], reference: Callable[..., object], tried: int
 ) -> tuple[tuple[UnrejectedMutant, ...], tuple[UnrejectedMutant, ...]]:
-    """Return ``(set aside, survivors)``: the mutants that keep all points, divided by whether they are wrong at all.
+    """Return ``(set aside, survivors)``: of the mutants that earn all points on some draw, those not wrong and those wrong.
 
     ``draws`` are the outcomes of one exercise on several draws of its hidden cases, ``tried`` the number of inputs on which
     a mutant must agree with the reference to be called equal.
@@ -66,7 +66,7 @@ def classify_survivors(
 
 
 class _Answers:
-    """What the reference answers to inputs of every kind. They are drawn and worked out as far as they are asked for."""
+    """The reference's answers to inputs of every kind, drawn and computed only as far as needed."""
 
     def __init__(self, reference, exercise, tried):
         self.exercise, self.reference = exercise, reference
@@ -74,7 +74,7 @@ class _Answers:
         self.known = []
 
     def agree_with(self, function):
-        """Return whether ``function`` agrees with the reference on all of them. The first difference decides."""
+        """Return whether ``function`` agrees with the reference on all inputs; stop at the first difference."""
         for given, expected, atol in self._all():
             try:
                 with call_limit(UNHURRIED_SECONDS):
@@ -96,7 +96,7 @@ class _Answers:
                 expected = compare.read_value(expected)
                 if not is_finite(expected):
                     continue
-            # Numbers worked by hand: that another value is within the key's tolerance is no excuse.
+            # For numbers worked by hand, being within the key's tolerance is not enough.
             by_hand = self.exercise.kind == "number"
             atol = LAST_DECIMAL if by_hand else 1e-5 * max(1.0, largest(expected))
             self.known.append((given, expected, atol))
@@ -104,14 +104,14 @@ class _Answers:
 
 
 def vary_memory_layout(rows: Iterable[DrawnCall]) -> Iterator[DrawnCall]:
-    """Yield each call, some with arrays in column order."""
+    """Yield each call, every third one with its arrays in column order."""
     for row, layout in zip(rows, itertools.cycle(("column", "", "")), strict=False):
         turned = {name: np.asfortranarray(item) if np.ndim(item) else item for name, item in row.inputs.items()}
         yield replace(row, inputs=turned) if layout else row
 
 
 def wrong_numbers(exercise: Exercise) -> tuple[UnrejectedMutant, ...]:
-    """Return a ``UnrejectedMutant`` for each wrong set of numbers; with a reason where the grader takes it for right."""
+    """Return an ``UnrejectedMutant`` for each wrong set of numbers, with a reason if the grader accepts it."""
     (case,), shifted = exercise.hidden, []
     plain = replace(exercise, hints={})
     for what, value in wrong_values(case.expected, case.atol):

@@ -1,6 +1,6 @@
-"""Wrong numbers near to right ones, for exercises in which the answer is a calculation by hand.
+"""Wrong numbers close to the right ones, for exercises worked by hand.
 
-In: a value. Out: wrong values, each with what was done. Touches nothing.
+In: a value. Out: wrong values, each with a description of what was done. Touches nothing.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def wrong_values(value: object, atol: float) -> Iterator[tuple[str, object]]:
     ----------
     value : array or dict of arrays
     atol : float
-        Every number that is shifted is shifted by more than this.
+        Every shift of a number is larger than this.
     """
     if isinstance(value, dict):
         for entry, numbers in value.items():

@@ -51,7 +51,7 @@ class GradingRun:
     assignment: Assignment
     settings: dict[str, Any]  # of nbgrader's pages
     rules: str  # a hash of what pages and penalties depend on
-    cost_without_time: str  # in words, of being late by an unknown time
+    cost_without_time: str  # in words: what being late by an unknown time costs
     names: Mapping[str, str] = field(default_factory=dict)  # what to call students, by id
 
     @property
@@ -82,7 +82,7 @@ class GradingRun:
 
 
 def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> GradingRun:
-    """Return the ``GradingRun`` of ``topic`` in ``course``. ``released`` is passed if it was loaded already.
+    """Return the ``GradingRun`` of ``topic`` in ``course``. Pass ``released`` if it has been loaded already.
 
     Raises ``CourseError`` if ``topic`` was not released, or course.toml cannot be understood.
     """

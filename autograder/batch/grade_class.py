@@ -1,8 +1,8 @@
 """Grade a whole class: send submissions to workers, record what comes back, write autograded notebooks and feedback.
 
-In: a course, a topic. Out: one ``SubmissionResult`` per student. Writes verdicts to the course's store, and what nbgrader keeps.
-This process only reads bytes, sends them to workers and writes the results: it parses, runs and renders nothing that a student
-chose. No submission stops another. Killed at any moment and started again, it continues where it was.
+In: a course, a topic. Out: one ``SubmissionResult`` per student. Writes verdicts to the course's store, and nbgrader's gradebook
+and files. This process only reads bytes, sends them to workers and writes the results: it never parses, runs or renders anything
+that a student chose. No submission stops another. If killed at any moment and started again, it continues where it stopped.
 """
 
 import concurrent.futures
@@ -52,7 +52,7 @@ WORKER_ERRORS = (TimeoutError, ProcessExpired, BrokenProcessPool)  # a task took
 
 
 class Executor(Protocol):
-    """Runs submissions. If it has an attribute ``workers``, as many are kept busy."""
+    """Runs submissions. Its attribute ``workers``, if it has one, says how many to keep busy."""
 
     def submit(self, task: Callable[..., Any], /, *args: Any) -> Future: ...
 
@@ -68,17 +68,17 @@ def grade_class(
     released: Released | None = None,
     lock: Callable[[], contextlib.AbstractContextManager[None]] | None = None,
 ) -> list[SubmissionResult]:
-    """Grade ``students`` in this order (by default everybody who handed in), and return their rows in the same.
+    """Grade ``students`` in this order (by default everybody who handed in), and return their rows in the same order.
 
-    A dry run keeps the verdicts, so that the next run need not run anything; its rows say whose marks would change.
+    A dry run stores the verdicts, so that the next run need not run anything; its rows say which marks would change.
 
     ``progress`` is called as ``progress(done, total, row)``. ``executor`` runs the submissions; by default, processes of
-    this machine do. ``notice`` is called with what else an instructor should know. ``released`` is passed if it was loaded
-    already. ``lock`` gives the course's lock, and is held while something is read or recorded but not while submissions
-    run; the caller then makes the backups. By default, the course is locked for the whole run.
+    this machine do. ``notice`` is called with anything else that an instructor should know. Pass ``released`` if it has been
+    loaded already. ``lock`` returns the course's lock, which is held while something is read or recorded but not while
+    submissions run; the caller then makes the backups. By default, the course is locked for the whole run.
 
     Raises ``CourseError`` if there is nothing to grade, the sandbox cannot be used, another process is grading here, or
-    the machine does not let it go on. What was recorded until then stays.
+    the machine prevents it from continuing. What was recorded by then stays.
     """
     run = load_run(course, topic, options or GradingOptions(), released)
     names = _select_students(run, students)
@@ -117,9 +117,9 @@ def _select_students(run, students):
 
 @contextlib.contextmanager
 def start_workers(runs: Sequence[GradingRun], count: int) -> Iterator[Executor]:
-    """Give ``Workers`` that are warm for ``runs`` of one course, after the canary was stopped in the sandbox of one of them.
+    """Yield ``Workers`` warmed up for ``runs`` of one course, once the sandbox of one of them has stopped the canary.
 
-    On a cluster, every machine is examined when the connection is made.
+    On a cluster, every worker is examined when the connection is made.
     """
     from autograder.feedback import pages
     from autograder.grading import submission
@@ -184,7 +184,7 @@ class _Batch:
             self._run_step(job.row, partial(self._continue, job, then, future))
 
     def _continue(self, job, then, future):
-        """Take the next step with ``job``; begin anew if another process has graded this student while it ran."""
+        """Take the next step with ``job``; start again if another process has graded this student while it ran."""
         if self.lock and self.course.load_record(job.student, self.topic) != job.earlier:
             self._begin(job.row)
         else:
@@ -192,7 +192,7 @@ class _Batch:
 
     @contextlib.contextmanager
     def _hold_lock(self):
-        """Lock the course, if it is not locked for the whole run; refuse to go on with another release."""
+        """Lock the course, unless it is locked for the whole run; raise CourseError if the release has changed."""
         if not self.lock:
             yield
             return
@@ -203,7 +203,7 @@ class _Batch:
             yield
 
     def _run_step(self, row, step):
-        """Take one step with one submission. An error ends this submission with a message, and no other.
+        """Take one step with one submission. An error ends only this submission, with a message.
 
         Raises ``CourseError`` if the machine or the course makes it impossible to continue.
         """
@@ -356,7 +356,7 @@ class _Batch:
         return marks
 
     def _update_penalty(self, row: SubmissionResult, state: GradebookState) -> Marks:
-        """Return the marks of a submission graded before, of which only the late penalty may have changed."""
+        """Return the marks of a submission that was graded before: only its late penalty may have changed."""
         return self._enter_marks(row, state, self.recorder.update_penalty(row.student, state))
 
     # --- the feedback page ---------------------------------------------------------------------------------------------
@@ -380,7 +380,7 @@ class _Batch:
         self.tasks.send(job, self._finish_page, pages.feedback_page, *args)
 
     def _finish_page(self, job: Job, future: Future) -> None:
-        """Write the feedback page; if it could not be made, a plain one without the answers."""
+        """Write the feedback page, or a plain one without the answers if it could not be made."""
         try:
             page = future.result()
         except Exception as error:
@@ -401,8 +401,8 @@ class _Batch:
     def _set_aside(self, row, reason, earlier, attempts=None):
         """Let the last readable attempt count, and say on the feedback page why the latest does not.
 
-        That attempt is one of the earlier ``attempts`` not tried yet; or else the marks in the gradebook stay; or, if it has
-        lost them, those recorded in ``earlier``.
+        That attempt is the next of the earlier ``attempts`` that has not proved unreadable. If there is none, the marks in the
+        gradebook stay; if it has lost them, those recorded in ``earlier`` are restored.
         """
         row.set_aside = notices.plain(reason)
         attempts = earlier_attempts(self.course, row.student, self.topic) if attempts is None else attempts
@@ -449,7 +449,7 @@ class _Batch:
 
 
 class _TaskQueue:
-    """Tasks on the executor that ``start`` returns, which is called for the first task. Each belongs to a job."""
+    """Tasks, each for a job, on the executor that ``start`` returns; ``start`` is called for the first task."""
 
     def __init__(self, start: Callable[[], Executor], window: int) -> None:
         self._start, self._window = start, window
@@ -464,13 +464,13 @@ class _TaskQueue:
         return bool(self._running)
 
     def send(self, job: Job, then: Callable[[Job, Future], None], task: Callable[..., object], *args: object) -> None:
-        """Let a worker call ``task``; ``then`` is for its result."""
+        """Have a worker call ``task``; ``then`` is the callback for its result."""
         if self._executor is None:
             self._executor = self._start()
         self._running[self._executor.submit(task, *args)] = job, then
 
     def wait(self) -> list[tuple[Job, Callable[[Job, Future], None], Future]]:
-        """Wait until a task has finished; return job, callback and future of each that has, in the order of sending."""
+        """Wait until a task has finished; return ``(job, callback, future)`` of all that have, in the order of sending."""
         finished, _ = concurrent.futures.wait(self._running, return_when=FIRST_COMPLETED)
         return [(*self._running.pop(future), future) for future in list(self._running) if future in finished]
 

@@ -1,7 +1,7 @@
 """Read submissions from the course directory, with a key for everything that their verdicts depend on.
 
-In: a ``GradingRun``, a student. Out: a ``Job``. Reads the submission and the record of it; writes the exchange's files into
-folders that it is given.
+In: a ``GradingRun``, a student. Out: a ``Job``. Reads the submission and its record; writes the exchange's files into given
+folders.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ class Job:
     is_earliest: bool = False  # see ``ReceivedTime``
     is_collected: bool = False  # so that only `collect` knows its time
     attempts: Iterator[tuple[Attempt, dict[str, bytes]]] | None = (
-        None  # if this one replaces a later one: the remaining ones
+        None  # if this one replaces a later one: those remaining
     )
     is_last_chance: bool = False  # it ran out of time before, and now runs alone
     shown: Shown = "all"  # how much of the feedback the page shows now
@@ -84,7 +84,7 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
     job = _make_job(run, row, content, files, beside, earlier)
     job.notice = run.course.refusal_reason(student, run.topic, content)
     attempt = find_collected_attempt(run.course, student, run.topic, content)
-    if attempt:  # its record says when it came: late without a time is due + 1 s, by the current course.toml
+    if attempt:  # its record says when it came; if late by an unknown time, due + 1 s by the current course.toml
         job.is_collected, job.is_earliest = True, attempt.is_late_without_time
         if job.is_earliest:
             job.beside[TIMESTAMP] = format_timestamp(run.assignment, student, attempt)
@@ -95,7 +95,7 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
 def read_earlier_job(
     run: GradingRun, row: SubmissionResult, attempt: Attempt, kept: dict[str, bytes], earlier: dict[str, Any]
 ) -> Job:
-    """Return the ``Job`` of an earlier ``attempt``, whose files were ``kept``, by name."""
+    """Return the ``Job`` of an earlier ``attempt``; ``kept`` has its files by name."""
     when = format_timestamp(run.assignment, row.student, attempt)
     beside = {name: text for name, text in ((TIMESTAMP, when), (SECRET, attempt.secret)) if text}
     files = select_kept_files(run.released.exercises, kept)
@@ -129,6 +129,6 @@ def read_beside(path: Path) -> dict[str, str]:
 
 
 def write_beside(texts: dict[str, str], folder: Path) -> None:
-    """Write ``texts``, by name of a file, into ``folder``."""
+    """Write ``texts``, by file name, into ``folder``."""
     for name, text in texts.items():
         write_text(text, folder / name)

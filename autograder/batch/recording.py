@@ -1,6 +1,6 @@
 """The record of a graded submission, and whether it is still valid.
 
-In: a ``GradingRun``, a ``Job``. Out: the record for the next run. Writes it, pages and autograded notebooks.
+In: a ``GradingRun``, a ``Job``. Out: the record for the next run. Writes the record, pages and autograded notebooks.
 """
 
 import hashlib
@@ -50,13 +50,13 @@ def hash_marks(marks: Marks | None) -> str:
 
 
 def count_same_work(job: Job, outcome: "GradingResult") -> None:
-    """Let what differs from the work graded last only in a request for another look count from when that work came.
+    """If ``job`` adds only a request for another look to the work graded last, count it from when that work came.
 
-    Asking costs no late penalty, although the notebook is handed in again for it.
+    Asking thus costs no late penalty, although it requires handing in the notebook again.
     """
     earlier, received = job.earlier, job.received
     before, is_same_work = earlier.get("received"), outcome.work and outcome.work == earlier.get("work")
-    is_another_file = job.tries[job.attempt] != earlier.get("latest")  # else its time was corrected, and counts
+    is_another_file = job.tries[job.attempt] != earlier.get("latest")  # otherwise, its time was corrected, and counts
     if before is None or not (is_same_work and is_another_file and outcome.requests) or earlier.get("is_earliest"):
         return
     came = parse_received(before).time

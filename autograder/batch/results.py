@@ -14,7 +14,7 @@ from autograder.verdicts import Graded
 
 @dataclass(frozen=True)
 class MarkChange:
-    """How one mark would change: of an exercise, "late penalty", or "all" for a student without marks.
+    """How one mark would change. ``what`` is an exercise, "late penalty", or "all" for a student without marks.
 
     ``why`` says how a written answer has changed since a person marked it.
     """
@@ -29,7 +29,7 @@ class MarkChange:
 class SubmissionResult:
     """The result of one submission. ``points`` maps an exercise to points, None if a person must mark it.
 
-    ``waiting`` names those that a person must look at, marked before or not.
+    ``waiting`` names the exercises that a person must look at, whether marked before or not.
     """
 
     student: str

@@ -1,1 +1,1 @@
-"""The course directory: where its files are, what course.toml says of this year, who may work in it at the same time."""
+"""The course directory: where its files are, what course.toml says about this year, and who may work in it at once."""

@@ -52,9 +52,9 @@ configure(c)
 
 
 class ReleaseRecord(msgspec.Struct, omit_defaults=True):
-    """What is stored of the releases of an assignment: the seed, the hash of its exercises, those of the notebooks.
+    """The stored record of an assignment's releases: the seed, and the hashes of its exercises and notebooks.
 
-    ``releases`` has the newest first, ``versions`` each once in the order of their numbers, ``log`` the newest first. The
+    ``releases`` and ``log`` have the newest first; ``versions`` has each release once, in the order of their numbers. The
     first versions of the grader stored none of the three, and later ones no ``versions``.
     """
 
@@ -78,7 +78,7 @@ class Course:
 
     @classmethod
     def at(cls, root: str | Path) -> Self:
-        """Return the course in ``root``; raise ``CourseError`` where that is no course directory."""
+        """Return the course in ``root``; raise ``CourseError`` if it is not a course directory."""
         course = cls(_resolve_root(root))
         if root == DEFAULT_ROOT and not course.config.is_file() and cls(Path.cwd()).config.is_file():
             course = cls(Path.cwd())  # called inside the course directory
@@ -173,7 +173,7 @@ class Course:
         return self.root / "autograded" / student / topic / f"{topic}.ipynb"
 
     def remove_leftovers(self, student: str, topic: str) -> None:
-        """Delete what the grader did not write beside a student's autograded notebook and feedback page.
+        """Delete files beside a student's autograded notebook and feedback page that the grader did not write.
 
         nbgrader copies all files of a submission to both folders, and publishes every HTML file in the second.
         """
@@ -193,7 +193,7 @@ class Course:
         return self.root / ".autograder" / "collected" / topic / f"{student}.json"
 
     def is_recorded(self, student: str, topic: str) -> bool:
-        """Return whether anything of a student was graded, maybe an earlier notebook."""
+        """Return whether any notebook of a student was graded, possibly an earlier one."""
         return os.path.isfile(self.record_file(student, topic))  # False for a name that no file can have
 
     def load_record(self, student: str, topic: str) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class Course:
     def set_refusal(self, student: str, topic: str, reason: str) -> None:
         """Store why the last file of ``student`` could not be collected, and write a page that says so."""
         path, before = self.submission(student, topic), None
-        with contextlib.suppress(OSError):  # what cannot be read is not graded either
+        with contextlib.suppress(OSError):  # a file that cannot be read is not graded either
             before = path.read_bytes() if path.is_file() and not path.is_symlink() else None
         record = {"reason": reason, "before": _hash_or_empty(before)}
         write_text(as_json(record), self.refusal_file(student, topic))
@@ -239,7 +239,7 @@ class Course:
     def list_attempts(
         self, student: str, topic: str, content: bytes, known: dict[str, Any] | None = None
     ) -> tuple[list[str], int]:
-        """Return ``(hashes of all notebooks that a student has handed in, the position of content)``, the first first."""
+        """Return ``(hashes of all notebooks that a student has handed in, the position of content)``, earliest first."""
         known = self.load_record(student, topic) if known is None else known
         digest, tries = hashlib.sha256(content).hexdigest(), known.get("tries", [])
         tries = tries if digest in tries else [*tries, digest]
@@ -256,7 +256,7 @@ class Course:
     def select_submissions(
         self, topic: str, students: Collection[str] | None, sections: Sequence[str] | None
     ) -> list[str]:
-        """Return those of ``students``, by default of all who handed in, who are in ``sections``; [] for everybody.
+        """Return the ``students`` (by default, all who handed in) who are in ``sections``; [] means everybody.
 
         Raises ``CourseError`` if nobody in ``sections`` has handed in, or one of ``students`` is in another section.
         """
@@ -274,7 +274,7 @@ class Course:
         return chosen
 
     def find_misplaced_notebooks(self) -> list[str]:
-        """Return notebooks in ``submitted`` that nbgrader does not look for."""
+        """Return notebooks in ``submitted`` that are where nbgrader does not look."""
         files = [*self.root.glob("submitted/*.ipynb"), *self.root.glob("submitted/*/*.ipynb")]
         return sorted(str(path.relative_to(self.root)) for path in files)
 
@@ -304,7 +304,7 @@ class Course:
         return number
 
     def _read_release_log(self, topic):
-        """Return the entries of a log that is older than the record of them."""
+        """Return the entries of a log written before the record stored them."""
         path = self.release_log(topic)
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         return [entry.strip() for entry in re.split(r"^(?=## Version )", text, flags=re.MULTILINE)[1:]]
@@ -322,7 +322,7 @@ class Course:
         record = self._load_release_record(topic)
         if not record or not self.release(topic).is_file():
             return None
-        # the recorded one: a release that was stopped may have replaced the file
+        # the recorded copy: an interrupted release may have replaced the file
         kept = [path for name in record.releases[:1] if (path := self._release_copy_path(topic, name)).is_file()]
         (path,) = kept or [self.release(topic)]
         return nbformat.read(path, as_version=4), record.seed, record.digest
@@ -334,8 +334,7 @@ class Course:
     def released(self, topic: str) -> Released:
         """Return the ``Released`` state of ``topic``.
 
-        Raises ``CourseError`` if ``topic`` was not released in this course, or the key does not fit the release any
-        more.
+        Raises ``CourseError`` if ``topic`` was not released in this course, or the key no longer fits the release.
         """
         record = self._load_release_record(topic)
         if not record or not self.release(topic).is_file():
@@ -399,7 +398,7 @@ class Course:
         return next((seed for seed in (given, self.plan().assignment(topic).seed, kept) if seed is not None), None)
 
     def attempt_seeds(self, topic: str, seed: int) -> tuple[int, ...]:
-        """Return the seeds of the attempts after the first that were recorded with ``seed``, that of the release."""
+        """Return the recorded seeds of the attempts after the first; () if the release's seed is not ``seed``."""
         record = self._load_release_record(topic)
         return tuple(record.attempt_seeds) if record and record.seed == seed else ()
 
@@ -410,7 +409,7 @@ class Course:
             return None
         try:
             return msgspec.json.decode(path.read_bytes(), type=ReleaseRecord)
-        except (ValueError, RecursionError) as error:  # among them those of msgspec, and of UTF-8
+        except (ValueError, RecursionError) as error:  # these include errors from msgspec and UTF-8
             remedy = (
                 f"restore a copy of this file, or move it away and run `python -m autograder release {topic}` again."
             )
@@ -443,7 +442,7 @@ def _hash_or_empty(content):
 
 
 def _is_not_empty(folder):
-    """Return whether ``folder`` has more than drafts in it, which a stopped collection leaves."""
+    """Return whether ``folder`` contains more than drafts, which an interrupted collection leaves."""
     if folder.is_symlink():
         return True
     try:
@@ -468,7 +467,7 @@ def _read_release(path):
 
 
 def _require_database_address(address):
-    """Refuse a database address that SQLAlchemy cannot parse. The message omits the address, which has the password in it."""
+    """Refuse a database address that SQLAlchemy cannot parse. The message omits the address, which contains the password."""
     try:
         make_url(address)
     except (ValueError, ArgumentError):  # a bad port or bracket raises ValueError

@@ -1,4 +1,4 @@
-"""The demonstration class: notebooks of imaginary students, made from source text; and the example, a course with some of them.
+"""The demonstration class: notebooks of imaginary students, made from source text; and an example course with some of them.
 
 In: text files in jupytext's percent format, a released assignment. Out: files as students hand them in. Writes them where
 the caller says.
@@ -9,10 +9,10 @@ The header of a file describes the student; its cells say where they go::
     # jupyter:
     #   student:
     #     about: Forgets the tanh.
-    #     base: reference            # or: starter. What all other answers are
+    #     base: reference            # or: starter. All other answers come from it
     #     use: [additive_score__no_tanh]  # functions of solutions/mistakes or tests/submissions/<topic>.py
     #     damage: [delete scoring-additive_score-test]
-    #     lost: 1                    # of the automatic points; or points: what is deserved, or "set aside"
+    #     lost: 1                    # automatic points lost; or points: the number deserved, or "set aside"
     # ---
     # %% answer="scoring-dot_product_score"
 """
@@ -68,7 +68,7 @@ class DemoStudent:
     damage: tuple[str, ...]
     points: float | str  # automatic points deserved, or "set aside"
     hints: tuple[str, ...]  # names of the mistakes whose hints must be given
-    form: str  # "notebook", or what else is handed in
+    form: str  # "notebook", or another kind of file
     megabytes: int
     cells: tuple[NotebookNode, ...]
 
@@ -116,9 +116,9 @@ def hand_in(
     hostile: bool = True,
     kinds: Collection[str] = KINDS,
 ) -> list[DemoStudent]:
-    """Write the submissions of the class into ``course``; return the students. Without a sandbox, leave out the hostile.
+    """Write the submissions of the class into ``course``; return the students.
 
-    With ``kinds``, only students of these hand in.
+    Only students of these ``kinds`` hand in; hostile ones, only if ``hostile`` is set, which needs a sandbox.
     """
     source = nbformat.read(course.source(topic), as_version=4)
     released = nbformat.read(course.release(topic), as_version=4)
@@ -158,7 +158,7 @@ def _load_student(path, automatic):
 
 
 def _function_source(topic, name):
-    """Return the source of the wrong or differently written answer ``name``, under the name that was asked for."""
+    """Return the source of ``name``, a wrong or alternative answer, renamed to the function that was asked for."""
     mistakes = importlib.import_module(f"solutions.mistakes.{topic}")
     for module in (mistakes, module_at(SUBMISSIONS_FOLDER / f"{topic}.py")):
         function = getattr(module, name, None)

@@ -1,6 +1,6 @@
-"""Lock a course: either one process grades, or any number of them mark. Another lock is that of the one `watch`.
+"""Lock a course: either one process grades, or any number of them mark. A second lock admits only one `watch`.
 
-In: a course. Out: nothing. Writes empty files to lock; a lock ends with the process.
+In: a course. Out: nothing. Writes empty lock files; a lock ends with its process.
 """
 
 import contextlib
@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 
-RETRY_SECONDS = 0.05  # between two tries to lock a course that somebody else has locked
-PATIENT_SECONDS = 2.0  # that a wait may take before it is reported
+RETRY_SECONDS = 0.05  # between two attempts to lock a course that another process has locked
+PATIENT_SECONDS = 2.0  # a longer wait is reported
 
 
 class CourseLockedError(CourseError):
@@ -51,7 +51,7 @@ def watch_lock(course: Course) -> contextlib.AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def patient_lock(course: Course, notice: Callable[[str], object]) -> Iterator[None]:
-    """Give ``exclusive_lock`` as soon as it can be had; ``notice`` is called once if that takes long."""
+    """Wait until ``exclusive_lock`` succeeds; call ``notice`` once if that takes long."""
     began, notified = time.monotonic(), False
     with contextlib.ExitStack() as stack:
         while True:

@@ -1,7 +1,7 @@
 """A course's settings for this year, from ``course.toml``: title, assignments, due dates, late rule, students.
 
-In: the file, and the roster that it names. Out: frozen records. Reads both, touches nothing else. Every error names file,
-line and remedy. Without the file, the defaults of the repository apply.
+In: the file, and the roster that it names. Out: frozen records. Reads both, writes nothing. Errors name the file, the
+line and a remedy. Without the file, the defaults of the repository apply.
 """
 
 import csv
@@ -100,7 +100,7 @@ class LatePolicy:
         return score * min(self.percent_a_day * max(days, 0), self.most_percent) / 100
 
     def cost_without_time(self) -> str:
-        """Say what it costs to be late by an unknown time, which counts as one second."""
+        """Say what it costs to be late by an unknown amount, which counts as one second."""
         if self.penalty(1.0, 1.0):
             return "It costs as much as one day."
         return "Within the grace period, it costs nothing." if self.percent_a_day else "It costs nothing."
@@ -108,7 +108,7 @@ class LatePolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class SectionRule:
-    """The settings of an assignment that one section of the roster overrides: None and () where it does not."""
+    """The settings of an assignment that one section of the roster overrides; None or () if it does not."""
 
     due: datetime | None = None
     exercises: tuple[Word, ...] = ()
@@ -116,13 +116,13 @@ class SectionRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """One assignment. ``exercises`` and ``points`` name functions; without ``exercises``, it asks all of its chapter.
+    """One assignment. ``exercises`` and ``points`` name functions; without ``exercises``, it asks all in its chapter.
 
     ``extra`` is the JSON text of the course's own hidden cases, "" for none. ``sections`` has rules by section;
-    ``section_due`` and ``section_exercises`` have what follows from them by student, once the roster is known. ``attempts``
-    is how many `watch` grades, 0 for any number, and ``minutes_between`` how long it waits between two.
+    ``section_due`` and ``section_exercises`` apply them to each student, once the roster is known. ``attempts`` is the number
+    of attempts that `watch` grades, 0 for no limit, and ``minutes_between`` how long it waits between two.
     ``feedback_before_due`` says how much of the feedback a page shows before the due date. With ``own_numbers``, each student
-    gets other numbers in exercises worked by hand.
+    gets different numbers in exercises worked by hand.
     """
 
     due: datetime | None = None
@@ -140,7 +140,7 @@ class Assignment:
     own_numbers: bool = False
 
     def select_questions(self, questions: tuple["Exercise", ...]) -> tuple["Exercise", ...]:
-        """Return those of ``questions`` that the assignment asks, with its points."""
+        """Return the ``questions`` that the assignment asks, with its points."""
         from autograder.exercises import with_points
 
         return tuple(
@@ -154,7 +154,7 @@ class Assignment:
         return not self.exercises or exercise.function in self.exercises
 
     def not_asked_of(self, student: str, names: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the exercises ``names`` that do not count for the section of ``student``."""
+        """Return the exercises in ``names`` that do not count for the section of ``student``."""
         return _names_not_among(names, self.section_exercises.get(student))
 
     def sections_without(self, name: str) -> tuple[str, ...]:
@@ -164,14 +164,14 @@ class Assignment:
         )
 
     def due_for(self, student: str) -> datetime | None:
-        """Return when the work of ``student`` is due, by section and with an extension that is later; None if never."""
+        """Return when the work of ``student`` is due: the section's date, or a later extension; None if never."""
         if self.due is None:
             return None
         due = self.section_due.get(student, self.due)
         return max(due, self.extensions.get(student, due))
 
     def extension(self, student: str) -> timedelta | None:
-        """Return how much later than ``due`` the work of ``student`` is due, negative if earlier; None if neither."""
+        """Return how much later than ``due`` the work of ``student`` is due, negative if earlier; None if ``due`` applies."""
         due = self.due_for(student) if {student} & {*self.extensions, *self.section_due} else None
         return due - self.due if due and self.due else None
 
@@ -182,7 +182,7 @@ class Assignment:
 
 
 def _names_not_among(names, functions):
-    """Return those of the exercises ``names`` that are not among ``functions``; none if these are not given."""
+    """Return the exercises in ``names`` whose functions are not in ``functions``; () if ``functions`` is empty."""
     return tuple(name for name in names if functions and name.partition("-")[2] not in functions)
 
 
@@ -190,9 +190,9 @@ def _names_not_among(names, functions):
 class Student:
     """A row of the roster: the student's ``id`` in this course and on the platforms; fields that the file lacks are "".
 
-    ``canvas`` is Canvas's number of the user (ID in its gradebook), ``sis`` and ``login`` its SIS User ID and SIS Login ID,
-    ``gradescope`` the SID. Moodle goes by the full ``name``, because its numbers differ between assignments. What a ``group``
-    hands in counts for each of its members.
+    ``canvas`` is Canvas's user number (ID in its gradebook), ``sis`` and ``login`` its SIS User ID and SIS Login ID,
+    ``gradescope`` the SID. Moodle's files are matched by the full ``name``, because its numbers differ between assignments.
+    What a ``group`` hands in counts for each of its members.
     """
 
     id: str
@@ -206,20 +206,20 @@ class Student:
     group: str = ""
 
 
-PERSONAL_COLUMNS = ("id", "login", "email", "sis")  # folders may be named by these
+PERSONAL_COLUMNS = ("id", "login", "email", "sis")  # folders may be named after these
 ID_COLUMNS = (*PERSONAL_COLUMNS, "canvas", "gradescope")  # no two students share one of these
 
 
 @dataclass(frozen=True, kw_only=True)
 class Marker:
-    """Somebody who marks written answers: those of ``sections``; without any, a fair share of all others."""
+    """Somebody who marks written answers: those of ``sections`` or, without any, a fair share of all others."""
 
     sections: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """All that ``course.toml`` says."""
+    """The settings in ``course.toml``, and the students in the roster."""
 
     title: str = ""
     website: str = ""
@@ -233,14 +233,14 @@ class Plan:
         return self.assignments.get(topic, Assignment())
 
     def names_by_id(self) -> dict[str, str]:
-        """Return what to call the students whom the roster names: "Ada King (ada)". It is safe in a terminal."""
+        """Return a display name for each student whom the roster names: "Ada King (ada)". It is safe in a terminal."""
         named = [(student.id, plain(student.name)[:MAX_NAME_CHARACTERS]) for student in self.students if student.name]
         return {student: f"{name} ({student})" for student, name in named}
 
     def select_sections(self, sections: Sequence[str] | None) -> Selection:
-        """Return the ids of the students in ``sections`` of the roster; None without any, which selects everybody.
+        """Return the ids of the students in ``sections``; None, which selects everybody, if no sections are given.
 
-        Raises ``CourseError`` if the roster does not have one of them.
+        Raises ``CourseError`` if one of them is not in the roster.
         """
         if not sections:
             return None
@@ -254,7 +254,7 @@ class Plan:
         return frozenset(student.id for student in self.students if student.section in sections)
 
     def notice(self, topic: str) -> str:
-        """Return the head of the notebook of ``topic``: course title and due date, as far as they are known."""
+        """Return the text at the top of the notebook of ``topic``: course title and due dates, as far as they are known."""
         due, sections = self.assignment(topic).due, self.assignment(topic).sections
         when = f"Due: {_format_due(due)}." if due else ""
         own = [f"Section {name}: {_format_due(rule.due)}." for name, rule in sorted(sections.items()) if rule.due]
@@ -280,7 +280,7 @@ def _format_due(due):
 def read_plan(root: str | Path) -> Plan:
     """Return the ``Plan`` of the course directory ``root``.
 
-    Raises ``CourseError`` for the first thing in ``course.toml`` or in the roster that cannot be understood.
+    Raises ``CourseError`` for the first entry in ``course.toml`` or in the roster that cannot be understood.
     """
     try:
         text = Path(root).joinpath(PLAN_FILE).read_text(encoding="utf-8-sig")
@@ -298,7 +298,7 @@ def read_plan(root: str | Path) -> Plan:
 
 
 def _refuse_own_numbers_in_groups(plan, text):
-    """Refuse numbers of their own for students who hand in one file together."""
+    """Refuse different numbers for students who hand in one file together."""
     groups = sorted({student.group for student in plan.students} - {""})
     for topic, assignment in plan.assignments.items() if groups else ():
         if assignment.own_numbers:
@@ -312,7 +312,7 @@ def _refuse_own_numbers_in_groups(plan, text):
 def _apply_sections(plan, text):
     """Return ``plan`` with the rules of sections applied to each student; refuse sections missing from the roster.
 
-    A roster without sections, as before a course begins, has none to compare with.
+    A roster without sections, as before a course begins, is not checked.
     """
     known, assignments = {student.section for student in plan.students} - {""}, {}
 
@@ -479,7 +479,7 @@ def _refuse_date(moment, place, name):
 
 
 def _refuse_rules(assignment, place):
-    """Refuse rules of `watch` that could not be meant."""
+    """Refuse rules for `watch` and for feedback that cannot be intended."""
     if assignment.minutes_between > MAX_GRACE_MINUTES:
         what = f"minutes_between is more than {MAX_GRACE_MINUTES}, which is a year"
         place.refuse(what, "write the minutes between two attempts.", "minutes_between")
@@ -490,8 +490,7 @@ def _refuse_rules(assignment, place):
 def read_roster(path: str | Path) -> tuple[Student, ...]:
     """Return the students of the CSV file at ``path``, in its order.
 
-    Raises ``CourseError`` if it cannot be read, a column is unknown, or two rows would be one student: here, or on a
-    platform.
+    Raises ``CourseError`` if it cannot be read, a column is unknown, or two rows share an id, here or on a platform.
     """
     path = Path(path)
     try:
@@ -524,9 +523,9 @@ def _parse_roster(text, file):
 
 
 def read_table(text: str, file: str) -> tuple[list[str], Iterator[tuple[int, dict[Any, Any]]]]:
-    """Return the columns of the CSV file whose content is ``text``, folded, and an iterator over its rows with their lines.
+    """Return the columns of the CSV file with the content ``text``, folded, and an iterator over line numbers and rows.
 
-    Raises ``CourseError``, also while it is read, if it is no readable CSV.
+    Raises ``CourseError``, also during the iteration, if it is not readable CSV.
     """
     rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
     try:
@@ -570,8 +569,8 @@ def _parse_students(rows, file):
         yield Student(**values)
 
 
-NAME_SYMBOLS, INNER_SYMBOLS = "@+-.", " '\u2019"  # in names, beside letters, marks and digits; only within a name
-MAX_NAME_BYTES = 120  # file systems allow 255, and longer file names contain it
+NAME_SYMBOLS, INNER_SYMBOLS = "@+-.", " '\u2019"  # in names, besides letters, marks and digits; only inside a name
+MAX_NAME_BYTES = 120  # file systems allow 255, and some file names contain more than the name
 
 
 def is_student_name(name: str) -> bool:
@@ -587,7 +586,7 @@ def is_student_name(name: str) -> bool:
 
 
 def fold_name(name: str) -> str:
-    """Return ``name`` in the form in which file systems may consider two names equal."""
+    """Return ``name`` folded, so that two names are equal if a file system may consider them equal."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 

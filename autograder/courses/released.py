@@ -1,7 +1,7 @@
-"""What was released of a topic, as far as it can be known without loading the exercises.
+"""The released state of a topic, as far as it can be known without loading the exercises.
 
-In: the release, the key. Out: frozen records. Reads the key and the course directory, where it caches what only loading the
-exercises tells until one of their sources changes.
+In: the release, the key. Out: frozen records. Reads the key and the course directory, where it caches the facts that require
+loading the exercises until one of their sources changes.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from autograder.paths import ROOT
 from solutions.answer_key import FromEntry, with_points
 from solutions.answer_key import load as load_key
 
-OWN_CALL = "checks.show_question("  # in a release that gives students numbers of their own
+OWN_CALL = "checks.show_question("  # in a release that gives each student different numbers
 
 if TYPE_CHECKING:  # reading a release must not import these
     from nbformat import NotebookNode
@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # reading a release must not import these
 
 @dataclass(frozen=True)
 class TrainedFile:
-    """A file of trained weights that an exercise asks for: what it is called, and the shapes of its arrays by name."""
+    """A file of trained parameters that an exercise asks for: its name, and the shapes of its arrays, by name."""
 
     file: str
     arrays: dict[str, tuple[int, ...]]
@@ -50,10 +50,10 @@ class ReleasedExercise(FromEntry):
 
 @dataclass(frozen=True)
 class Released:
-    """What was released of a topic: exercises, releases as JSON text, the newest first, points by exercise.
+    """The released state of a topic: exercises, releases as JSON text, newest first, points by exercise.
 
-    ``changed`` says that the key, the solutions or the course's own cases have changed since; ``other_points`` has the
-    points in the key, or in course.toml, where they differ from those of the release, which count. ``extra`` has the
+    ``changed`` says whether the key, the solutions or the course's own cases have changed since; ``other_points`` has the
+    points in the key or course.toml that differ from the release's, which are the ones that count. ``extra`` has the
     course's own hidden cases, ``attempt_seeds`` the seeds of the attempts after the first that were proved.
     """
 
@@ -69,22 +69,22 @@ class Released:
     attempt_seeds: tuple[int, ...] = ()
 
     def find_recorded_seed(self, attempt: int) -> int | None:
-        """Return the seed recorded for ``attempt``, from 0; None for the first, and for one that was not proved."""
+        """Return the seed recorded for ``attempt``, counting from 0; None for the first, and for one not proved."""
         return next(iter(self.attempt_seeds[attempt - 1 : attempt]), None) if attempt else None
 
     @cached_property
     def version(self) -> str:
-        """A hash of all that verdicts depend on, apart from the submission."""
+        """A hash of everything that verdicts depend on, apart from the submission."""
         state = json.dumps([self.digest, self.points, self.templates])
         return hashlib.sha256(state.encode()).hexdigest()
 
     @cached_property
     def has_own_numbers(self) -> bool:
-        """Whether a student's numbers depend on the student in one of the releases."""
+        """Whether one of the releases gives each student different numbers."""
         return any(OWN_CALL in text for text in self.templates)
 
     def version_for(self, student: str) -> str:
-        """Return ``version``, or a hash of it and the id of ``student`` where students have numbers of their own."""
+        """Return ``version``, or a hash of it and the id of ``student`` if each student has different numbers."""
         if not self.has_own_numbers:
             return self.version
         return hashlib.sha256(json.dumps([self.version, student]).encode()).hexdigest()
@@ -109,9 +109,9 @@ class Released:
 
 @dataclass(frozen=True)
 class ExerciseFacts:
-    """What only loading the exercises tells: the hash that verdicts depend on, and the files of trained weights.
+    """Facts that require loading the exercises: the hash that verdicts depend on, and the files of trained parameters.
 
-    ``made_of`` is a hash of their sources: while it is the same, so is the rest.
+    ``made_of`` is a hash of their sources: while it is unchanged, so is the rest.
     """
 
     made_of: str
@@ -142,7 +142,7 @@ def load_facts(path: Path, topic: str, seed: int, extra: str) -> ExerciseFacts:
 
 
 def read_exercises(topic: str, trained: Mapping[str, TrainedFile]) -> tuple[ReleasedExercise, ...]:
-    """Return the exercises of ``topic`` as the key has them now; ``trained`` is that of the ``ExerciseFacts``."""
+    """Return the exercises of ``topic`` as the key has them now; ``trained`` comes from the ``ExerciseFacts``."""
     return tuple(ReleasedExercise(entry, trained.get(entry.name)) for entry in load_key(topic).values())
 
 

@@ -1,4 +1,4 @@
-"""Begin a new year with last year's course.toml: without its students, its gradebook and its hidden cases.
+"""Begin a new year with last year's course.toml, but without its students, its gradebook and its hidden cases.
 
 In: last year's course directory or its course.toml. Out: the text of the new one, and what has to be changed in it. Reads last
 year's file and the first line of its roster.
@@ -32,10 +32,10 @@ class CourseRollover:
 def take_over(last_year: Path, now: datetime | None = None) -> CourseRollover:
     """Return the ``CourseRollover`` after the course ``last_year``: a course directory, or its course.toml.
 
-    Due dates that are over stay, with a comment that they must be changed. Extensions, which name students, and seeds, by
-    which the hidden cases were drawn, become comments.
+    Past due dates stay, with a comment that they must be changed. Extensions, which name students, and seeds, from which
+    the hidden cases were drawn, become comments.
 
-    Raises ``CourseError`` if it cannot be understood, or has them where they cannot be taken out.
+    Raises ``CourseError`` if it cannot be understood, or its extensions or seeds cannot be taken out.
     """
     now, path = now or datetime.now(UTC), last_year / PLAN_FILE if last_year.is_dir() else last_year
     try:
@@ -44,7 +44,7 @@ def take_over(last_year: Path, now: datetime | None = None) -> CourseRollover:
         remedy = "specify last year's course directory, or its course.toml."
         raise CourseError("there is no course.toml to copy", str(path), remedy) from None
     before, roster = parse_plan(text)
-    is_plain = Path(roster).name == roster  # any other may be last year's own file
+    is_plain = Path(roster).name == roster  # a path may lead to last year's own file
     text = _comment_out_last_year(text, keep_roster=is_plain)
     plan, _ = parse_plan(text)
     for topic, assignment in plan.assignments.items():
@@ -72,7 +72,7 @@ def _due_dates(plan):
 
 
 def _read_lines(text):
-    """Yield each line of ``text`` with the table that it is in, and the name of its field, if that is one of ``FIELD``."""
+    """Yield each line of ``text`` with its table and the name of its field; "" if ``FIELD`` does not match."""
     table = ""
     for line in text.splitlines():
         if header := HEADER.match(line):
@@ -110,7 +110,7 @@ def _read_date(line):
 
 
 def _first_line(path):
-    """Return the line with the columns of last year's roster; the usual one if it has none."""
+    """Return the header line of last year's roster; the default one if it has none."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             return file.readline(10_000).strip() or EMPTY_ROSTER

@@ -1,4 +1,4 @@
-"""What is asked: exercises, with their cases drawn and their expected values computed.
+"""Exercises, with their cases drawn and their expected values computed.
 
 In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touches nothing else.
 """

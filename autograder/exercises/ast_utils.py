@@ -1,4 +1,4 @@
-"""The syntax tree of a function: read, changed in one place, and turned into a function again.
+"""Read the syntax tree of a function, change it in one place, and compile it into a function again.
 
 In: the source of a function. Out: its definition, the ``Slot`` of each node that may be changed, a function. Touches nothing.
 """
@@ -14,10 +14,10 @@ from typing import Any, cast
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """Where a ``node`` stands: ``field`` of ``parent``, at ``place`` if that is a list, in a ``statement`` of the body.
+    """The position of a ``node``: ``field`` of ``parent``, at ``place`` if that is a list, in body statement ``statement``.
 
-    ``inside`` is the variable, or the key of what is returned, that the node is part of; "" for all else that is returned.
-    ``in_index``: it is part of an index or a slice.
+    ``inside`` is the variable, or the key of the returned dict, whose value the node is part of, otherwise "". ``in_index``
+    says whether the node is part of an index or a slice.
     """
 
     parent: ast.AST
@@ -45,7 +45,7 @@ def parse_function(source: str) -> ast.FunctionDef:
 
 
 def compile_function(code: str | ast.FunctionDef, scope: Mapping[str, object]) -> Callable[..., Any]:
-    """Return the function that ``code``, a text or a tree, defines among the names of ``scope``."""
+    """Return the function that ``code``, a text or a tree, defines, with the names of ``scope`` as its globals."""
     module = ast.parse(code) if isinstance(code, str) else ast.Module([code], [])
     names: dict[str, Any] = dict(scope)
     exec(compile(ast.fix_missing_locations(module), "<reference>", "exec"), names)
@@ -57,7 +57,7 @@ def arguments_of(definition: ast.FunctionDef) -> list[str]:
 
 
 def slots(definition: ast.FunctionDef) -> Iterator[Slot]:
-    """Yield the slot of every node of the body, but of what is assigned to: each before those of its parts."""
+    """Yield the slot of every node in the body, except assignment targets; each comes before the slots of its parts."""
     for n, node in enumerate(definition.body):
         yield from _with_parts(Slot(definition, "body", n, node, _line(node, 1), n))
 
@@ -80,7 +80,7 @@ def _line(node, default):
 
 
 def _target_of(slot, place):
-    """Return what the child at ``place`` of a slot is assigned to, or its key: see ``Slot``."""
+    """Return ``inside`` of the child at ``place`` of the node in ``slot``: see ``Slot``."""
     node = slot.node
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         return node.targets[0].id
@@ -93,13 +93,13 @@ def _target_of(slot, place):
 
 
 def replace(slot: Slot, new: ast.AST | None) -> None:
-    """Put ``new`` in the place of ``slot``. None takes a statement out."""
+    """Put ``new`` into ``slot``. None removes a statement."""
     changed: Any = new
     if slot.place is not None:
         old = getattr(slot.parent, slot.field)
         changed = [*old[: slot.place], *([] if new is None else [new]), *old[slot.place + 1 :]]
         if slot.field == "body" and not changed:
-            changed = [ast.Pass()]  # of a loop with a single statement
+            changed = [ast.Pass()]  # the only statement of a block was removed
     setattr(slot.parent, slot.field, changed)
 
 

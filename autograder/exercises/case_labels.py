@@ -1,6 +1,6 @@
 """Say what kinds of hidden cases an exercise has, so that nobody mistakes a correct example for a correct answer.
 
-In: an exercise. Out: words, read off the cases themselves. Touches nothing.
+In: an exercise. Out: words, derived from the cases themselves. Touches nothing.
 """
 
 import re
@@ -11,7 +11,7 @@ from autograder.exercises.model import Case, Exercise
 from autograder.exercises.numbers import largest
 
 LARGE = 15.0  # normal numbers stay below it, unless a key scales them
-PROMISES = {  # what a text may promise, as a regular expression -> the kind that must then be there
+PROMISES = {  # a promise in a text, as a regular expression -> the kind of hidden case it requires
     r"(batch of )?one (sentence|position)|all sizes 1": "an axis of length 1",
     r"in the thousands|some thousands": "large numbers",
     r"mask` (.* )?(is|and is) true at": "padding",
@@ -22,7 +22,7 @@ PROMISES = {  # what a text may promise, as a regular expression -> the kind tha
 
 
 def kinds_of_hidden(exercise: Exercise) -> list[str]:
-    """Return the kinds that there are among the hidden cases of ``exercise``; a case may be of several."""
+    """Return the kinds of hidden cases that ``exercise`` has; a case may be of several kinds."""
     shown = [_sizes(case) for case in exercise.shown]
     kinds = {
         "other sizes": any(_sizes(case) not in shown for case in exercise.hidden),
@@ -48,12 +48,12 @@ def find_unmet_promises(exercise: Exercise, text: str) -> list[tuple[str, str]]:
 
 
 def _sizes(case: Case):
-    """Return the shapes of the inputs, and of numbers that are sizes themselves, as in the exercises on shapes."""
+    """Return the shapes of the inputs; an integer, as in the exercises on shapes, counts as a size itself."""
     return [np.shape(item) or ((item,) if isinstance(item, int) else ()) for item in case.inputs.values()]
 
 
 def _pads(case: Case):
-    """Return where the masks of ``case`` are false, a row for each sentence; one row without a pad if it has none."""
+    """Return where the first mask of ``case`` is False, one row per sentence; a row without pads if it has no mask."""
     masks = [np.asarray(item) for item in _inputs_of_dtype(case, "b").values()]
     return ~masks[0].reshape(-1, masks[0].shape[-1]) if masks else np.zeros((1, 1), dtype=bool)
 

@@ -1,6 +1,6 @@
-"""Steps that follow from each other: how one entry of a chain is worked from the entries before it.
+"""Chains of steps: how each entry of a chain is computed from earlier entries.
 
-In: an entry of the key, its reference. Out: ``ChainStep`` objects, whose text is cut from the reference. Touches nothing.
+In: an entry of the key, its reference. Out: ``ChainStep`` objects, whose source is taken from the reference. Touches nothing.
 """
 
 import ast
@@ -15,9 +15,9 @@ from solutions.answer_key import AnswerKeyError, Entry
 
 
 def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, ChainStep]:
-    """Return ``{entry: ChainStep}``: the lines of the reference that lead from the steps before, its arguments, to the entry.
+    """Return ``{entry: ChainStep}``: the lines of the reference that compute the entry from earlier steps, its arguments.
 
-    So the numbers of a chain stand in the reference alone. It must assign each step to a variable of the step's name.
+    So only the reference states the numbers of a chain. It must assign each step to a variable named after the step.
     """
     steps = {}
     for name, given in entry.follows.items():
@@ -43,7 +43,7 @@ def steps_of(entry: Entry, reference: Callable[..., object]) -> dict[str, ChainS
 
 
 def _entry_of(value, name):
-    """Return the expression of the entry ``name`` in ``value``: from a dict display, or else a subscript of it."""
+    """Return the expression for the entry ``name`` of ``value``: its item in a dict display, or else a subscript."""
     if isinstance(value, ast.Dict):
         for key, item in zip(value.keys, value.values, strict=True):
             if isinstance(key, ast.Constant) and key.value == name:
@@ -52,7 +52,7 @@ def _entry_of(value, name):
 
 
 def _select_needed(lines):
-    """Return those of ``lines`` that the last one depends on: the other steps stay behind, and with them the answer."""
+    """Return the ``lines`` that the last one depends on; this leaves out the other steps, and with them the answer."""
     used, kept = set(), []
     for line in reversed(lines):
         assigned = {

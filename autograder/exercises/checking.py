@@ -1,7 +1,7 @@
-"""Say at once, in words, what is wrong with an answer, as far as a notebook may know it.
+"""Say in words what is wrong with an answer, as far as a notebook may know it.
 
-In: the name of an exercise, the functions of the notebook. Out: a sentence, or ``NotYet``. Standard library and numpy only:
-this text stands in every notebook below those of ``compare`` and ``compose``.
+In: the name of an exercise, the functions of the notebook. Out: a sentence, or ``NotYet``. Uses only the standard library and
+numpy, because every notebook contains this source, below that of ``compare`` and ``compose``.
 """
 
 import base64
@@ -39,18 +39,18 @@ from autograder.exercises.compose import compose
 
 CUT_OFF = "no gradient gets through. Stay in torch from start to finish, without detach(), item(), numpy or no_grad()."
 ENDS = 3  # frames of a long traceback that are shown at either end
-FEW = 24  # numbers: inputs of no more are printed, of others only the shapes
-# The name of an exercise -> what its check knows, and the shown cases that nobody worked by hand. A notebook puts them in, as
-# JSON in base64 of zlib, which is read where a check is run.
+FEW = 24  # numbers: inputs with more than this are printed only as shapes
+# The name of an exercise -> what its check knows, and -> its shown cases that were drawn. A notebook fills both in, as
+# zlib-compressed JSON in base64, which is unpacked when a check runs.
 EXERCISES = {}
 DRAWN_CASES = {}
-ANSWERS = globals()  # in a notebook, its variables: the functions that students write
+ANSWERS = globals()  # in a notebook, its global variables: the functions that students write
 
 
 def check(name):
     """Raise ``NotYet`` with a sentence if something is wrong with the answer to the exercise ``name``.
 
-    An error that the function itself raises is raised again, showing the student's own lines only.
+    An error that the function itself raises is re-raised, and its traceback shows only the student's own lines.
     """
     try:
         _check(name)
@@ -62,14 +62,14 @@ def check(name):
 
 
 def show_own_lines(error, call=""):
-    """Let a notebook show of ``error`` only what ``own_lines`` returns, as it is now."""
+    """Make a notebook show only what ``own_lines`` returns for ``error`` with its present traceback."""
     if "_render_traceback_" not in error.__dict__:
-        with contextlib.suppress(AttributeError):  # a class may let nothing be added
+        with contextlib.suppress(AttributeError):  # a class may not allow new attributes
             error._render_traceback_ = functools.partial(own_lines, error, error.__traceback__, call)
 
 
 def own_lines(error, trace, call):
-    """Return what a notebook shows of ``error``: the ``call``, and the lines of the student that the error came through."""
+    """Return what a notebook shows of ``error``: the ``call``, and the student's own lines in the traceback."""
     own, here = [], own_lines.__code__.co_filename
     while trace is not None:
         if trace.tb_frame.f_globals is ANSWERS and trace.tb_frame.f_code.co_filename != here:
@@ -97,7 +97,7 @@ def _check(name):
         raise NotYet(f"{called}: run the cell with your function first, and keep its name.")
     convert = importlib.import_module("torch").from_numpy if known.get("in_torch") else None
     check_cases(function, known["kind"], [*known["cases"], *drawn], convert)
-    passed = []  # one verdict at the end: nothing good is said above a sentence on what is wrong
+    passed = []  # reported together at the end, so that no praise comes before a complaint
     if known["kind"] == "number":
         check_numbers(function, **known["numbers"])
         if known["numbers"]["follows"]:
@@ -115,7 +115,7 @@ def _check(name):
 
 
 def describe_hidden_cases(count, kinds, families=0, atol=None):
-    """Return a sentence on what gives the points, so that a check that passes comforts nobody."""
+    """Return a sentence on what earns the points, so that nobody mistakes a passed check for them."""
     if atol is not None:
         return f"points are given for the right numbers, each within {atol:g}."
     counted = "one hidden case" if count == 1 else f"{count} hidden cases"
@@ -131,7 +131,7 @@ def _unpack(text):
 def check_cases(function, kind, cases, convert=None):
     """Raise ``NotYet`` if something is wrong with what ``function`` returns on the shown cases.
 
-    Numbers and shapes are checked for their form only: their answer does not stand in the notebook.
+    Numbers and shapes are checked only for their form: the notebook does not contain their answer.
     """
     name, notes = function.__name__, []
     for case in cases:
@@ -149,7 +149,7 @@ def check_cases(function, kind, cases, convert=None):
 
 
 def _call_shown(function, case, convert, title):
-    """Return what a call of ``function`` gives, as ``call_case`` does; say where it raises, or that it is not answered."""
+    """Return ``call_case`` of ``function`` on ``case``; an error shows the call, and ``NotYet`` says if it is unanswered."""
     call = f"{title}: called with {format_inputs(case)}." if case.get("inputs") else ""
     try:
         return call_case(function, case_inputs(case, convert), case.get("gradients", ()))
@@ -162,7 +162,7 @@ def _call_shown(function, case, convert, title):
 
 
 def _refuse_wrong(function, kind, case, convert, title, value, changed):
-    """Raise ``NotYet`` with what is wrong with ``value`` and a hint, if anything is."""
+    """Raise ``NotYet`` if ``value`` is wrong, saying what is wrong and, if possible, giving a hint."""
     if kind == "code":
         reasons = mismatches(value, case["expected"], kind, case["atol"])
     else:
@@ -180,7 +180,7 @@ def _refuse_wrong(function, kind, case, convert, title, value, changed):
 
 
 def format_inputs(case):
-    """Return with what ``case`` calls a function: the values, if they are few, else the shapes."""
+    """Return the inputs of ``case`` in words: their values if these are few, else their shapes."""
     inputs = case.get("inputs", {})
     few = sum(np.size(item) for item in inputs.values()) <= FEW
     return ", ".join(
@@ -190,7 +190,7 @@ def format_inputs(case):
 
 
 def format_result(case, value):
-    """Return the inputs of ``case``, and if those are few the right result and the student's ``value``."""
+    """Return the inputs of ``case`` in words and, if there are few numbers, the right result and the student's ``value``."""
     called = f"Called with {format_inputs(case)}."
     if sum(np.size(item) for item in [*case["inputs"].values(), case["expected"]]) > FEW or case.get("gradients"):
         return called
@@ -200,7 +200,7 @@ def format_result(case, value):
 
 
 def format_numbers(value):
-    """Return ``value`` in one line, with six digits of each number."""
+    """Return ``value`` in one line, each number with six significant digits."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {format_numbers(item)}" for name, item in value.items())
     if isinstance(value, (list, tuple)):
@@ -211,10 +211,10 @@ def format_numbers(value):
 
 
 def check_numbers(function, holds, follows, atol):
-    """Raise ``NotYet`` with all that can be said of the numbers of ``function`` without giving the right ones away.
+    """Raise ``NotYet`` with all that can be said about the numbers of ``function`` without giving the right ones away.
 
-    These are the sentences of ``holds`` (comparison -> sentence) that are not true, and the steps of a chain that do not
-    follow from the student's own steps before them.
+    These are the sentences of ``holds`` (comparison -> sentence) whose comparison fails, and the steps of a chain that do
+    not follow from the student's own earlier steps.
     """
     value, name = read_value(function()), function.__name__
     problems = unmet_conditions(value, holds, atol)
@@ -230,9 +230,9 @@ def check_numbers(function, holds, follows, atol):
 
 
 def unmet_conditions(value, holds, atol):
-    """Return the sentences of ``holds`` that are not true of ``value``, within ``atol`` for each of its numbers.
+    """Return the sentences of ``holds`` whose comparison fails for ``value``, allowing ``atol`` for each of its numbers.
 
-    A value that is no dict is called ``answer`` in the comparisons.
+    In the comparisons, a value that is not a dict is called ``answer``.
     """
     numbers = value if isinstance(value, dict) else {"answer": value}
     known = {"sum": np.sum, "abs": np.abs, "log": np.log, "argmax": np.argmax, "argmin": np.argmin, "__builtins__": {}}
@@ -252,7 +252,7 @@ def unmet_conditions(value, holds, atol):
 
 
 def check_weights(path, arrays):
-    """Raise ``NotYet`` unless the file at ``path`` can be handed in: an npz of the ``arrays`` named, each of its shape."""
+    """Raise ``NotYet`` unless the npz file at ``path`` has all ``arrays`` (name -> shape) and only finite numbers."""
     try:
         with np.load(path, allow_pickle=False) as weights:
             shapes = {name: weights[name].shape for name in weights.files}
@@ -271,7 +271,7 @@ def check_weights(path, arrays):
 
 
 def _describe_oddities(function, case, convert, value, changed):
-    """Say what is odd about a call with a wrong result, apart from the result: what it printed, changed, or made up."""
+    """Say what else is odd about a call with a wrong result: it printed, changed an input, or is not deterministic."""
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):

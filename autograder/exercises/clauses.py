@@ -1,6 +1,6 @@
-"""A mutation that can explain a student's numbers, and the words in which it does.
+"""A mutation that can explain a student's numbers, and the clause that says how.
 
-In: a place in a reference, what is changed there. Out: frozen ``Mutation`` objects.
+In: a place in a reference, and the change to it. Out: frozen ``Mutation`` objects.
 """
 
 import ast
@@ -13,8 +13,8 @@ from autograder.exercises.instrumentation import Node
 from autograder.exercises.mutation_operators import Rewrite
 from autograder.exercises.perturbations import CallContext, Perturbation
 
-SENTENCES = "batch"  # the letter that counts them
-ALONG = {  # what lies along the axis of a letter: one, and several
+SENTENCES = "batch"  # the letter that counts sentences
+ALONG = {  # letter -> what one entry along its axis is called, and several
     SENTENCES: ("sentence", "sentences"),
     "source_len": ("position", "positions"),
     "length": ("position", "positions"),
@@ -25,8 +25,8 @@ ALONG = {  # what lies along the axis of a letter: one, and several
     "vocab_size": ("vocabulary word", "vocabulary words"),
     "width": ("hypothesis", "hypotheses"),
 }
-# What the steps of a reference are called in words, where their name is not that of an argument or of the field.
-NAMED_IN_FULL = (  # steps whose name is what they are called: projected_keys, the projected keys
+# What the steps of a reference are called in words.
+NAMED_IN_FULL = (  # steps that are called by their own names: projected_keys, the projected keys
     *(
         "exponentials",
         "projected_query",
@@ -56,17 +56,17 @@ STEPS: dict[str, str] = {name: f"the {name.replace('_', ' ')}" for name in NAMED
     "h_1": "h_1",
     "": "your result",
 }
-SCALED = ("scores", "logits", "coverage", "context", "contexts", "by_weight")  # what somebody may divide by a size
-SINGULAR_ENDINGS = ("ss", "ias")  # of names that end with s: loss, bias
+SCALED = ("scores", "logits", "coverage", "context", "contexts", "by_weight")  # steps that may be scaled by a size
+SINGULAR_ENDINGS = ("ss", "ias")  # of singular names that end with s: loss, bias
 PLURAL = {"is": "are", "has": "have"}
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One thing done differently. ``clause`` follows "We get exactly your numbers if"; the lower its ``rank``, the simpler.
+    """One change to a reference. ``clause`` completes "We get exactly your numbers if"; a lower ``rank`` means simpler.
 
-    Either ``changes`` gives the changes of values in a call by node number, none where there is nothing to change; or ``new``
-    stands in a ``slot`` of the reference; or the arguments ``earlier`` come from an earlier call of the same shapes.
+    Either ``changes`` returns, for a call, the changes of values by node number, {} if nothing changes; or ``new`` replaces
+    the node in a ``slot`` of the reference; or the arguments ``earlier`` come from an earlier call with the same shapes.
     """
 
     clause: str
@@ -76,11 +76,11 @@ class Mutation:
     slot: Slot | None = None
     new: ast.AST | None = None
     earlier: tuple[str, ...] = ()
-    both: bool = False  # all that ``earlier`` names comes from there, not only the first of it
+    both: bool = False  # all arguments in ``earlier`` come from there, not only the first
 
 
 def mutate_all(nodes: Sequence[Node], perturbation: Perturbation, subject: str, rank: int) -> Mutation:
-    """Return the mutation that applies ``perturbation`` to every one of ``nodes``, which ``subject`` names in the clause."""
+    """Return the mutation that applies ``perturbation`` to all ``nodes``, which the clause calls ``subject``."""
 
     def changes(context):
         def change(value):
@@ -99,7 +99,7 @@ def mutation_from_rewrite(slot: Slot, rewrite: Rewrite, kind: str, text: str) ->
     words = {"of": of or ("a step" if kind == "number" else "")}
     for side in ("left", "right"):
         words[side] = join_names(names_in(getattr(slot.node, side)), text) if isinstance(slot.node, ast.BinOp) else ""
-    is_setting = slot.in_index or isinstance(slot.parent, ast.keyword)  # an index or an axis, no number of the exercise
+    is_setting = slot.in_index or isinstance(slot.parent, ast.keyword)  # an index or axis, not a number of the exercise
     needed = re.findall(r"{(\w+)}", rewrite.clause)
     if any(words.get(word) == "" for word in needed) or ("of" in needed and is_setting):
         return None
@@ -121,7 +121,7 @@ def describe_variable(name: str, text: str) -> str:
 
 
 def name_variable(name: str, text: str) -> str:
-    """Like ``describe_variable``, for a name that may also be a symbol of its own: W_x, s."""
+    """Like ``describe_variable``, but also return a name that looks like a symbol: W_x, s."""
     return describe_variable(name, text) or (name if "_" in name or len(name) < 2 else "")
 
 

@@ -1,7 +1,7 @@
 """Compare what a function returned with what it should return, and say in words how they differ.
 
-In: values, expected values. Out: reasons, points. Standard library and numpy only: this text stands in every notebook, in one
-locked cell, so the check cells there and the grader here use the same code.
+In: values, expected values. Out: reasons, points. Uses only the standard library and numpy: every notebook contains this source
+in a locked cell, so the check cells there and the grader here use the same code.
 """
 
 import base64
@@ -21,30 +21,30 @@ CHANGED = "it changed its input {}. Work on a copy"
 ALSO_CHANGED = "right, and no points are lost, but it changed its input {}, which the caller may still need"
 UNSTEADY = "it gives a different result when called again with the same input"
 SINGLE_PRECISION = "the result is in single precision (float32): compute in double precision (float64) throughout"
-SINGLE_DIGITS = 1e-7  # of the largest number: what single precision cannot hold
-COARSE_DIGITS = 1e-4  # of the largest number: how far off a result in single precision may be
-MAX_RATIO = 10  # as large, or as small, may a wrong step of a chain be beside the right one
-LINE_WIDTH = 80  # characters of a line of a check
-MAX_NESTING = 8  # lists in lists that are looked into
-INT64_BOUND = 2**63  # integers below are compared, as numpy's are
+SINGLE_DIGITS = 1e-7  # relative to the largest number: finer than single precision can hold
+COARSE_DIGITS = 1e-4  # relative to the largest number: how far off single precision may be
+MAX_RATIO = 10  # a wrong step of a chain may be this many times as large or small as the right one
+LINE_WIDTH = 80  # characters per line of a check's output
+MAX_NESTING = 8  # levels of nested containers that are read
+INT64_BOUND = 2**63  # only integers that fit into 64 bits are compared
 
 
 class NotYet(AssertionError):
     """Raised by a check cell: the sentence says what is still wrong."""
 
     def _render_traceback_(self):
-        """Return the sentence, which is all that a student needs to see, in lines that nbgrader validate does not cut."""
+        """Return only the sentence, which is all that a student needs, in lines that ``nbgrader validate`` does not truncate."""
         return [textwrap.fill(line, LINE_WIDTH, break_long_words=False) for line in f"NotYet: {self}".split("\n")]
 
 
 def plain_value(value, around=()):
-    """Return ``value`` as dicts, lists, tuples, numbers and arrays of numpy, whatever classes it is made of.
+    """Return ``value`` as dicts, lists, tuples, numbers and numpy arrays, whatever classes it is made of.
 
-    Any mapping becomes a dict, any sequence but text a tuple, any real number an int or a float, and whatever else numpy can
-    read as numbers, tensors included, an array of at most double precision. Other values, and arrays with masked entries,
-    come back unchanged. What cannot be compared (an integer beyond 64 bits, a container that contains itself or is nested too
-    deeply) becomes an object whose type is named for the reason. The check in a notebook and the grader both look at this
-    value, so they accept the same and say the same. ``around`` are the containers that ``value`` is in.
+    Any mapping becomes a dict, any sequence other than lists and text a tuple, any real number an int or a float, and anything
+    else that numpy can read as numbers, tensors included, an array of at most double precision. Other values, and arrays with
+    masked entries, are returned unchanged. A value that cannot be compared (an integer beyond 64 bits, a container that
+    contains itself or is nested too deeply) becomes an object whose type is named after the reason. The check in a notebook
+    and the grader both use this value, so they accept and say the same. ``around`` are the containers that ``value`` is in.
     """
     if type(value) is int and not -INT64_BOUND <= value < INT64_BOUND:
         return _incomparable("int beyond 64 bits")
@@ -81,7 +81,7 @@ def _incomparable(reason):
 
 
 def _is_plain(value):
-    """Return whether ``value`` is a number or an array that is plain already, as almost all are."""
+    """Return whether ``value`` is already a plain number or array, as almost all values are."""
     kind = type(value)
     return kind in (int, float) or (kind is np.ndarray and value.dtype.kind in "biuf" and value.dtype.itemsize <= 8)
 
@@ -91,7 +91,7 @@ def _key(key):
 
 
 def _plain_array(value, around):
-    """Return the tensor or array ``value`` as an array that owes nothing to its class, or as it is, if it holds no numbers."""
+    """Return the tensor or array ``value`` as a plain numpy array, or unchanged if it does not hold numbers."""
     array = value
     with contextlib.suppress(TypeError, ValueError, RuntimeError, AttributeError):
         if hasattr(array, "detach"):
@@ -163,7 +163,7 @@ def explain_mismatch(value, expected, atol):
     mine, right = bool(np.isfinite(value).all()), bool(np.isfinite(expected).all())
     if right and not mine:
         return "the result has entries that are not finite (nan or infinity)"
-    # np.isclose takes five times as long, and knows more only of what is not finite
+    # np.isclose takes five times as long, and differs only for numbers that are not finite
     same = abs(value - expected) <= atol if mine and right else np.isclose(value, expected, 0, atol, equal_nan=True)
     wrong = ~np.asarray(same)
     if wrong.any():
@@ -179,7 +179,7 @@ def _count_axes(count):
 
 
 def is_too_coarse(value, expected, atol):
-    """Return whether the array ``value`` is in single precision, or half, where more digits are asked for and some differ."""
+    """Return whether ``value`` is in single or half precision, and slightly off, although more digits are asked for."""
     size = np.abs(expected).max(initial=1.0)
     is_coarse = value.dtype.kind == "f" and value.dtype.itemsize < 8 and atol < SINGLE_DIGITS * size
     return is_coarse and bool((value != expected).any()) and bool((abs(value - expected) <= COARSE_DIGITS * size).all())
@@ -207,12 +207,12 @@ def explain_shape_mismatch(value, expected):
 
 
 def _to_list(value):
-    """Return the Python numbers and lists of an array: a size may be an integer of any type."""
+    """Return an array as Python numbers and lists, because a size may be an integer of any type."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def mismatches(value, expected, kind, atol):
-    """Return ``{entry: reason}``, with "" for a right entry; a value that is no dict has the one entry ""."""
+    """Return ``{entry: reason}``, with "" for a right entry; if ``expected`` is not a dict, the only entry is ""."""
     if not isinstance(expected, dict):
         is_shape = kind == "shape"
         return {"": explain_shape_mismatch(value, expected) if is_shape else explain_mismatch(value, expected, atol)}
@@ -233,8 +233,8 @@ def is_right(value, expected, kind, atol):
 def call_case(function, inputs, gradients=()):
     """Call ``function`` on copies of ``inputs``; return ``(plain value, changed inputs)``.
 
-    With ``gradients``, the value maps each argument named there to the gradient of the summed result, 0 where none arrives:
-    a tensor that was made of zeros alone depends on nothing.
+    With ``gradients``, the value maps each argument named there to the gradient of the summed result. It is 0 if none arrives:
+    a result that consists only of new zeros does not depend on any argument.
     """
     given = {name: _copy(item) for name, item in inputs.items()}
     for name in gradients:
@@ -264,11 +264,11 @@ def _is_changed(item, before):
 
 
 def follow_through(reasons, value, expected, atol, follows):
-    """Return ``(reasons, {entry: steps})``, without a reason where an entry is right given the student's own earlier steps.
+    """Return ``(reasons, {entry: steps})``, without the reason of an entry that follows from the student's own earlier steps.
 
-    ``follows`` maps an entry of a chain to ``(steps, function)``: the steps that it follows from, and how. A step of
-    another shape, one that is not finite, far too large or too small, all alike where it should not be (0, for example),
-    or saturated, carries nothing forward and earns nothing this way; nor does one that repeats an earlier step.
+    ``follows`` maps an entry of a chain to ``(steps, function)``: the steps that it follows from, and how. A step is not
+    carried forward, and earns nothing this way, if it has another shape, is not finite, far too large or too small, constant
+    where it should not be (0, for example), or saturated. A step that repeats an earlier one earns nothing this way either.
     """
     sound, carried = {}, {}
     if not isinstance(value, dict):
@@ -292,16 +292,16 @@ def follow_through(reasons, value, expected, atol, follows):
 
 
 def _is_plausible_step(step, wanted, atol):
-    """Return whether ``step`` may be carried on: of the size of ``wanted``, not all alike, not saturated.
+    """Return whether ``step`` may be carried forward: about as large as ``wanted``, not constant, not saturated.
 
-    An entry is saturated at -1 or 1, the ends of a tanh, or in weights at 0 or 1, where that of ``wanted`` is not.
+    An entry is saturated at -1 or 1, the ends of a tanh, or for weights at 0 or 1, if that of ``wanted`` is not there.
     """
     step, wanted = np.asarray(step, dtype=float), np.asarray(wanted, dtype=float)
     size, right = np.abs(step).max(initial=0.0), np.abs(wanted).max(initial=0.0)
     if not max(atol, right / MAX_RATIO) < size < MAX_RATIO * max(atol, right):  # nor is nan
         return False
     if np.ptp(wanted) > atol / 2 and np.ptp(step) <= max(atol / 2, np.ptp(wanted) / MAX_RATIO**2):
-        return False  # thirds, rounded, are still all alike
+        return False  # rounded thirds still count as constant
     are_weights = wanted.min() > 0 and abs(wanted.sum() - 1) <= wanted.size * atol
     ends = (0, 1) if are_weights else (-1, 1) if right < 1 else ()
     return not any(((abs(step - end) <= 2 * atol) & (abs(wanted - end) > 2 * atol)).any() for end in ends)
@@ -310,8 +310,8 @@ def _is_plausible_step(step, wanted, atol):
 def total_points(results, parts):
     """Add up the points of every part that is right in all its cases.
 
-    ``results`` is a list of ``(part, also, {entry: reason})``; where the part is "", each entry is a part of its own. A case
-    may touch other parts ``also``: if it is wrong, and one of those is wrong without it, then it is the fault of that one.
+    ``results`` is a list of ``(part, also, {entry: reason})``; if the part is "", each entry is a part of its own. A case may
+    also involve the parts in ``also``: if it fails, and one of those fails without it, only that one is to blame.
     """
     wrong, right = set(), set()
     for part, also, entries in sorted(results, key=lambda result: len(result[1])):
@@ -325,8 +325,8 @@ def total_points(results, parts):
 def score(function, kind, cases, parts, convert=None, follows=None):
     """Return the points that ``function`` earns on ``cases``. The hidden test cells end with this number.
 
-    Many cases come as one text, JSON in base64 of zlib: as literals, nbgrader would take twice as long again to read and to
-    colour them. ``follows`` says of a chain how each step follows from those before: see ``follow_through``.
+    Many cases come as one text, zlib-compressed JSON in base64: nbgrader would take twice as long again to read and highlight
+    them as literals. ``follows`` says how each step of a chain follows from earlier ones: see ``follow_through``.
     """
     if isinstance(cases, str):
         cases = json.loads(zlib.decompress(base64.b64decode(cases)))
@@ -346,7 +346,7 @@ def score(function, kind, cases, parts, convert=None, follows=None):
 
 
 def full_sentence(text):
-    """Return ``text`` with a capital first and a full stop, or another mark, last."""
+    """Return ``text`` with a capital first and a full stop last, unless it ends with ? or ! already."""
     return text[:1].upper() + with_full_stop(text[1:])
 
 
@@ -355,7 +355,7 @@ def with_full_stop(text):
 
 
 def differs(first, second):
-    """Return whether two results of calls with the same input differ, where both can be read as numbers."""
+    """Return whether two results for the same input differ; False if one of them cannot be read as numbers."""
     try:
         first, second = read_value(first), read_value(second)
     except (TypeError, ValueError, OverflowError):
@@ -368,7 +368,7 @@ def differs(first, second):
 
 
 def _kind(value):
-    """Return the name of the type of ``value``; what came out of the sandbox names the type that it had inside."""
+    """Return the name of the type of ``value``; a value from the sandbox may state the type that it had there."""
     return getattr(value, "kind", type(value).__name__)
 
 

@@ -1,7 +1,7 @@
-"""Put shapes into an equation, and say which product or sum does not fit, and why.
+"""Check whether shapes fit together in an equation, and say which product or sum does not fit, and why.
 
-In: an equation in Python's notation, shapes by name. Out: the shape of the whole, or ``Misfit`` with a sentence. Standard
-library only: where an assignment has equations, this text stands in its notebook below that of ``compare``.
+In: an equation in Python's notation, shapes by name. Out: the shape of the whole, or ``Misfit`` with a sentence. Uses only the
+standard library: notebooks of assignments with equations contain this source, below that of ``compare``.
 """
 
 import ast
@@ -11,16 +11,16 @@ from autograder.exercises.compare import NotYet
 
 
 class Misfit(ValueError):
-    """Two shapes meet in the equation and do not fit: the sentence says where, and why."""
+    """Raised if two shapes in an equation do not fit together: the sentence says where, and why."""
 
 
 def shape_of(equation, shapes):
-    """Return the shape of ``equation``, in which each name has its shape in ``shapes``. A size of None may be any.
+    """Return the shape of ``equation``; ``shapes`` has the shape of each name in it. A size of None matches any.
 
-    ``x @ y`` is a product of matrices, of a matrix and a vector, or of two vectors; ``x + y``, ``x * y`` and ``x / y`` go
-    entry by entry; ``x.T`` swaps rows and columns; ``flat(x)`` puts all numbers of ``x`` in a row, and any other
-    function acts on each entry. In ``name = ...`` and in ``x == y``, both sides must have one shape. A ``Misfit`` is raised
-    at the first place where two shapes do not fit.
+    ``x @ y`` is a product of matrices, of a matrix and a vector, or of two vectors; ``x + y``, ``x * y`` and ``x / y`` are
+    elementwise; ``x.T`` swaps rows and columns; ``flat(x)`` flattens ``x`` into a vector, and any other function acts
+    elementwise. In ``name = ...`` and in ``x == y``, both sides must have the same shape. Raises ``Misfit`` at the first
+    place where two shapes do not fit.
     """
     (line,) = ast.parse(equation).body
     whole, other = line.value, None
@@ -36,7 +36,7 @@ def shape_of(equation, shapes):
 
 
 def compose(function, equations, inputs, given):
-    """Raise ``NotYet`` if the shapes that ``function`` returns do not fit together in ``equations``, right or not."""
+    """Raise ``NotYet`` if the shapes that ``function`` returns, right or wrong, do not fit together in ``equations``."""
     answer = {name: tuple(map(int, shape)) for name, shape in function(*inputs.values()).items()}
     for equation in equations:
         try:
@@ -87,7 +87,7 @@ def _entry_by_entry(left, right, left_name, right_name, whole):
     length = max(len(left), len(right))
     padded = [(1,) * (length - len(shape)) + shape for shape in (left, right)]
     joined = tuple(map(_broadcast_size, *padded))
-    # numpy would also stretch both at once, or a number over a whole vector: no equation here means that
+    # numpy would also broadcast both at once, or a scalar over a whole vector, but no equation here means that
     if 0 in joined or not (_alike(joined, left) or _alike(joined, right)) or bool(left) != bool(right):
         raise _misfit(left, right, left_name, right_name, whole)
     return joined
@@ -99,7 +99,7 @@ def _misfit(left, right, left_name, right_name, whole):
 
 
 def _broadcast_size(one, other):
-    """Return the size of an axis where two arrays meet entry by entry, or 0 if they cannot."""
+    """Return the size of an axis after broadcasting the two sizes, or 0 if they do not fit."""
     if one == other or other == 1:
         return one
     if one == 1 or one is None:
@@ -114,7 +114,7 @@ def _alike(one, other):
 
 
 def _leading_axes(one, other):
-    """Return the axes in front of the matrices: those of the one that has them, sizes that are known first."""
+    """Return the batch axes of a product: those of the operand that has them, preferring known sizes."""
     if not (one and other):
         return one or other
     return tuple(other[axis] if size is None else size for axis, size in enumerate(one))

@@ -1,4 +1,4 @@
-"""Choose inputs for a function so that every pair of families of two of its arguments meets in some case.
+"""Choose inputs for a function so that any two families of two of its arguments occur together in some case.
 
 In: the arguments as the key declares them, a random generator. Out: ``DrawnCall`` objects.
 """
@@ -17,10 +17,10 @@ from autograder.exercises.steady import SteadyGenerator
 from solutions.answer_key import AnswerKeyError, Argument, Code, letters_of
 from solutions.answer_key.domains import LONGEST, SCORES, limits
 
-LONG_AXIS_LENGTH = 20  # entries of an axis: what is longer is longer than all others
-MAX_LETTERS_FOR_ALL_PAIRS = 6  # letters: of more, those of two arguments are not tried for being alike
-LEAST_ROWS = 20  # cases of an exercise
-SIZES = "the sizes"  # the factor beside the arguments
+LONG_AXIS_LENGTH = 20  # entries of an axis: two that must be alike are never longer than this
+MAX_LETTERS_FOR_ALL_PAIRS = 6  # with more, two letters are made alike only if an argument has both
+LEAST_ROWS = 20  # cases per exercise, at least
+SIZES = "the sizes"  # the one factor that is not an argument
 SIZE_ONE = ("size_one",)
 ONE_OF = {"batch": "a batch of one sentence", "source_len": "sentences of one position", "target_len": "a single step"}
 PLAIN = "ordinary numbers"
@@ -29,7 +29,7 @@ TAKEN_FOR_ONE = "which two axes are confused?"
 
 @dataclass(frozen=True)
 class SizeConstraint:
-    """A family of sizes: letters of length 1, letters that are alike, one made of others, a long one. All others differ."""
+    """A family of sizes: letters of length 1, equal letters, one equal to a joined axis, or a long one. All others differ."""
 
     ones: frozenset[str] = frozenset()
     alike: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class SizeConstraint:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnCall:
-    """One call: its inputs, the part it counts for, other parts it touches ``also``, and what is special about it."""
+    """One call: its inputs, the part it counts for, the parts it ``also`` involves, and what is special about it."""
 
     name: str
     inputs: Mapping[str, np.ndarray | float]
@@ -56,7 +56,7 @@ class DrawnCall:
 
 
 def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) -> Iterator[DrawnCall]:
-    """Yield the drawn calls of ``entry``; those of its ``gradients`` come last. An ``optional`` argument may be absent."""
+    """Yield the drawn calls of ``entry``, those with ``gradients`` last. An ``optional`` argument may be absent."""
     factors = _factors(entry, optional)
     plans = _plans(factors)
     ordinary = {name: levels[0] for name, levels in factors}
@@ -64,7 +64,7 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
     bounded = {name: argument for name, argument in entry.arguments.items() if limits(argument)}
     vectors = {name: argument for name, argument in bounded.items() if argument.kind in ("annotations", "states")}
     scores = {name: argument for name, argument in bounded.items() if argument.kind in ("scores", "logits")}
-    if entry.reaches:  # beside scores as large as these, the rounding of right answers may differ
+    if entry.reaches:  # with scores this large, right answers may round differently
         bounded = {}
     for family, those in ((families.AT_ONE_LIMIT, bounded), (families.WHOLE, vectors), (families.IN_STEPS, scores)):
         if those:
@@ -77,7 +77,7 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
 
 
 def random_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[DrawnCall]:
-    """Yield calls of ``entry`` without end, in any combination of families: half of the arguments are ordinary."""
+    """Yield calls of ``entry`` forever, with random combinations of families; over half of the arguments are ordinary."""
     factors = _factors(entry, optional)
     while True:
         plan = {name: levels[0] if rng.integers(2) else levels[rng.integers(len(levels))] for name, levels in factors}
@@ -114,7 +114,7 @@ def _draw_call(entry, plan, gradients, rng):
 
 
 def _factors(entry, optional):
-    """Return the families of each argument, and of the sizes, the ordinary one first."""
+    """Return ``(name, families)`` for each argument and for the sizes, with the ordinary family first."""
     factors = {}
     for name, argument in entry.arguments.items():
         if argument.kind not in families.KINDS:
@@ -133,7 +133,7 @@ def _factors(entry, optional):
 
 @dataclass(frozen=True)
 class _ArgumentFamily:
-    """A family of an argument whose axes are known: how many entries which letter must have."""
+    """A family of inputs for one ``argument``; ``least`` is how many entries its letters must have at least."""
 
     family: Family
     argument: Argument
@@ -173,7 +173,7 @@ def _sizes(arguments, least):
 
 
 def _long_sizes(entry):
-    """Yield the sizes in which one axis is long: of each letter that counts something, and is not made of others."""
+    """Yield, for each letter, the sizes in which its axis is long."""
     for letter in _letters(entry.arguments):
         length = entry.most.get(letter, LONGEST)
         yield SizeConstraint(long=(letter, length), words=f"{letter} {length}")
@@ -184,7 +184,7 @@ def _long_sizes(entry):
 
 @lru_cache(maxsize=256)
 def _plans(factors):
-    """Return plans, argument -> family, in which every possible pair meets; first those with one special family each."""
+    """Return plans, argument -> family, that cover every possible pair; those with one special family come first."""
     rng, factors = np.random.default_rng(0), dict(factors)
     plans = _plans_with_one_special(factors)
     met = set().union(*map(_pairs, plans))
@@ -200,7 +200,7 @@ def _plans(factors):
     arguments = [(name, level) for name in factors if name != SIZES for level in factors[name]]
     for name, level in arguments:
         for sizes in factors[SIZES] if level.family.name == families.ONE_WORD else ():
-            if sizes.ones == {level.argument.axes[0]}:  # an answer that divides by the number of words divides by 1
+            if sizes.ones == {level.argument.axes[0]}:  # then dividing by the number of words is dividing by 1
                 add(_complete(factors, {name: level, SIZES: sizes}, met, rng))
     while len(plans) < LEAST_ROWS:
         add(_complete(factors, {}, met, rng) or plans[0])
@@ -208,7 +208,7 @@ def _plans(factors):
 
 
 def _plans_with_one_special(factors):
-    """Return the plan in which all is ordinary, and one for each special family, with pads where it needs some."""
+    """Return the plan in which everything is ordinary, and one for each special family, with pads if it needs some."""
     ordinary = {name: levels[0] for name, levels in factors.items()}
     plans = [ordinary]
     for name, levels in factors.items():
@@ -223,24 +223,24 @@ def _plans_with_one_special(factors):
 
 
 def _list_pairs_to_cover(factors):
-    """Yield each pair of special families of two arguments; of sizes, only a size of 1 where a sentence may be empty."""
+    """Yield each pair of special families of two arguments, and each family of empty sentences with each size of 1."""
     for (first, firsts), (second, seconds) in itertools.combinations(factors.items(), 2):
         for level, beside in itertools.product(firsts[1:], seconds[1:]):
-            # a shortcut for a single position takes even an empty sentence for one
+            # a shortcut for a single position mistakes even an empty sentence for one
             if SIZES not in (first, second) or (level.family.parts == families.EMPTY and beside.ones):
                 yield {first: level, second: beside}
 
 
 def _complete(factors, plan, met, rng):
-    """Return ``plan`` with a family for each factor, those that meet most new pairs; None if none fits."""
+    """Complete ``plan`` with the families that cover the most new pairs, and return it; None if no family fits."""
     if not _is_consistent(plan):
         return None
     large = _is_large(plan)
     for name in rng.permutation([name for name in factors if name not in plan]):
         order = [factors[name][n] for n in rng.permutation(len(factors[name]))]
-        if not large:  # or a tanh of it hides what is asked
+        if not large:  # a tanh of large numbers would hide what is tested
             order = [level for level in order if not _is_large({name: level})]
-        if name == SIZES:  # where an axis of length 1 is not the point, much would be right by chance
+        if name == SIZES:  # with an axis of length 1, many wrong answers would be right by chance
             order = [level for level in order if not level.ones]
         fitting = [level for level in order if _is_consistent({**plan, name: level})]
         if not fitting:
@@ -263,27 +263,27 @@ def _has_pads(level):
 
 
 def _is_consistent(plan, whole=False):
-    """Return whether the families of ``plan`` can be together in one call."""
+    """Return whether the families of ``plan`` can occur together in one call."""
     fitted = [level for level in plan.values() if isinstance(level, _ArgumentFamily)]
     sizes = plan.get(SIZES, SizeConstraint())
     if any(letter in sizes.ones for level in fitted for letter in level.least):
         return False
     if any(level.least.get(letter, 0) > LONG_AXIS_LENGTH for level in fitted for letter in sizes.alike):
-        return False  # two axes of hundreds are too much to hand over
+        return False  # two axes with hundreds of entries are too much data to pass
     masks = [level for level in fitted if level.family in (*families.MASK, families.ABSENT)]
     pads = any(level.family.pads for level in masks)
     return pads or not any(map(_needs_pads, fitted)) or (not masks and not whole)
 
 
 def _is_large(plan):
-    """Return whether ``plan`` has numbers so large that gradients are tested only if the text mentions them."""
+    """Return whether a family of ``plan`` has extreme numbers: those whose advice is ``WHERE_LARGE``."""
     return any(level.advice == families.WHERE_LARGE for level in _families_of(plan).values())
 
 
 def _count_special(plan):
-    """Return how many families of ``plan`` are special. Equal sizes, which do nothing to a gradient, count twice."""
+    """Return the number of special families in ``plan``. Equal sizes, which do not affect gradients, count twice."""
     levels = [level for level in _families_of(plan).values() if level.words]
-    for_pads = any(getattr(level, "needs_pads", False) for level in levels)  # and so a mask that has some
+    for_pads = any(getattr(level, "needs_pads", False) for level in levels)  # then its mask does not count
     return sum(1 + bool(getattr(level, "alike", ()) or getattr(level, "made", None)) for level in levels) - for_pads
 
 
@@ -291,7 +291,7 @@ def _count_special(plan):
 
 
 def _families_of(plan):
-    """Return argument -> ``Family``, and the ``SizeConstraint``."""
+    """Return argument -> ``Family``, and ``SIZES`` -> ``SizeConstraint``."""
     return {name: getattr(level, "family", level) for name, level in plan.items()}
 
 
@@ -341,7 +341,7 @@ def _draw_sizes(entry, plan, rng):
 
 
 def _least_sizes(entry, plan, letters):
-    """Return how large each size has to be for the key, and for the families of the plan that need some length."""
+    """Return the least size of each letter: at least 2, and what the key and the families of the plan require."""
     least = {letter: max(2, entry.least.get(letter, 1)) for letter in letters}
     for level in plan.values():
         for letter, count in level.least.items() if isinstance(level, _ArgumentFamily) else ():
@@ -350,7 +350,7 @@ def _least_sizes(entry, plan, letters):
 
 
 def _keep_joined_axes_apart(entry, sizes, ones):
-    """Enlarge each size that is that of an axis made of several letters by chance: it would make a matrix square."""
+    """Enlarge each size that happens to equal an axis made of several letters: it would make a matrix square."""
     joined = {axis for argument in entry.arguments.values() for axis in argument.axes if len(letters_of(axis)) > 1}
     for letter in [name for name in sizes if name not in ones and not any(name in axis for axis in joined)]:
         while any(sizes[letter] == _axis_length(axis, sizes) for axis in joined):

@@ -1,7 +1,7 @@
 """Draw the inputs of an exercise's cases from a seed: sizes, normal numbers, masks, weights, whole numbers.
 
-In: an entry of the key, its reference, a seed. Out: ``DrawnCall`` objects, one a call; the seeds that each attempt of a
-student may have. Touches nothing.
+In: an entry of the key, its reference, a seed. Out: one ``DrawnCall`` per call; the seeds that each attempt of a
+student may use. Touches nothing.
 """
 
 import inspect
@@ -17,15 +17,15 @@ from solutions.answer_key import AnswerKeyError
 
 PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
 SHAPE_DRAWS = 12  # an even number: see ``_sizes``
-MAX_SIZE = 60  # of an axis in the further calls of a shape
-MAX_DRAWS = 50  # of hidden cases, until every known mistake is caught by one
+MAX_SIZE = 60  # sizes in the further calls of a shape exercise stay below this
+MAX_DRAWS = 50  # draws of hidden cases to try until they catch every known mistake
 
 
 def candidate_seeds(seed: int, attempt: int, recorded: Sequence[int] = ()) -> Iterator[int]:
-    """Yield the seeds from which the hidden cases of ``attempt`` may be drawn, the one to try first before the others.
+    """Yield the seeds from which the hidden cases of ``attempt`` may be drawn, in the order in which to try them.
 
-    The first attempt, number 0, has the ``seed`` of the release, and no other. ``recorded`` are the seeds of the attempts after
-    it that the release proved.
+    The first attempt, number 0, can have only the ``seed`` of the release. ``recorded`` has the seeds that the release proved
+    for later attempts.
     """
     if attempt == 0:
         yield seed
@@ -36,7 +36,7 @@ def candidate_seeds(seed: int, attempt: int, recorded: Sequence[int] = ()) -> It
 
 
 def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: int) -> Iterator[DrawnCall]:
-    """Yield a ``DrawnCall`` for each call: stated inputs as they are, others drawn; for shown cases whatever the seed is."""
+    """Yield a ``DrawnCall`` for each call, with stated or drawn inputs; those of shown cases do not depend on ``seed``."""
     names = list(inspect.signature(reference).parameters)
     rng = SteadyGenerator(seed, entry.name)
     if isinstance(entry, answer_key.HandWorked):
@@ -44,7 +44,7 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
     elif entry.kind == "shape":
         for draw, sizes in enumerate(_sizes(rng.free, len(names)), 1):
             yield DrawnCall(name=f"sizes {draw}", inputs=dict(zip(names, sizes, strict=True)))
-        for name in names:  # an axis of length 1 is an axis
+        for name in names:  # an axis of length 1 is still an axis
             yield DrawnCall(name=f"{name} 1", inputs={**dict(zip(names, sizes, strict=True)), name: 1})
     else:
         needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]
@@ -67,7 +67,7 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
 
 
 def draw_further_cases(entry: answer_key.Entry, reference: Callable[..., object], count: int) -> Iterator[DrawnCall]:
-    """Yield ``count`` calls beside those of ``draw_cases``, from the same families: in any combination, not only in pairs."""
+    """Yield up to ``count`` further calls from the families of ``draw_cases``, in any combination, not only in pairs."""
     yield from itertools.islice(_further_cases(entry, reference), count)
 
 
@@ -87,7 +87,7 @@ def _further_cases(entry, reference):
 
 
 def _refuse_arguments(what, given, names, needed, entry):
-    """Refuse arguments in another number or of other names; those with a default may be left out at the end."""
+    """Refuse missing or unknown arguments; only trailing ones that have a default may be left out."""
     if set(given) != set(names[: len(given)]) or not set(needed) <= set(given):
         raise AnswerKeyError(f"{what} {', '.join(given)}", entry.where, f"give {', '.join(names)}.")
 
@@ -99,9 +99,9 @@ def _input(rng, case, name):
 
 
 def _sizes(rng, count):
-    """Yield ``count`` sizes for each draw, none like another, and then the same the other way round.
+    """Yield ``count`` different sizes for each draw, and then the same sizes in reverse order.
 
-    So of any two, each is the larger one somewhere.
+    So each of two is the larger one somewhere; among more, this is very likely for any two.
     """
     for _ in range(SHAPE_DRAWS // 2):
         sizes = [int(size) for size in rng.choice(PRIMES, size=count, replace=False)]

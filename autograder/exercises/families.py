@@ -1,6 +1,6 @@
 """The families of inputs that each kind of argument has: masks with a pad before a word, scores thousands apart, ...
 
-In: a random generator, what the argument is drawn for. Out: arrays. A key only names the kind of an argument.
+In: a random generator, the ``DrawContext`` of the argument. Out: arrays. A key names only the kind of an argument.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,13 +11,13 @@ import numpy as np
 
 from solutions.answer_key.domains import MOST_WORDS, SCORES, SMALLEST_WEIGHT
 
-FAR = SCORES[1] - 10.0  # what is drawn around it stays within the limits
-HUGE_SCORES = (FAR, 1e10, 1e20, 1e300)  # at pads: beyond whatever is often taken off there
-HUGE_ENTRIES = (1e10, 1e20, 1e140)  # at pads: a product of two of them can still be stored
+FAR = SCORES[1] - 10.0  # numbers drawn around it stay within the limits
+HUGE_SCORES = (FAR, 1e10, 1e20, 1e300)  # at pads: larger than the numbers often subtracted there
+HUGE_ENTRIES = (1e10, 1e20, 1e140)  # at pads: a product of two of them does not overflow
 MASKING = ("masking", "padding")
 EMPTY = ("empty_row", "no_real_token", *MASKING)
 LARGE_PARTS = ("large_scores", "large_logits")
-ROUNDED = 5  # decimals of what is drawn: a product has more than the tolerance, and they are short to write down
+ROUNDED = 5  # decimals of drawn numbers: short to write, yet products have more decimals than the tolerance
 
 WHERE_MASKED = "where does the mask come in?"
 WHERE_LARGE = "trace the largest and the smallest number through your formula."
@@ -26,9 +26,9 @@ WHERE_ZERO = "which line mistakes a 0 for something else, or divides by it?"
 WHERE_ALIKE = "which line needs them to differ?"
 WHERE_SIZE = "which line treats such an axis differently?"
 WHERE_INDEX = "what does your code do with such a number?"
-ANY_PHONEME = 3, 42  # from the first number of a phoneme to the last, exclusive
+ANY_PHONEME = 3, 42  # the range of phoneme numbers, its end exclusive
 STOPS = 2  # the number of the stop word in the capstone's language; 0 is its pad
-ONE_WORD = "one_word"  # the name of a family: a mask, or a text, in which no more is left
+ONE_WORD = "one_word"  # the name of the families of masks and of targets that have only one
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class DrawContext:
     shape: tuple[int, ...]
     drawn: Mapping[str, np.ndarray] = field(default_factory=dict)
     mask: np.ndarray | None = None
-    below: int = 0  # the bound of whole numbers
+    below: int = 0  # the exclusive bound of whole numbers
     limits: tuple[float, float] = SCORES  # of the entries
-    pads_at_end: bool = False  # pads stand nowhere else
+    pads_at_end: bool = False  # pads occur nowhere else
 
     @property
     def pads(self) -> np.ndarray:
@@ -55,21 +55,21 @@ Draw = Callable[[np.random.Generator, DrawContext], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Inputs of one sort. ``words`` complete "a case with ...", with the argument's name for {}; ordinary ones have none."""
+    """Inputs of one sort. ``words`` complete "a case with ..."; {} is the argument's name. Ordinary inputs have no words."""
 
     name: str
     draw: Draw
     words: str = ""
     advice: str = ""
-    parts: tuple[str, ...] = ()  # of an exercise, that it may count for: the best first
+    parts: tuple[str, ...] = ()  # of an exercise: those that it may count for, the best first
     least: Mapping[int, int] = field(default_factory=dict)  # axis -> the least number of its entries
     pads: bool = False  # a mask of this family has pads
-    needs_pads: bool = False  # makes sense only beside such a mask
+    needs_pads: bool = False  # makes sense only together with such a mask
     words_known: int = 1  # the least size of the vocabulary
 
 
 KINDS: dict[str, tuple[Family, ...]] = {}  # the families of each kind of argument, the ordinary one first
-DRAWN_FIRST = ("mask", "target_words", "peaks")  # other kinds are drawn to go with these
+DRAWN_FIRST = ("mask", "target_words", "peaks")  # other kinds are drawn to fit these
 
 
 def _normal(rng, context, scale=1.0):
@@ -77,16 +77,16 @@ def _normal(rng, context, scale=1.0):
 
 
 def _large(rng, context):
-    """Return numbers between the limits, one of them at either."""
+    """Return numbers between the limits, one of them at each limit."""
     low, high = context.limits
     numbers = rng.uniform(low, high, size=context.shape).round(ROUNDED)
-    lowest, highest = rng.permutation(numbers.size)[[-1, 0]]  # of a single number, that is one place
+    lowest, highest = rng.permutation(numbers.size)[[-1, 0]]  # with a single number, both are one place
     numbers.flat[lowest], numbers.flat[highest] = low, high
     return numbers
 
 
 def _at_one_limit(rng, context):
-    """Return numbers near a limit: in the first row, and every other one, the higher, else the lower."""
+    """Return numbers near a limit: the upper one in the first and every second row, the lower one in the others."""
     low, high = context.limits
     rows = np.arange(context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
     inwards = 0.01 * rng.uniform(size=context.shape)
@@ -109,7 +109,7 @@ WHOLE = Family(
 
 
 def _in_steps(rng, context):
-    """Return scores from 0 down to -16.5 in each row, in any order: the smallest weight is still larger than the tolerance."""
+    """Return scores from 0 down to -16.5 in each row, shuffled; the smallest weight is still larger than the tolerance."""
     down = np.linspace(0.0, -16.5, context.shape[-1]) + 0.1 * rng.normal(size=context.shape)
     return rng.permuted(down, axis=-1).round(ROUNDED)
 
@@ -120,7 +120,7 @@ IN_STEPS = Family("steps", _in_steps, "{} spaced a few units apart", WHERE_LARGE
 
 
 def _lengths(rng, context, least=1, below=0):
-    """Return one length a row, from ``least`` to the last position less ``below``."""
+    """Return one length per row, from ``least`` to the number of positions minus ``below``."""
     return rng.integers(least, max(least, context.shape[-1] - below) + 1, size=(*context.shape[:-1], 1))
 
 
@@ -192,7 +192,7 @@ def _rows_apart(rng, context):
 
 
 def _tie_far_above(rng, context):
-    """Return scores in which two tie for the highest of each row, thousands above the rest."""
+    """Return scores whose first and last in each row tie for the highest, thousands above the rest."""
     scores = _normal(rng, context)
     scores[..., [0, -1]] = FAR
     return scores
@@ -228,7 +228,7 @@ KINDS["scores"] = KINDS["logits"] = (
 
 
 def _one_zero(rng, context):
-    """Return vectors of which one a sentence is 0: the last that is no pad."""
+    """Return vectors of which one per sentence is 0: that of the last word."""
     vectors = _normal(rng, context)
     vectors[_last_words_of(context)] = 0.0
     return vectors
@@ -257,7 +257,7 @@ def _huge_pads(rng, context):
 
 
 def _with_zero_row(draw):
-    """Return what draws as ``draw`` does, and then sets the first sentence to 0."""
+    """Return a function that draws as ``draw`` does, and then sets the first sentence to 0."""
 
     def draw_with_zero_row(rng, context):
         values = draw(rng, context)
@@ -324,7 +324,7 @@ def _integers(rng, context, least=0):
 
 
 def _without_last(rng, context):
-    """Return whole numbers below the last one, so that the largest of them does not say how many there are."""
+    """Return whole numbers other than the last possible one, so that their maximum does not reveal the vocabulary size."""
     return rng.integers(0, max(1, context.below - 1), size=context.shape)
 
 
@@ -418,7 +418,7 @@ def _alike_below_zero(rng, context):
 
 
 def _leader(rng, context):
-    """Return scores of which the last in each row is 0, the logarithm of 1, and all others are far below."""
+    """Return scores whose last in each row is 0, the logarithm of 1, and all others far below."""
     scores = _negative(3.0)(rng, context) - 50.0
     scores[..., -1] = 0.0
     return scores
@@ -430,7 +430,7 @@ def _close_and_low(rng, context):
 
 
 def _normalize(log_probabilities):
-    """Return them shifted so that the probabilities add to 1 over the words."""
+    """Return ``log_probabilities`` shifted so that the probabilities sum to 1 over the words."""
     highest = log_probabilities.max(axis=-1, keepdims=True)
     return log_probabilities - highest - np.log(np.exp(log_probabilities - highest).sum(axis=-1, keepdims=True))
 
@@ -440,7 +440,7 @@ def _log_probabilities(rng, context):
 
 
 def _certain(rng, context):
-    """Return log-probabilities of which one is 0, of the last hypothesis only: no two continuations may be equally good."""
+    """Return log-probabilities with one 0, for the last hypothesis only: no two continuations may be equally good."""
     log_probabilities = _negative(9.0)(rng, context)
     log_probabilities[..., -1, :] -= 100.0
     log_probabilities[..., -1, rng.integers(context.shape[-1])] = 0.0
@@ -454,7 +454,7 @@ def _same_words(rng, context):
 
 
 def _two_words_each(rng, context):
-    """Return log-probabilities of which two a hypothesis are ordinary, and the others far below them."""
+    """Return log-probabilities of which two per hypothesis are ordinary, and the others far below them."""
     log_probabilities = _negative(9.0)(rng, context)
     order = rng.permuted(np.broadcast_to(np.arange(context.shape[-1]), context.shape), axis=-1)
     return _normalize(np.where(order < 2, log_probabilities, log_probabilities - 1e4))
@@ -479,7 +479,7 @@ FEW, SOME, MANY = (STOPS + 1, STOPS + 4), (STOPS + 1, STOPS + 12), (250, 600)  #
 
 
 def _stopping(lengths, words=SOME):
-    """Return what draws sentences of ``lengths`` words, then the stop word, then pads."""
+    """Return a function that draws sentences of ``lengths`` words, then the stop word, then pads."""
 
     def draw(rng, context):
         length = lengths(rng, context)[..., None]
@@ -508,13 +508,13 @@ def _outputs_of_model(*ways):
 
 
 def _write(rng, row, right, way):
-    """Write into ``row`` the sentence ``right``, or something else: what comes after it is rubbish already."""
+    """Write the sentence ``right`` into ``row``, changed in the given ``way``; random words follow it already."""
     fits = min(len(row), len(right))
     row[:fits] = right[:fits]
     place = rng.integers(fits)
     if way == "wrong":
         row[place] = STOPS + 20
-    elif way == "small_type":  # of eight bits, it would be the right one
+    elif way == "small_type":  # stored in eight bits, it would be the right one
         row[min(place, max(0, fits - 2))] += 256  # not the stop word, if there is another
     elif way == "other":
         row[: fits - 1] = rng.integers(*FEW, size=fits - 1)
@@ -551,14 +551,14 @@ KINDS["written"] = (
 
 
 def _peaks(rng, context, low=0.0, peak=1.5):
-    """Return weights of which one in each row is the largest: ``peak`` before scaling, the others from ``low`` to 1."""
+    """Return weights with one peak per row: before normalising, it is ``peak``, and the others are from ``low`` to 1."""
     peaked = rng.uniform(low, 1.0, size=context.shape)
     np.put_along_axis(peaked, rng.integers(context.shape[-1], size=(*context.shape[:-1], 1)), peak, axis=-1)
     return _shares(peaked)
 
 
 def _near_ties(rng, context):
-    """Return weights of which the two largest of a row differ in the eighth digit."""
+    """Return weights whose two largest in each row differ in the eighth digit."""
     peaked = rng.uniform(0.0, 1.0, size=context.shape)
     order = rng.permuted(np.broadcast_to(np.arange(context.shape[-1]), context.shape), axis=-1)
     np.put_along_axis(peaked, order[..., :1], 1.5, axis=-1)
@@ -569,7 +569,7 @@ def _near_ties(rng, context):
 def _first_is_zero(rng, context):
     weights = _peaks(rng, context)
     weights[..., 0] = 0.0
-    weights[..., 1] += weights.sum(axis=-1) == 0  # where the first was all there was
+    weights[..., 1] += weights.sum(axis=-1) == 0  # where only the first was not 0
     return _shares(weights)
 
 
@@ -579,7 +579,7 @@ def _stopped_peaks(rng, context):
 
 
 def _positions(noun_share, hit_share):
-    """Return what draws positions: ``noun_share`` are nouns, ``hit_share`` of these lie at the largest weight."""
+    """Return a function that draws positions: ``noun_share`` are nouns, ``hit_share`` of these at the largest weight."""
 
     def draw(rng, context):
         largest = context.drawn["weights"].argmax(axis=-1)
@@ -594,7 +594,7 @@ def _positions(noun_share, hit_share):
     return draw
 
 
-NEAREST = 1e-8  # by how much of itself the largest weight is larger than the next
+NEAREST = 1e-8  # relative difference between the largest weight and the next
 FLAT, STOPPED = "which weight is the largest?", "what is the largest of weights that are all 0?"
 KINDS["peaks"] = (
     Family("ordinary", _peaks),
@@ -614,7 +614,7 @@ KINDS["positions"] = (
 
 
 def _edited(rng, context):
-    """Return phonemes; where others were drawn before them, mostly these, some of them doubled, left out or changed."""
+    """Return phonemes; if others were drawn before, mostly copies of those, some repeated, left out or changed."""
     phonemes = rng.integers(*ANY_PHONEME, size=context.shape)
     for first in context.drawn.values():
         copied = first[np.sort(rng.integers(0, len(first), size=context.shape))]

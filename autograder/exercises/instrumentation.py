@@ -1,4 +1,4 @@
-"""Run a function with some of the values changed that its expressions take on the way.
+"""Run a function while changing the values of some of its expressions.
 
 In: the source of a function. Out: its ``Node`` objects, and what it returns when the values of some are changed. Touches
 nothing.
@@ -21,9 +21,9 @@ Change = Callable[[Any], object]
 class Node:
     """One expression of a function. ``kind``: argument, value (assigned), result, use (a name read), operation, call.
 
-    ``name`` is the variable, the operator or the function called; ``inside`` the variable that its statement assigns, ""
-    for what is returned. ``operands`` are the numbers of the nodes that an operation or a call works on, None for other
-    expressions.
+    ``name`` is the variable, the operator or the function called; ``inside`` the variable that its statement assigns, or the
+    key of the returned dict, else "". ``operands`` are the numbers of the nodes that are operands of an operation or
+    arguments of a call, None for operands that are not nodes.
     """
 
     number: int
@@ -34,7 +34,7 @@ class Node:
 
 
 class InstrumentedFunction:
-    """A function whose ``nodes`` can be watched and changed. ``scope`` holds the names around it."""
+    """A function whose ``nodes`` can be watched and changed. ``scope`` holds its global names."""
 
     def __init__(self, source: str, scope: Mapping[str, object]):
         definition = parse_function(source)
@@ -53,7 +53,7 @@ class InstrumentedFunction:
     def run(
         self, inputs: Mapping[str, object], changes: Mapping[int, Change], seen: dict[int, Any] | None = None
     ) -> object:
-        """Call the function; ``changes`` maps the number of a node to a change of its value. Values are kept in ``seen``."""
+        """Call the function; ``changes`` maps the number of a node to a change of its value. ``seen`` records all values."""
         self._changes, self._seen = changes, {} if seen is None else seen
         return self._function(**inputs)
 
@@ -64,10 +64,10 @@ class InstrumentedFunction:
         return value
 
     def _watch_expressions(self, definition):
-        """Put a call of ``_watch`` around each expression that is a node, and one more around what is assigned or returned."""
+        """Wrap each expression that is a node in a call of ``_watch``, and each assigned or returned one in another."""
         numbers: dict[ast.AST, int] = {}
         operands: dict[int, list[Any]] = {}
-        groups: dict[ast.AST, str] = {}  # tuples of values that are assigned, and dicts that are returned
+        groups: dict[ast.AST, str] = {}  # assigned tuples and returned dicts -> the kind of their parts
         for slot in list(slots(definition)):
             node: Any = slot.node
             groups |= _group_in(node)
@@ -106,7 +106,7 @@ def _operands(node):
 
 
 def _group_in(node):
-    """Return the part of a statement whose parts are assigned, or returned, one by one: with their kind, if there is one."""
+    """Return ``{expression: kind of its parts}`` for a tuple that is assigned or a dict that is returned, else {}."""
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
         return {node.value: "value"}
     return {node.value: "result"} if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict) else {}

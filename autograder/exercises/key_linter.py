@@ -1,4 +1,4 @@
-"""Judge whether the cases of a key can tell right from wrong, before anybody is graded with them.
+"""Judge whether the cases of a key can tell right answers from wrong ones, before anybody is graded with them.
 
 In: exercises with their cases drawn, their references, the text that students get. Out: ``Problem`` objects.
 """
@@ -24,9 +24,9 @@ from autograder.exercises.packing import visible_source
 from solutions.answer_key import AnswerKeyError, describe_inputs
 
 SOFTMAX_ARGUMENTS = ("scores", "logits", "log_probabilities")
-OVERFLOWS = 700.0  # of this, exp is not a number any more that double precision can hold
+OVERFLOWS = 700.0  # a little above this, exp overflows in double precision
 NUDGE, NUDGES = 1e-15, 8
-HUGE = 1e9  # only what stands at pads is larger
+HUGE = 1e9  # only numbers at pads are larger
 LIMIT_WORDS = (
     r"in the thousands|thousands apart|\w+ finite numbers?|anywhere in (its|a) row|from \$?[\d.]+\$? to \$?[\d.]+"
 )
@@ -35,7 +35,7 @@ SEEDLESS = ("rand", "randn", "randint", "random", "normal", "uniform", "choice",
 
 @dataclass(frozen=True)
 class Problem:
-    """One weakness of a key. ``case`` is "" where all cases together are meant."""
+    """One weakness of a key. ``case`` is "" if it concerns all cases together."""
 
     exercise: str
     where: str
@@ -52,8 +52,8 @@ def lint(
 ) -> tuple[Problem, ...]:
     """Return the problems of the exercises ``questions``.
 
-    ``references`` maps the function of an exercise to its reference, by default that of ``solutions``; ``text`` is all
-    that the released notebook says without the answers, by default the docstrings of the exercises.
+    ``references`` maps the function of an exercise to its reference, by default that of ``solutions``; ``text`` is the whole
+    text of the released notebook without the answers, by default only the sources of the exercises without theirs.
     """
     questions = tuple(questions)
     text_of_all = text or "\n".join(_without_answer(exercise.source) for exercise in questions)
@@ -76,9 +76,9 @@ def refuse(
 
 
 def extract_released_text(notebook: NotebookNode) -> str:
-    """Return what a student has in the release of ``notebook``, a source notebook: answers and hidden tests cut out.
+    """Return the text that students get in the release of ``notebook``, a source notebook: no answers, no hidden tests.
 
-    What is packed in it counts as read, but for numbers that were drawn: of so many, some are near any answer.
+    Packed text is included, except for drawn numbers: among so many, some are close to any answer.
     """
     answer = re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS).*?### END \1", flags=re.DOTALL)
     texts = []
@@ -89,20 +89,20 @@ def extract_released_text(notebook: NotebookNode) -> str:
 
 
 def starter(exercise: Exercise) -> Callable[..., object]:
-    """Return the function that students get: the reference with its answer cut out, and nbgrader's ``raise`` there."""
+    """Return the function that students get: the reference with nbgrader's ``raise`` in place of the answer."""
     answer = r"### BEGIN SOLUTION.*?### END SOLUTION"
     source = re.sub(answer, "raise NotImplementedError()", exercise.source, flags=re.DOTALL)
     return compile_function(textwrap.dedent(source), {"np": np})
 
 
 def _question(exercise, text):
-    """Return what ``text`` asks of ``exercise``: the section in which its function is named."""
+    """Return the section of ``text`` that asks ``exercise``, the one that names its function; "" if it is not code."""
     asks = [section for section in re.split(r"^## ", text, flags=re.MULTILINE) if f"`{exercise.function}(" in section]
     return asks[0].partition(f"\ndef {exercise.function}(")[0] if exercise.kind == "code" and asks else ""
 
 
 def _misstatements(exercise, question):
-    """Yield promises of ``question`` that no hidden case tests, and statements on inputs that contradict the key."""
+    """Yield promises of ``question`` that no hidden case tests, and where it and the key differ on the inputs."""
     for promise, kind in find_unmet_promises(exercise, question):
         remedy = "give an argument such a family, or remove the statement from the text"
         yield "", f"the text says {promise!r}, and no hidden case is about {kind}", remedy
@@ -136,10 +136,10 @@ def _tolerance_is_narrow(exercise, reference):
         for case in exercise.hidden:
             if not exercise.accepts(case, case.mistaken[name]):
                 if not exercise.accepts(case, case.mistaken[name], 2 * case.atol):
-                    break  # one where the mistake is far off is enough: the rest need not be worked out
+                    break  # one case where the mistake is far off is enough: the rest need not be computed
                 narrow = narrow or case
         else:
-            if narrow:  # or it passes every case: ``load`` refuses such a key
+            if narrow:  # otherwise it passes every case, and ``load`` refuses the key
                 reason = f"the tolerance {narrow.atol:g} is more than half of the distance to the mistake {name}"
                 remedy = "ask for more digits, or choose numbers for which the mistake is further from the right answer"
                 yield narrow.name, reason, remedy
@@ -281,7 +281,7 @@ def _natural_slips_are_shown(exercise, reference):
 
 
 def _is_quiet(case):
-    """Return whether ``case`` has no axis of length 1, no large number or 0, and a word in every row of a mask."""
+    """Return whether ``case`` has no axis of length 1, no large numbers, no zeros, and a word in every row of a mask."""
     rows = [np.asarray(item) for item in case.inputs.values() if _kind(item) in "bf" and np.ndim(item) > 1]
     return (
         WHERE_LARGE not in case.families.values()
@@ -292,7 +292,7 @@ def _is_quiet(case):
 
 
 def _forgiving_properties(name, item, alike, per_sentence):
-    """Yield what makes the input ``item`` forgive a slip. Of parameters, two units may have the same weights."""
+    """Yield the properties of the input ``item`` that hide a slip. In a parameter, two units may have the same weights."""
     if item.dtype.kind != "f" or item.ndim < 2:
         return
     rows, columns = item.shape[-2:]
@@ -309,7 +309,7 @@ def _forgiving_properties(name, item, alike, per_sentence):
 
 
 def _common_to_all(cases, find):
-    """Return what ``find`` finds in the inputs of every one of ``cases`` that has all of these inputs."""
+    """Return the groups of axes that ``find`` returns for every one of ``cases`` that has all the inputs concerned."""
     each = [(set(case.inputs), find(case.inputs)) for case in cases]
     return {
         axes
@@ -323,13 +323,13 @@ def _sizes(inputs):
 
 
 def _equal_axes(inputs):
-    """Return the pairs of axes that have one size."""
+    """Return the pairs of axes that have the same size."""
     sizes = _sizes(inputs)
     return {pair for pair in itertools.combinations(sizes, 2) if sizes[pair[0]] == sizes[pair[1]]}
 
 
 def _find_summed_axes(inputs):
-    """Return the triples of axes of which two are together as long as the third."""
+    """Return the triples of axes in which the sizes of the first two add up to that of the third."""
     sizes = _sizes(inputs)
     pairs = list(itertools.combinations(sizes, 2))
     return {(*pair, axis) for pair in pairs for axis in sizes if sizes[axis] == sizes[pair[0]] + sizes[pair[1]]}
@@ -343,22 +343,22 @@ OF_CODE = (
 
 
 def _leaks(exercise, text):
-    """Yield the problems of answers that stand readable in ``text``, what students get.
+    """Yield a problem for each answer that can be read in ``text``, which students get.
 
-    A shape may stand in a docstring of the same notebook, a number in the check of another exercise.
+    A docstring in the same notebook may state a shape, and the check of another exercise a number.
     """
     if exercise.kind == "shape":
         for entry in find_stated_shapes(exercise, text):
             remedy = "ask for another shape, or describe the argument there without its shape"
             yield "", f"a docstring states the shape {entry} that is asked for", remedy
-    elif exercise.kind == "number" and not exercise.entry.warm_up:  # the pages work those in full
+    elif exercise.kind == "number" and not exercise.entry.warm_up:  # the pages work these out in full
         for entry in _find_stated_parts(exercise, text):
             remedy = "take them out of the text, or use other numbers in the question"
             yield "", f"the numbers of {entry or 'the answer'} appear in the notebook", remedy
 
 
 def find_stated_shapes(exercise: Exercise, text: str) -> list[str]:
-    """Return the entries of a shape exercise that a docstring in ``text`` answers, as ``name : (sizes)``."""
+    """Return the entries of a shape exercise that a docstring in ``text`` states, as ``name : (sizes)``."""
     case = exercise.hidden[0]
     sizes = {LETTERS[word]: case.inputs.get(LETTERS[word]) for word in LETTERS} | case.inputs
     sizes |= {word: sizes[letter] for word, letter in LETTERS.items()}
@@ -375,9 +375,9 @@ LETTERS |= {"hidden_size": "m", "target_len": "T_y"}
 
 
 def _find_stated_parts(exercise, text):
-    """Yield the parts of a number exercise whose numbers all stand in ``text``, with three digits or more.
+    """Yield the parts of a number exercise whose numbers with three digits or more all appear in ``text``.
 
-    Numbers of fewer digits, such as 0.5, stand everywhere and give nothing away.
+    Numbers with fewer digits, such as 0.5, appear everywhere and give nothing away.
     """
     written = {token for token in re.findall(r"(?<![\w.])\d+\.?\d*(?![\w.]*\w)", text) if _digits(token) >= 3}
     for case in exercise.hidden:
@@ -405,7 +405,7 @@ def _outcome(exercise, function, case):
 
 
 def _seedless_calls(source):
-    """Yield the calls in ``source`` that draw random numbers from a generator that everybody shares, or without a seed."""
+    """Yield the calls in ``source`` that draw random numbers from a shared generator, or without a seed."""
     tree = ast.parse(textwrap.dedent(source))
     seeded = any(isinstance(n, ast.Call) and _name(n.func).endswith("manual_seed") for n in ast.walk(tree))
     for node in ast.walk(tree):

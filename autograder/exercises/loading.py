@@ -1,7 +1,7 @@
-"""Put key, reference and mistakes together: cases drawn, expected values and mistaken ones worked out.
+"""Combine key, reference and mistakes: draw the cases, and compute their expected and mistaken values.
 
-In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touches nothing else. A key that cannot be
-graded with is refused here, before any student sees it.
+In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touches nothing else. A key that cannot be used
+for grading is refused here, before any student sees it.
 """
 
 import inspect
@@ -37,14 +37,14 @@ from solutions.answer_key.domains import SCORES, limits
 from solutions.answer_key.places import Place
 from solutions.answer_key.reading import read_case
 
-TOLERANCE = 1e-8  # of the largest number of a result, or of 1; see the rules at the head of a notebook
-MAX_CASE_ENTRIES = 1_000_000  # of all arrays of a case: they travel as text, and a call has seconds
-UNREADABLE = "unreadable"  # in place of an exception's name: what was returned holds no numbers
+TOLERANCE = 1e-8  # relative to the largest number of a result, or to 1; see the rules at the top of a notebook
+MAX_CASE_ENTRIES = 1_000_000  # in all arrays of a case: they are sent as text, and a call has only seconds
+UNREADABLE = "unreadable"  # in place of an exception's name: the value is not made of numbers, or of shapes
 
 
 @lru_cache(maxsize=32)
 def load(topic: str, seed: int, extra: str = "") -> tuple[Exercise, ...]:
-    """Return the exercises of ``topic``, with hidden cases drawn from ``seed``. They are the same ones each time.
+    """Return the exercises of ``topic``, with hidden cases drawn from ``seed``; the result is cached.
 
     ``extra`` is the JSON text of the hidden cases that a course adds; see ``read_course_cases``.
 
@@ -62,7 +62,7 @@ def load(topic: str, seed: int, extra: str = "") -> tuple[Exercise, ...]:
 def load_each(
     topic: str, seed: int, folder: Path = answer_key.FOLDER
 ) -> Iterator[tuple[answer_key.Entry, Exercise | AnswerKeyError]]:
-    """Yield ``(entry, Exercise)`` for each entry of ``topic``; an ``AnswerKeyError`` for one that cannot be graded with.
+    """Yield ``(entry, Exercise)`` for each entry of ``topic``; ``(entry, AnswerKeyError)`` if it cannot be used for grading.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def read_course_cases(
 
 
 def versions(functions: Mapping[str, object], function: str) -> dict[str, Callable[..., object]]:
-    """Return those of ``functions``, name -> function, that answer as ``function`` should: ``function__what_was_done``."""
+    """Return those of ``functions``, name -> function, that answer as ``function``: named ``function__what_was_done``."""
     return {name: each for name, each in functions.items() if name.startswith(f"{function}__") and callable(each)}
 
 
@@ -126,9 +126,9 @@ def reference_of(exercise: Exercise) -> FunctionType:
 def make_exercise(
     entry: answer_key.Entry, seed: int = 0, references: ModuleType | None = None, mistakes: ModuleType | None = None
 ) -> Exercise:
-    """Return the exercise of ``entry``; its reference and mistakes are those of ``solutions``, or of the modules given.
+    """Return the exercise of ``entry``; its reference and mistakes come from ``solutions``, or from the modules given.
 
-    Raises ``AnswerKeyError`` if it cannot be graded with.
+    Raises ``AnswerKeyError`` if it cannot be used for grading.
     """
     if entry.kind == "text":
         return Exercise(entry, "", {}, {"": entry.points}, ())
@@ -149,7 +149,7 @@ def make_exercise(
         return Exercise(entry, inspect.getsource(reference), hints, parts, (), _load_trained(entry, references, seed))
     shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
     cases = tuple(_case(shell, row, reference, wrong) for row in draw_cases(entry, reference, seed))
-    if entry.kind == "code":  # the first hidden one closes the round, so nothing can be kept from call to call
+    if entry.kind == "code":  # the first hidden case is called again at the end, so nothing can be kept between calls
         first = next(case for case in cases if not case.shown)
         cases += tuple(_case(shell, row, reference, wrong) for row in _other_numbers(entry, cases))
         cases += (replace(first, name=f"{first.name}, once more after all others"),)
@@ -169,7 +169,7 @@ def _load_trained(entry, references, seed):
 
 
 def _other_numbers(entry, cases):
-    """Yield a call like the ordinary one, with the same shapes and first numbers: nothing may be kept under these."""
+    """Yield a call like the ordinary one, with the same shapes and first numbers: these must not serve as a cache key."""
     for case in [case for case in cases if case.name == PLAIN][:1]:
         inputs = dict(case.inputs)
         for name in [name for name, argument in entry.arguments.items() if limits(argument)]:
@@ -203,9 +203,9 @@ def _case(exercise, row, reference, wrong):
 
 
 def _tolerance(expected, row):
-    """Return what may be added to a number: double precision keeps far more digits of the largest, single precision fewer.
+    """Return the absolute tolerance of each number: coarse for double precision, too fine for single precision.
 
-    The rounding of large inputs passes into a gradient even where this is small: there they count as well, but for pads.
+    The rounding of large inputs affects even a small gradient, so with gradients they count as well, except at pads.
     """
     size = largest(expected)
     for item in row.inputs.values() if row.gradients else ():
@@ -221,7 +221,7 @@ def _outcome_of_mistake(exercise, wrong, inputs, gradients, name):
 def outcome_of(
     exercise: Exercise, function: Callable[..., object], inputs: Mapping[str, object], gradients: tuple[str, ...]
 ) -> Outcome:
-    """Return what ``function``, of this project, gives for ``inputs``."""
+    """Return the outcome of calling ``function``, which must be of this project, on ``inputs``."""
     turn = convert(exercise)
     try:
         with warnings.catch_warnings():
@@ -242,11 +242,11 @@ def _is_made_of_shapes(value):
     return not any(compare.explain_shape_mismatch(item, None) for item in values)
 
 
-# --- what nobody can be graded with ----------------------------------------------------------------------------------
+# --- why an exercise cannot be used for grading ----------------------------------------------------------------------
 
 
 def _faults(exercise):
-    """Yield ``(what, remedy)`` for each reason why nobody can be graded with ``exercise``."""
+    """Yield ``(what, remedy)`` for each reason why ``exercise`` cannot be used for grading."""
     yield from _weak_cases(exercise)
     yield from _find_mismatched_equations(exercise)
     yield from _find_mismatched_steps(exercise)
@@ -270,7 +270,7 @@ def _weak_cases(exercise):
 
 
 def _find_mismatched_equations(exercise):
-    """Yield the equations in which the right shapes do not fit together, or that state one of the answers."""
+    """Yield equations in which the right shapes do not fit, ``given`` shapes that are answers, and unexplained letters."""
     entry = exercise.entry
     for case in exercise.hidden if entry.kind == "shape" else ():
         unknown = set(case.inputs) - set(answer_key.LETTERS) - set(entry.letters)

@@ -1,6 +1,6 @@
-"""The records of an exercise that is ready to be asked and judged, what can be said of one, and a hash of some.
+"""The records of an exercise that is ready to be asked and judged, what can be derived from them, and a hash of several.
 
-In: nothing but the records themselves. Out: frozen dataclasses. Touches nothing.
+In: only the records themselves. Out: frozen dataclasses. Touches nothing.
 """
 
 import hashlib
@@ -16,13 +16,13 @@ import numpy as np
 from autograder.exercises import compare
 from solutions import answer_key
 
-ROUNDING = 1e-12  # of the largest entry of an array, or of 1: what is smaller may be 0 on another processor
+ROUNDING = 1e-12  # relative to the largest entry of an array, or to 1: smaller ones may be 0 on another processor
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call gave: a value (arrays, shapes, a dict of them), or the name of the exception in ``raised``."""
+    """The outcome of a call: a value (arrays, shapes, a dict of them), or the name of the exception in ``raised``."""
 
     value: object = None
     raised: str = ""
@@ -50,9 +50,9 @@ class LazyMapping(Mapping[str, Item]):
 
 @dataclass(frozen=True)
 class Case:
-    """One call with everything worked out: inputs by argument in the order of the signature.
+    """One call with everything computed. ``inputs`` are in the order of the function's signature.
 
-    It counts for ``part``; if it is wrong where one of the parts is that it touches ``also``, it is that one's fault.
+    It counts for ``part``, but if it fails and one of the parts in ``also`` fails without it, only that one is to blame.
     ``families`` say in words what is special about its inputs, and where to look if only such calls are wrong.
     """
 
@@ -70,7 +70,7 @@ class Case:
 
 @dataclass(frozen=True)
 class TrainedWeights:
-    """How a file of trained weights is judged. ``provided`` is the code that the assignment's notebook holds ready."""
+    """How a file of trained weights is judged. ``provided`` is the code that the assignment's notebook provides."""
 
     file: str
     arrays: dict[str, tuple[int, ...]]  # name -> shape
@@ -98,9 +98,9 @@ class ChainStep:
 
 @dataclass(frozen=True, eq=False)
 class Exercise(answer_key.FromEntry):
-    """One exercise ready to be asked and judged. ``parts`` maps each part to its points; "" is the whole.
+    """One exercise ready to be asked and judged. ``parts`` maps each part to its points; "" is the whole exercise.
 
-    Two are the same only if they are one: so what was worked out of one can be kept by it. See ``digest`` for the rest.
+    Exercises compare by identity, so that results can be cached under one. To compare their contents, see ``digest``.
     """
 
     source: str
@@ -121,7 +121,7 @@ class Exercise(answer_key.FromEntry):
 
     @cached_property
     def misses(self) -> tuple[Mapping[str, dict[str, str]], ...]:
-        """What each mistake gets wrong in each of the ``hidden`` cases: name -> entry -> reason. Nothing where it raises."""
+        """What each mistake gets wrong in each of the ``hidden`` cases: name -> entry -> reason; {} if it raises."""
         return tuple(
             LazyMapping(case.mistaken, partial(_mismatches_of_mistake, self.kind, case)) for case in self.hidden
         )
@@ -143,7 +143,7 @@ class Exercise(answer_key.FromEntry):
 
     @property
     def is_called(self) -> bool:
-        """Whether its function is called to judge it: a text is read, and of a trained model the file is used."""
+        """Whether its function is called to judge it: a text is read instead, and a trained model is judged by its file."""
         return self.kind in ("shape", "number", "code")
 
 
@@ -163,7 +163,7 @@ def with_points(exercise: Exercise, points: float) -> Exercise:
 
 
 def compute_given_shapes(exercise: Exercise, inputs: Mapping[str, int]) -> dict[str, tuple[int | None, ...]]:
-    """Return the shapes of the given operands in the equations of ``exercise``. A size of None may be any."""
+    """Return the shapes of the given operands in the equations of ``exercise``. A size of None matches any."""
 
     def size(term):
         return term if isinstance(term, int) else None if term == "?" else inputs[term]
@@ -182,7 +182,7 @@ def convert(exercise: Exercise) -> Callable[[object], object]:
 
 
 def digest(exercises: Iterable[Exercise]) -> str:
-    """Return a hash over everything in ``exercises`` that a verdict depends on: the same one on every machine."""
+    """Return a hash of everything in ``exercises`` that a verdict depends on; it is the same on every machine."""
     return _digest(tuple(exercises))
 
 
@@ -199,7 +199,7 @@ def _digest(exercises):
 
 
 def _verdict_inputs(case):
-    """Return what a verdict depends on. On hidden cases of code, the source of a mistake stands for its outcome."""
+    """Return what a verdict depends on. In hidden cases with a ``part``, outcomes of mistakes are left to their sources."""
     with_outcomes = case.shown or not case.part
     mistaken = {name: asdict(outcome) for name, outcome in case.mistaken.items()} if with_outcomes else {}
     everything = {field.name: getattr(case, field.name) for field in fields(case)}

@@ -1,7 +1,7 @@
-"""Import a module of answers, reference, mistakes or right answers, and cut out of it what a notebook holds ready.
+"""Import a module of references, mistakes or right answers, and extract from it the code that a notebook provides.
 
-In: the name of a module, the path of a file, or a topic. Out: the module, source text. What cannot be imported is
-refused in a sentence with file, line and remedy: who wrote it needs no traceback through the grader.
+In: the name of a module, the path of a file, or a topic. Out: the module, source text. A failed import is reported in a
+sentence with file, line and remedy: its author does not need a traceback through the grader.
 """
 
 import ast
@@ -17,7 +17,7 @@ from solutions.errors import AnswerKeyError
 
 
 def module(name: str) -> ModuleType:
-    """Return the module called ``name``, of ``solutions``.
+    """Return the module of ``solutions`` called ``name``.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def module_at(path: Path) -> ModuleType:
 
 
 def refusal(error: BaseException, path: Path) -> AnswerKeyError:
-    """Return the error for a failed import, which names the last line that was reached in an answer."""
+    """Return the error for a failed import, which names the last line reached in a file of answers."""
     frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     reached = [(file, line) for file, line in frames if file == path or file.is_relative_to(ROOT / "solutions")]
     if isinstance(error, SyntaxError) and error.filename:
@@ -61,7 +61,7 @@ def refusal(error: BaseException, path: Path) -> AnswerKeyError:
 
 
 def extract_provided_code(topic: str) -> str:
-    """Return the code that the notebook of ``topic`` holds ready for its exercises, or ""."""
+    """Return the code that the notebook of ``topic`` provides for its exercises, or ""."""
     answers = _answers_in_torch(topic)
     imports, blocks = set(), []
     for name in getattr(answers, "PROVIDED", ()):
@@ -81,7 +81,7 @@ def setup_code(topic: str) -> str:
 
 
 def own_parts(topic: str) -> str:
-    """Return the text of the free cell of ``topic``'s notebook, where a student's own functions may join the model, or ""."""
+    """Return the text of the cell in which students may put their own functions into the model of ``topic``, or ""."""
     return getattr(_answers_in_torch(topic), "OWN_PARTS", "")
 
 
@@ -92,7 +92,7 @@ def _answers_in_torch(topic):
 
 
 def _import_lines(answers):
-    """Yield the import lines of the module ``answers`` that lead outside the course."""
+    """Yield the import lines of the module ``answers`` that import from outside the course."""
     for node in ast.parse(inspect.getsource(answers)).body:
         if isinstance(node, ast.Import) or (
             isinstance(node, ast.ImportFrom) and (node.module or "solutions").split(".")[0] != "solutions"

@@ -1,7 +1,7 @@
 """The mutation operators: each way in which one node of a reference can be wrong, as tables of templates.
 
-In: the slot of a node, what is known of the function around it. Out: ``Rewrite`` objects. The audit makes mutants of all of
-them; those with a clause may also explain a student's numbers.
+In: the slot of a node, the context of its function. Out: ``Rewrite`` objects. The audit turns all of them into mutants;
+those with a clause may also explain a student's numbers.
 """
 
 import ast
@@ -23,10 +23,10 @@ class FunctionContext:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """``new`` in place of a node, None to drop a statement; ``what`` describes it for maintainers. It may share nodes.
+    """Put ``new`` in place of a node; None drops a statement. ``what`` is for maintainers. ``new`` may share nodes.
 
-    A ``clause`` follows "We get exactly your numbers if". In it, {of} stands for what the node is part of, {where} for " in
-    the computation of" that, {left} and {right} for the variables in two operands. The smaller the ``rank``, the plainer.
+    A ``clause`` completes "We get exactly your numbers if". In it, {of} is what the node is part of, {where} is " in the
+    computation of" that, {left} and {right} are the variables in two operands. A lower ``rank`` means simpler.
     """
 
     what: str
@@ -83,7 +83,7 @@ COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Is: (ast.IsNot,),
     ast.IsNot: (ast.Is,),
 }
-# Calls, by the name of the function. Of a method, _0 is what it is called on, of a function its first argument.
+# Calls, by the name of the function. _0 is the first argument of a function, or the object that a method is called on.
 RENAMED: dict[str, dict[str, str]] = {
     "max": {"min": ""},
     "min": {"max": ""},
@@ -100,7 +100,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "new_zeros": {"new_ones": ""},
     "stack": {"concatenate": "", "cat": ""},
 }
-FORGOTTEN = {  # what stays is the first argument, or what the method was called on
+FORGOTTEN = {  # only the first argument is left, or the object that the method was called on
     **dict.fromkeys(("max", "round", "argmax", "softmax", "log_softmax"), ""),
     **dict.fromkeys(("masked_fill", "reversed", "flatten", "unsqueeze"), ""),
     "exp": "an exponential is missing{where}",
@@ -162,7 +162,7 @@ def rewrites(slot: Slot, around: FunctionContext) -> Iterator[Rewrite]:
 
 
 class _Operators(ast.NodeVisitor):
-    """The operators, by the type of node: each yields the rewrites of a node itself, not of its parts."""
+    """The operators, by type of node: each yields the rewrites of the node itself, not of its parts."""
 
     def __init__(self, slot, around):
         self.slot, self.around = slot, around
@@ -252,7 +252,7 @@ class _Operators(ast.NodeVisitor):
         yield from _mutate_arguments(name, node)
 
     def _mutate_function(self, name, node):
-        """Yield another function in place of that of a call, and what it is called on without it."""
+        """Yield rewrites that replace the function of a call, or leave it out and keep what it is called on."""
         function, args = node.func, node.args
         is_attribute = isinstance(function, ast.Attribute)
         is_method = is_attribute and root_name(function) not in self.around.modules
@@ -336,7 +336,7 @@ class _Operators(ast.NodeVisitor):
 
 
 def _mutate_arguments(name, node):
-    """Yield a call with other arguments."""
+    """Yield rewrites that change the arguments of a call."""
     function, args, keywords = node.func, node.args, node.keywords
     if name == "where" and len(args) == 3:
         yield Rewrite("the mask forgotten", args[1])
@@ -351,7 +351,7 @@ def _mutate_arguments(name, node):
 
 
 def _apply_to_terms(name, node, argument, is_method):
-    """Yield that the function is applied to each term of a sum by itself."""
+    """Yield a rewrite that applies the function to each term of a sum separately."""
     if name in ARTICLES and isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Add):
         called = f"_0.{name}() + _1.{name}()" if is_method else "_2(_0) + _2(_1)"
         clause = f"{ARTICLES[name]} is applied to each of two terms instead of to their sum"

@@ -1,7 +1,7 @@
-"""All mutations of a reference that may explain a student's numbers: one thing done differently, and the clause that says what.
+"""All mutations of a reference that may explain a student's numbers, each a single change with a clause that describes it.
 
-In: an exercise. Out: ``Mutation`` objects, and what each gives on a hidden case. Runs references, never what a student wrote.
-Results are kept with the exercise.
+In: an exercise. Out: ``Mutation`` objects, and the outcome of each on a hidden case. Runs references, never students' code.
+Results are cached with the exercise.
 """
 
 import itertools
@@ -25,15 +25,15 @@ from solutions.answer_key import AnswerKeyError
 from solutions.answer_key.records import letters_of
 
 SOFTMAX_RANK = 3
-TORCH_WORK_FACTOR = 2  # times as much work is a node in torch
-GRADIENT_WORK_FACTOR = 3  # and a call whose gradients are taken
+TORCH_WORK_FACTOR = 2  # a node in torch is this many times as much work
+GRADIENT_WORK_FACTOR = 3  # and so is a call with gradients
 
 
 class Mutations:
     """All mutations of one exercise. ``outcome(number, n)`` is the result of a mutation on the hidden case n."""
 
     def __init__(self, exercise: Exercise):
-        self._exercise, self._cases = proxy(exercise), exercise.hidden  # weak, so that both can go
+        self._exercise, self._cases = proxy(exercise), exercise.hidden  # weak, so that both can be freed
         self._outcomes: dict[tuple[int, int], Outcome | None] = {}
         self._compiled: dict[int, Any] = {}
 
@@ -61,15 +61,15 @@ class Mutations:
             return tuple(sorted(mutations, key=lambda mutation: mutation.rank))
 
     def outcome(self, number: int, place: int) -> Outcome | None:
-        """Return the outcome of mutation ``number`` of ``all`` on the hidden case ``place``; None if it is correct."""
+        """Return the outcome of mutation ``number`` of ``all`` on the hidden case ``place``; None if it does not apply."""
         if (number, place) not in self._outcomes:
             self._outcomes[number, place] = self._run(number, place)
         return self._outcomes[number, place]
 
     def work(self, place: int) -> int:
-        """Return how much work one mutation is on the hidden case ``place``: the same on every machine, known or not.
+        """Return the work of one mutation on the hidden case ``place``: the same on every machine, cached or not.
 
-        A unit is a node of the reference, in numpy about 3 microseconds of CPU.
+        The unit is one node of the reference: about 3 microseconds of CPU time in numpy.
         """
         price = (TORCH_WORK_FACTOR if self._exercise.in_torch else 1) * (
             GRADIENT_WORK_FACTOR if self._cases[place].gradients else 1
@@ -117,7 +117,7 @@ def mutations_of(exercise: Exercise) -> Mutations:
 
 
 def sizes_of(exercise: Exercise, inputs: Mapping[str, Any]) -> dict[str, int]:
-    """Return the size that ``inputs`` give to each letter that is an axis of an argument by itself."""
+    """Return letter -> size, from ``inputs``, for each letter that is by itself an axis of an argument."""
     sizes = {}
     for name, argument in exercise.entry.arguments.items():
         if name in inputs:
@@ -128,7 +128,7 @@ def sizes_of(exercise: Exercise, inputs: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _with_earlier_inputs(exercise, cases, place, mutation):
-    """Return the inputs of a case with what comes ``earlier`` from the first case of the same shapes, None if it is that one."""
+    """Return the inputs of a case, with the ``earlier`` ones from the first case of the same shapes; None if it is first."""
     inputs, names = cases[place].inputs, mutation.earlier
     if not all(name in inputs for name in names) or len(exercise.entry.arguments) < 2:
         return None
@@ -179,7 +179,7 @@ class _Enumeration:
                 yield from self._perturb_axis(node, axis, letter, name, 0 if letter in ALONG else 1)
         for pair in itertools.combinations(range(len(argument.axes)), 2):
             first, second = (argument.axes[axis] for axis in pair)
-            if first != second:  # or it is as good as transposed
+            if first != second:  # otherwise, it amounts to a transposition
                 yield from self._perturb_node(node, perturbations.reshapes(*pair, (first, second)), name, 1)
         yield Mutation(_format_reuse_clause(name), 0, earlier=(name,))
         yield Mutation(
@@ -221,7 +221,7 @@ class _Enumeration:
             yield mutate_all([node], Perturbation(clause, perturbations.zero_by_argument(name)), subject, 2)
 
     def _mutate_softmax(self):
-        """Yield the wrong ways of taking a softmax, where the exercise has a step that is one."""
+        """Yield the wrong ways of taking a softmax, if the exercise has a softmax step."""
         step = find_softmax(self.exercise, self.instrumented)
         if step is None:
             return
@@ -271,7 +271,7 @@ class _Enumeration:
                 yield _skip_tanh(node, tanh, name, "" if is_itself else f" to {where}")
                 break
         uses = sum(other.kind == "use" and other.name == node.name for other in self.nodes)
-        if uses > 1:  # or it is the variable itself
+        if uses > 1:  # a single use is the variable itself
             subject = f"{name}, when carried forward," if is_itself else f"{name}, when used to compute {where},"
             yield from self._perturb_node(node, (*perturbations.GENERAL, *perturbations.HELD), subject, 6)
 

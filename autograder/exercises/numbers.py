@@ -1,6 +1,6 @@
-"""What is said of a value that is numbers, or a dict of them, whatever its shape.
+"""Properties of a value that is made of numbers, or of a dict of such values, whatever its shape.
 
-In: an array, what makes one, or a dict of them. Out: a number, or whether it is so. Touches nothing.
+In: an array, anything that numpy turns into one, or a dict of them. Out: a number or a bool. Touches nothing.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""Give a student numbers of their own in an exercise that is worked by hand: other numbers, the same steps, signs and digits.
+"""Give each student their own numbers in an exercise worked by hand, with the same steps, signs and number of digits.
 
 In: an entry of the key, whose ``own`` names the vectors and matrices of its reference that may change. Out: numbers drawn for
-these, in one tuple, row by row; an ``Exercise`` in which reference, mistakes and hints have them in place of the book's. Executes
+these, in one tuple, row by row; an ``Exercise`` whose reference, mistakes and hints use them instead of the book's. Executes
 copies of functions of ``solutions``, touches nothing else.
 """
 
@@ -29,17 +29,17 @@ OTHER_HINT = (
     "This is right for another student's numbers. Yours depend on the id at the top of your notebook: is it your own?"
 )
 BOOK_HINT = "This is right for the numbers in the book. Yours are different: the cell above your answer shows them."
-MAX_TRIES = 1000  # of the draws for one vector
+MAX_TRIES = 1000  # draws for one vector
 MIN_COMBINATIONS = 400  # combinations of numbers that leave enough to choose from
 
 
 @lru_cache(maxsize=4096)
 def exercise_with(topic: str, function: str, numbers: Flat, others: tuple[Flat, ...] = ()) -> Exercise:
-    """Return the exercise ``function`` of ``topic`` with these ``numbers``: one and the same each time.
+    """Return the exercise ``function`` of ``topic`` with these ``numbers``; the result is cached.
 
-    With the numbers of ``others``, an answer that is right for one of these, or for the book's numbers, gets a hint.
+    Given the numbers of ``others``, an answer that is right for one of these, or for the book's numbers, gets a hint.
 
-    Raises ``AnswerKeyError`` if it cannot be graded with.
+    Raises ``AnswerKeyError`` if it cannot be used for grading.
     """
     return exercise_of(_load_key(topic)[f"{topic}-{function}"], numbers, others)
 
@@ -48,7 +48,7 @@ _load_key = lru_cache(maxsize=32)(answer_key.load)
 
 
 def exercise_of(entry: Entry, numbers: Flat, others: tuple[Flat, ...] = ()) -> Exercise:
-    """Return the exercise of ``entry`` like ``exercise_with``, made anew each time."""
+    """Return the exercise of ``entry`` as ``exercise_with`` does, but without caching it."""
     topic, function = entry.topic, entry.function
     book = book_numbers(entry)
     count = len(flatten(list(book.values())))
@@ -63,7 +63,7 @@ def exercise_of(entry: Entry, numbers: Flat, others: tuple[Flat, ...] = ()) -> E
     references = _copy_with_numbers(entry.reference_module, [function], pairs)
     mistakes = module(f"solutions.mistakes.{topic}")
     wrong = _copy_with_numbers(mistakes.__name__, list(versions(vars(mistakes), function)), pairs)
-    if function in vars(wrong):  # mistakes may start from the right answer
+    if function in vars(wrong):  # mistakes may call the right answer
         setattr(wrong, function, getattr(references, function))
     for name, answer in _answers_of_others(entry, numbers, others).items():
         setattr(wrong, f"{function}__{name}", answer)
@@ -105,7 +105,7 @@ def vary_all(entry: answer_key.HandWorked) -> answer_key.HandWorked:
 def _find_stated(name, function):
     """Return the vectors and matrices that ``function`` of the module ``name`` writes out, by the name of the variable.
 
-    They may stand in a list, or in a call such as ``np.array``.
+    They may be written as a list, or in a call such as ``np.array``.
     """
     source = inspect.getsource(getattr(module(name), function))
     stated = {}
@@ -155,7 +155,7 @@ def _as_lists(value):
 
 
 def _draw_like(book, find, rng):
-    """Return other numbers: as many, of the choices that ``find`` finds for each, and with a sum of at most 1 where it was."""
+    """Return as many numbers, each one of its choices from ``find``; shares that sum to at most 1 still do."""
     shares, total = all(0 <= number <= 1 for number in book), round(sum(book), 9)
     for _ in range(MAX_TRIES):
         drawn = [_draw_number(number, find(number), rng) for number in book]
@@ -173,9 +173,9 @@ def _draw_number(book, choices, rng):
 
 
 def _find_choices(book):
-    """Return what ``book`` may become, in units of its last digit: as many digits, and from half of it to twice it.
+    """Return what may replace ``book``, in units of its last digit: from half to twice as large, with as many digits.
 
-    0, 1 and -1 stay: they make a step simple.
+    0, 1 and -1 stay, because they make a step simple.
     """
     scale = 10 ** _decimals(book)
     steps = round(abs(book) * scale)
@@ -186,7 +186,7 @@ def _find_choices(book):
 
 
 def _find_more_choices(book):
-    """Return the same, but from 2 to 9 for a whole number of one digit."""
+    """Return the same as ``_find_choices``, but 2 to 9 for a whole number of one digit."""
     return list(range(2, 10)) if float(book).is_integer() and 1 < abs(book) < 10 else _find_choices(book)
 
 
@@ -199,18 +199,18 @@ def _decimals(number):
 
 
 def _restore_shape(numbers, flat):
-    """Return the numbers that the iterator ``flat`` yields in the shape of ``numbers``, whole where these are."""
+    """Return the next numbers of the iterator ``flat``, in the shape of ``numbers`` and of the same types."""
     return [_restore_shape(item, flat) if isinstance(item, list) else type(item)(next(flat)) for item in numbers]
 
 
 # --- functions with other numbers ---------------------------------------------------------------------------------------
 
 
-Pairs = list[tuple[Numbers, Numbers]]  # the book's numbers, and those in their place
+Pairs = list[tuple[Numbers, Numbers]]  # the book's numbers and their replacements
 
 
 def _copy_with_numbers(name: str, functions: list[str], pairs: Pairs) -> ModuleType:
-    """Return a copy of ``functions`` of the module ``name``, and of all they depend on, with the drawn numbers."""
+    """Return a module with copies of ``functions`` of the module ``name`` and all they depend on, with the drawn numbers."""
     text, statements = _module_statements(name)
     needed, queue = set(), list(functions)
     while queue:
@@ -229,7 +229,7 @@ def _copy_with_numbers(name: str, functions: list[str], pairs: Pairs) -> ModuleT
 
 @lru_cache(maxsize=32)
 def _module_statements(name):
-    """Return the text of a module and its statements: by the names that they define, imports by their numbers."""
+    """Return the text of a module, and its statements by the names they define, or by number for imports."""
     text = inspect.getsource(module(name))
     statements: dict[str, ast.stmt] = {}
     for number, node in enumerate(ast.parse(text).body):
@@ -247,7 +247,7 @@ def _names_in(node, context):
 
 
 def _replace_numbers(text: str, node: ast.stmt, pairs: Pairs) -> str:
-    """Return the text of ``node`` with the drawn numbers wherever a list in it has the book's."""
+    """Return the text of ``node``, with the drawn numbers in every list that has the book's."""
     lines = text.encode().splitlines(keepends=True)
     start = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
     replacements = []
@@ -265,7 +265,7 @@ def _replace_numbers(text: str, node: ast.stmt, pairs: Pairs) -> str:
 
 
 def _answers_of_others(entry: Entry, numbers: Flat, others: tuple[Flat, ...]) -> Mapping[str, Any]:
-    """Return functions that answer with the right numbers of somebody else: name -> function, its hint the docstring."""
+    """Return functions that answer with another student's right numbers or the book's: name -> function, with its hint."""
     if not others:
         return {}
 

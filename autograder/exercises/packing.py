@@ -8,12 +8,12 @@ import json
 import re
 import zlib
 
-DRAWN = "checks.DRAWN_CASES |= "  # begins what is left out of ``visible_source``
-PACKED = re.compile(r'"(eN[A-Za-z0-9+/]{14,}=*)"')  # as every text begins that zlib has made as short as it can
+DRAWN = "checks.DRAWN_CASES |= "  # begins the part that ``visible_source`` leaves out
+PACKED = re.compile(r'"(eN[A-Za-z0-9+/]{14,}=*)"')  # every text that zlib compressed at level 9 begins so
 
 
 def compress(text: str) -> str:
-    """Return ``text`` in fewer signs, none of which is a quotation mark or a backslash."""
+    """Return ``text`` in fewer characters, none of them a quotation mark or a backslash."""
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
@@ -23,14 +23,14 @@ def list_packed_texts(source: str) -> list[str]:
 
 
 def unpack_texts(source: str) -> str:
-    """Return ``source`` with the texts that are packed in it below it."""
+    """Return ``source`` followed by the texts that are packed in it."""
     return "\n".join([source, *list_packed_texts(source)])
 
 
 def visible_source(source: str) -> str:
-    """Return ``unpack_texts(source)`` without the numbers that were drawn, or that mistakes give.
+    """Return ``unpack_texts(source)`` without drawn numbers and without the results of mistakes.
 
-    Of so many numbers, some are near any answer by chance.
+    Among so many numbers, some are close to any answer by chance.
     """
     worked = source.partition(f"\n{DRAWN}")[0]
     return "\n".join(

@@ -1,6 +1,6 @@
 """Wrong values that a step of a formula may take, each with the clause that tells a student what happened to it.
 
-In: a value (array or tensor) and the context of the call. Out: another value, or None where the perturbation does not fit
+In: a value (array or tensor) and the context of the call. Out: another value, or None if the perturbation does not apply
 and the value stays as it is. Touches nothing. Arrays and tensors share most methods; ``_library`` has the rest.
 """
 
@@ -31,9 +31,9 @@ Apply = Callable[[Any, CallContext], Any]
 
 @dataclass(frozen=True)
 class Perturbation:
-    """One wrong value. ``clause`` follows "We get exactly your numbers if"; {it} stands for the value, {is} for is or are.
+    """One wrong value. ``clause`` completes "We get exactly your numbers if"; {it} is the value, {is} becomes is or are.
 
-    A ``rare`` one is tried only where numbers are large.
+    A ``rare`` one is tried only if numbers are large.
     """
 
     clause: str
@@ -68,7 +68,7 @@ def _has_dtype(value, name):
 
 
 def bounds(least: float = 0.0) -> Iterator[tuple[float | None, float | None]]:
-    """Yield the ranges that numbers may be clipped to: (low, high), None for no limit, each at least ``least`` from 0."""
+    """Yield the ranges to clip numbers to, (low, high); None is no limit, and all limits are at least ``least`` from 0."""
     for bound in BOUNDS:
         if bound >= least:
             yield from ((-bound, bound), (None, bound), (-bound, None))
@@ -90,7 +90,7 @@ def _take(value, indices, axis):
 
 
 def along_axis(axis: int, letter: str, one: str, many: str) -> Iterator[Perturbation]:
-    """Yield mistakes along ``axis`` of size ``letter``, whose entries are called ``one``, or ``many``: sentence(s)."""
+    """Yield mistakes along ``axis`` of size ``letter``; one entry is called ``one``, several ``many``: sentence(s)."""
 
     def taking(indices):
         def apply(value, context):
@@ -247,7 +247,7 @@ def _zero_outside(mask, value):
 
 
 def round_products(left: Any, right: Any, decimals: int, cut: bool) -> Any:
-    """Return ``left @ right`` of arrays with each product rounded, or cut, before they are added."""
+    """Return ``left @ right`` of arrays with each product rounded, or truncated if ``cut``, before they are added."""
     left, right = np.asarray(left), np.asarray(right)
     products = left[..., None] * right if left.ndim == 1 < right.ndim else left * right
     axis = -2 if left.ndim == 1 < right.ndim else -1

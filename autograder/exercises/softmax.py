@@ -1,8 +1,8 @@
-"""Find the step of a reference that is a softmax, and take it in wrong ways, each with a clause that says which.
+"""Find the softmax step of a reference, and compute it in wrong ways, each with a clause that describes it.
 
 In: an exercise and its instrumented reference; scores, and the mask that fits them or None. Out: a ``SoftmaxStep`` or
 None; weights, arrays or tensors as the scores are. Runs the reference; touches nothing else. The wrong ways are
-declared once for the course: each of them can stand in the place of such a step.
+declared once for the course: each of them can replace any softmax step.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,8 +20,8 @@ from autograder.exercises.perturbations import bounds, is_tensor
 FILLED = (-10.0, -50.0, -100.0, -500.0, -1e3, -1e4, -1e5, -1e6, -1e8, -1e9, -1e10, -1e12)
 EPSILONS = (1e-45, 1e-38, 1e-30, 1e-20, 1e-16, 1e-15, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 LEAST_BOUND = 10.0  # scores below it are ordinary
-MAX_CASES = 3  # in which a softmax is looked for
-TOLERANCE = 1e-9  # of what is taken for one
+MAX_CASES = 3  # cases in which to look for a softmax
+TOLERANCE = 1e-9  # within which a step counts as a softmax
 
 Weigh = Callable[[Any, Any], Any]
 
@@ -54,7 +54,7 @@ HELD_ABOVE = "probabilities are clipped from below before the logarithm is taken
 
 @dataclass(frozen=True)
 class SoftmaxBug:
-    """One wrong softmax. ``masks``: only where something is masked. ``rare``: only where numbers are large."""
+    """One wrong softmax. ``masks``: only if there is a mask. ``rare``: only if numbers are large."""
 
     clause: str
     weigh: Weigh
@@ -63,11 +63,11 @@ class SoftmaxBug:
 
 
 def softmax_bugs() -> Iterator[SoftmaxBug]:
-    """Yield the wrong ways, those first that differ on ordinary scores."""
+    """Yield the wrong ways to take a softmax."""
     for masked, renormalised in ((True, False), (False, False), (True, True)):
         after = partial(_build_changed_softmax, masked=masked, renormalised=renormalised)
         for number in (0.0, *FILLED):
-            # divided by the sum of what is left, a 0 does no harm but where words lie far below it
+            # if the weights are renormalised, a 0 does harm only where words' scores are far below it
             clause = NOT_LOW if number or renormalised else ZERO
             rare = bool(number) or renormalised if masked else number < -100
             yield SoftmaxBug(clause, after(partial(_fill, number=number)), masks=True, rare=rare)
@@ -94,7 +94,7 @@ def softmax_bugs() -> Iterator[SoftmaxBug]:
 
 
 def log_softmax_bugs() -> Iterator[SoftmaxBug]:
-    """Yield the wrong logarithms of a softmax."""
+    """Yield the wrong ways to take the logarithm of a softmax."""
     for epsilon in EPSILONS:
         yield SoftmaxBug(ADDED_INSIDE, lambda scores, mask, epsilon=epsilon: (scores.softmax(-1) + epsilon).log())
         yield SoftmaxBug(HELD_ABOVE, lambda scores, mask, epsilon=epsilon: scores.softmax(-1).clamp(min=epsilon).log())
@@ -114,12 +114,12 @@ def log_softmax_bugs() -> Iterator[SoftmaxBug]:
 
 
 def reference_softmax(scores: Any, mask: Any) -> Any:
-    """Return the right weights; also to find out whether a step is a softmax at all."""
+    """Return the right weights, which also show whether a step is a softmax at all."""
     return _zero_pads(_fill_lowest(scores, mask).softmax(-1), mask)
 
 
 def accept_arrays(weigh: Weigh) -> Weigh:
-    """Return ``weigh``, which is written in torch, for arrays too."""
+    """Return ``weigh``, which is written in torch, as a function that accepts arrays too."""
     import torch
 
     def for_both(scores, mask):
@@ -164,7 +164,7 @@ def _normalise(values):
 
 
 def _largest_from(scores, mask, axis):
-    """Return the largest score of each row, or of all rows from ``axis`` on together."""
+    """Return the largest score over all axes from ``axis`` on, at least over the last."""
     axes = tuple(range(min(axis % scores.ndim, scores.ndim - 1), scores.ndim))
     return _fill_lowest(scores, mask).amax(axes, keepdim=True)
 
@@ -211,7 +211,7 @@ SHIFTS = (
 
 
 def _shift_softmax(scores, mask, shift, replacement, masked_first):
-    """Return the softmax with ``shift``; NaN becomes ``replacement``; the mask comes before the exponential or after."""
+    """Return the softmax after ``shift``; NaN becomes ``replacement``; the mask is applied before or after the exponential."""
     by = shift(scores, mask)
     if by is None:
         return None
@@ -229,12 +229,12 @@ def _shift_log_softmax(scores, by):
     return scores - by - (scores - by).exp().sum(-1, keepdim=True).log()
 
 
-# --- where a reference takes one ------------------------------------------------------------------------------------
+# --- the softmax step of a reference ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SoftmaxStep:
-    """The numbers of the nodes of the scores, of the mask, if there is one, and of the weights, or their ``logarithms``."""
+    """The node numbers of the scores, of the mask if there is one, and of the weights, or of their ``logarithms``."""
 
     scores: int
     mask: int | None
@@ -243,7 +243,7 @@ class SoftmaxStep:
 
 
 def record_node_values(exercise: Exercise, function: InstrumentedFunction, case: Case) -> dict[int, Any]:
-    """Return the values that the nodes of ``function`` take on one call, or nothing if it raises."""
+    """Return the values that the nodes of ``function`` take in one call, {} if it raises."""
     turn, seen = convert(exercise), {}
     try:
         with np.errstate(all="ignore"):
@@ -254,7 +254,7 @@ def record_node_values(exercise: Exercise, function: InstrumentedFunction, case:
 
 
 def find_softmax(exercise: Exercise, function: InstrumentedFunction) -> SoftmaxStep | None:
-    """Return the step that is a softmax in each of a few cases that can tell: the first one, with a mask if there is one."""
+    """Return the first step that is a softmax in a few telling cases, preferably one with a mask; None if there is none."""
     fitting: set[SoftmaxStep] = set()
     for case in _discriminating_cases(exercise):
         here = set(_softmax_steps(function.nodes, record_node_values(exercise, function, case)))
@@ -314,7 +314,7 @@ def _find_softmax_outputs(scores, mask, outputs):
         if _is_close(output, weights):
             yield number, False
         elif mask is None and not _is_close(output, scores) and _is_close(np.exp(output), weights):
-            yield number, True  # logarithms of weights are their own
+            yield number, True  # log-weights are their own log-softmax
 
 
 def _is_close(one, other):

@@ -1,8 +1,8 @@
-"""Draw numbers that are nearly the same whatever the seed is, so that an answer earns the same points in every release.
+"""Draw numbers that are nearly the same for every seed, so that an answer earns the same points in every release.
 
-In: a seed, a name. Out: a generator. What an answer gets wrong hangs on sizes, masks, signs and which number is larger. These
-are the same in all releases, and the numbers differ by up to ``SHARE`` of themselves: much more than the tolerance, so that
-nobody can answer with the results of another release.
+In: a seed, a name. Out: a generator. Whether an answer is wrong depends on sizes, masks, signs and which number is larger.
+These are the same in all releases. The numbers differ by up to ``SHARE`` of their value, which is much more than the
+tolerance, so that nobody can answer with the results of another release.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ Shape = int | Sequence[int] | None
 
 
 class SteadyGenerator:
-    """A random generator for the inputs of one exercise. Its attribute ``free`` is one that hangs on the seed alone."""
+    """A random generator for the inputs of one exercise. Its attribute ``free`` is one that depends fully on the seed."""
 
     def __init__(self, seed: int, name: str):
         digest = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)

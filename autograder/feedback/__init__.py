@@ -1,1 +1,1 @@
-"""What people see of a graded submission: verdicts in the notebook, the feedback page, harmless whatever it shows."""
+"""Present a graded submission: verdicts in the notebook, and a feedback page that is safe whatever a student wrote."""

@@ -1,6 +1,6 @@
-"""Make HTML of the pieces of a notebook: Markdown, code, outputs. Whatever a student wrote, it is shown and not run.
+"""Render Markdown, code and outputs of a notebook as HTML, which shows whatever a student wrote without running it.
 
-The HTML has no script, frame, heading, id or colour of its own, so that it fits into any place of a page. Pure.
+The HTML has no scripts, frames, headings, ids or colours of its own, so it fits anywhere in a page. Pure.
 """
 
 import html
@@ -17,7 +17,7 @@ from autograder.feedback import sanitize
 HEADING = re.compile(r"<(/?)h[1-6]\b[^>]*>")
 TOKEN_CLASSES = ((Comment, "c"), (String.Doc, "c"), (String, "s"), (Keyword, "k"), (Operator.Word, "k"), (Number, "n"))
 LEXER = PythonLexer(stripnl=False, ensurenl=False)
-MAX_LINES_SHOWN = 24  # lines of an output that are shown at once
+MAX_LINES_SHOWN = 24  # lines; a longer output is folded
 
 
 def prose(
@@ -25,12 +25,12 @@ def prose(
     attachments: Mapping[str, Mapping[str, str]] | None = None,
     addresses: Mapping[str, str] | None = None,
 ) -> str:
-    """Return Markdown as HTML, headings as bold lines; pictures are in ``attachments`` or at their ``addresses``."""
+    """Return Markdown as HTML with headings as bold lines; pictures come from ``attachments`` or their ``addresses``."""
     return _without_headings(sanitize.prose(markdown, attachments or {}, anchors=False, addresses=addresses))
 
 
 def code(source: str) -> str:
-    """Return the Python code ``source`` with comments, words of the language, strings and numbers marked."""
+    """Return the Python code ``source`` as HTML with its comments, keywords, strings and numbers marked."""
     if len(source) > sanitize.MAX_HIGHLIGHTED_CHARACTERS:
         return f"<pre>{html.escape(sanitize.plain(source))}</pre>"
     pieces = ((_token_class(token), html.escape(text)) for token, text in LEXER.get_tokens(sanitize.plain(source)))
@@ -44,7 +44,7 @@ def _token_class(token):
 
 
 def output(item: NotebookNode) -> str:
-    """Return one output of a cell. What is long is folded, with its last line to be seen."""
+    """Return one output of a cell as HTML. Long text is folded, with its last line visible."""
     if item.output_type == "stream":
         return _text(item.text, "error" if item.name == "stderr" else "")
     if item.output_type == "error":

@@ -1,6 +1,6 @@
-"""What the gradebook says of a submission once its results are entered: computed where it was graded, and where it is recorded.
+"""Compute what the gradebook holds for a submission once its results are recorded, for both the grader and the recorder.
 
-Marks follow from its rows as nbgrader works them out. Pure.
+Marks follow from the rows of the gradebook as nbgrader computes them. Pure.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,10 +11,10 @@ from autograder.notebooks.cell_ids import exercise_of_test
 
 @dataclass(frozen=True)
 class CellResult:
-    """What the grader found out about one cell. ``auto_score`` is None where a person must give it.
+    """The grader's result for one cell. ``auto_score`` is None if a person must give the points.
 
-    ``text`` is a hash of what a person marks, "" where no person does. ``is_graded`` and ``is_answer`` are nbgrader's
-    grade and solution.
+    ``text`` is a hash of the answer that a person marks, "" if no person does. ``is_graded`` and ``is_answer`` are
+    nbgrader's ``grade`` and ``solution``.
     """
 
     name: str
@@ -27,7 +27,7 @@ class CellResult:
 
 @dataclass(frozen=True)
 class Mark:
-    """What the gradebook holds for one cell: points, those that the grader gave, and whether a person must look at it."""
+    """The marks of one cell: its score and maximum, the grader's own points, and whether it waits for a person."""
 
     score: float
     points: float
@@ -38,7 +38,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class InstructorReply:
-    """What a person has answered to a student who asked for another look at an exercise, in these words."""
+    """A person's ``answer`` to a student who asked for another look at an ``exercise`` in these ``words``."""
 
     exercise: str
     words: str
@@ -47,12 +47,12 @@ class InstructorReply:
 
 @dataclass(frozen=True)
 class Marks:
-    """What the gradebook holds for one submission. ``comments`` maps a cell to what is said of it.
+    """What the gradebook holds for one submission. ``comments`` maps a cell to the comment on it.
 
-    ``not_asked`` names the exercises that do not count for the section of the student: they are in nothing else.
+    ``not_asked`` names the exercises that do not count for the student's section; no other field includes them.
 
-    ``received_at`` and ``due`` say when it was handed in and when it had to be, extensions in, as ISO 8601 in UTC; ""
-    if not known. ``is_earliest`` if it is only known to be late: ``received_at`` is then the earliest possible time.
+    ``received_at`` and ``due`` are when it was handed in and when it was due, with extensions, as ISO 8601 in UTC; "" if
+    unknown. ``is_earliest`` if it is only known to be late: ``received_at`` is then the earliest possible time.
     """
 
     cells: dict[str, Mark]
@@ -111,7 +111,7 @@ class GradebookState:
 
     @property
     def marks(self) -> Marks:
-        """Return the ``Marks`` that follow."""
+        """Return the ``Marks`` that follow from these rows."""
         cells = {
             name: Mark(float(e.score), float(e.points), e.automatic, e.manual is not None, e.waiting)
             for name, e in self.entries.items()
@@ -124,10 +124,10 @@ class GradebookState:
 
 
 def merge_results(standing: GradebookState, results: Iterable[CellResult], texts: Mapping[str, str]) -> GradebookState:
-    """Return ``standing`` after ``results``, with no penalty.
+    """Return ``standing`` updated with ``results``, without a late penalty.
 
-    ``texts`` maps a cell to the hash of the text that was there when it was recorded last: what a person has marked
-    waits for a person again only where that has changed.
+    ``texts`` maps a cell to the hash of its text when it was last recorded: a cell that a person has marked waits for a
+    person again only if its text, or without a text its automatic score, has changed.
     """
     entries, comments = dict(standing.entries), dict(standing.comments)
     for result in results:

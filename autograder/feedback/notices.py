@@ -10,7 +10,7 @@ NOTICE = re.compile(r'<aside class="not-graded".*?</aside>', re.DOTALL)
 
 
 def set_aside_page(topic: str, reason: str, page: str = "") -> str:
-    """Return the page that a student gets in place of feedback; on top of ``page``, the feedback that there was before."""
+    """Return the page that a student gets instead of new feedback; the notice goes above the earlier feedback, ``page``."""
     text = html.escape(plain(reason)).replace("\n", "<br>")
     if not page:
         return _page(topic, f"<h1>{topic}: not graded yet</h1><p>{text}</p>")
@@ -23,13 +23,13 @@ def set_aside_page(topic: str, reason: str, page: str = "") -> str:
 
 
 def plain_page(topic: str, lines: Iterable[str]) -> str:
-    """Return a feedback page that says ``lines`` and nothing else: when no better page can be made."""
+    """Return a minimal feedback page that lists ``lines``, for when no better page can be made."""
     items = "".join(f"<li>{html.escape(plain(line))}</li>" for line in lines)
     return _page(topic, f"<h1>{topic}</h1><p>The answers themselves could not be shown here.</p><ul>{items}</ul>")
 
 
 def plain(text: str) -> str:
-    """Return ``text`` without what could steer a terminal: control characters, and those that change the direction."""
+    """Return ``text``, cut if too long, with replacements for characters that control a terminal or the reading direction."""
     return "".join(letter if _is_plain(letter) else "\N{REPLACEMENT CHARACTER}" for letter in text[:MAX_CHARACTERS])
 
 

@@ -1,4 +1,4 @@
-"""What feedback pages depend on beside the submission: the code of this package, and the course's own settings."""
+"""What feedback pages depend on besides the submission: this package's code and the course's own settings."""
 
 import importlib.metadata
 import json
@@ -16,10 +16,10 @@ SETTING_NAMES = ("IgnorePattern", "LimitOutput", "Outputs")
 
 @cache
 def version_key() -> list[str]:
-    """Return a hash of all that pages depend on beside the course's own settings: this package, and nbgrader's version."""
+    """Return what pages depend on besides the course's own settings: a hash of this package, and nbgrader's version."""
     return [digest([Path(__file__).parent]), importlib.metadata.version("nbgrader")]
 
 
 def from_config(config: Config) -> dict[str, Any]:
-    """Return the part of a course's nbgrader ``config`` that pages depend on, as plain data that can be sent away."""
+    """Return the part of a course's nbgrader ``config`` that pages depend on, as plain JSON data."""
     return json.loads(json.dumps({name: config[name] for name in SETTING_NAMES if name in config}))

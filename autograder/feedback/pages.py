@@ -1,4 +1,4 @@
-"""Make what nbgrader shows of a graded submission: the autograded notebook, the rows of the gradebook, the feedback page."""
+"""Produce what nbgrader shows of a graded submission: the autograded notebook, gradebook rows and the feedback page."""
 
 import hashlib
 import html
@@ -32,17 +32,17 @@ def enter_results(
     later: Collection[str] = (),
     not_asked: Collection[str] = (),
 ) -> tuple[CellResult, ...]:
-    """Put the outputs and verdicts of ``graded`` into ``notebook``, as harmless as they must be; return ``CellResult``s.
+    """Put the sanitised outputs and verdicts of ``graded`` into ``notebook``; return its ``CellResult``s.
 
-    ``template`` is the release that points and marks of cells are taken from, for all cells that it has; a cell that it
-    has and ``notebook`` lacks earns nothing, but for ``later`` exercises, which this student's notebook could not have,
-    and which a person decides about. Those that are ``not_asked`` of the student's section earn nothing either.
+    ``template`` is the release that defines the points and nbgrader metadata of its cells. A cell that ``notebook``
+    lacks earns nothing, except in ``later`` exercises, which this student's notebook could not have: a person decides
+    about those. Exercises that are ``not_asked`` of the student's section earn nothing either.
     """
     graded = graded.without(not_asked)
     _write_outputs(notebook, graded)
     for step in _preprocessors(json.dumps(settings, sort_keys=True)):
         step(notebook, {})
-    _write_trusted(notebook, graded)  # harmless as it is made
+    _write_trusted(notebook, graded)  # safe by construction
     verdicts = {test_id(name): verdict for name, verdict in graded.by_exercise.items()}
     by_id = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
     results = []
@@ -80,7 +80,7 @@ def _preprocessors(settings):
 
 
 def write_verdicts(nb: NotebookNode, graded: Graded) -> None:
-    """Put the outputs of ``graded`` into the notebook, and into each test cell its one trusted output."""
+    """Put the outputs of ``graded`` into the notebook, and one trusted output into each test cell."""
     _write_outputs(nb, graded)
     _write_trusted(nb, graded)
 
@@ -118,7 +118,7 @@ def describe_verdict(verdict: Verdict) -> list[str]:
 
 
 def _reasons(verdict):
-    """Return what is said of the parts of ``verdict``, unless all are right."""
+    """Return the sentences about the parts of ``verdict``; none if it earned full points."""
     lines = []
     for part in verdict.parts if verdict.earned != verdict.points else ():
         if part.reason:
@@ -138,10 +138,10 @@ def feedback_page(
     releases: Sequence[Handout],
     shown: Shown = "all",
 ) -> bytes:
-    """Return the feedback page of an autograded notebook, ``content``, with the ``marks`` that the gradebook has.
+    """Return the feedback page of an autograded notebook, ``content``, with the gradebook's ``marks``.
 
-    ``releases`` are those that it may have been made from, the newest first; ``shown`` says how much of the feedback it
-    shows. Raises ValueError if the page would be too large for anybody to read.
+    ``releases`` are those that the notebook may come from, newest first; ``shown`` says how much of the feedback the page
+    shows. Raises ValueError if the page would be too large.
     """
     notebook = nbformat.reads(content.decode(), as_version=4)
     sanitize.Outputs(config=Config(settings)).preprocess(notebook, {})
@@ -165,7 +165,7 @@ def page(
 
 
 def _trusted_output(verdict, failure):
-    """Return the one output that decides the points: a number between 0 and the maximum, and the words for it."""
+    """Return the one output that sets the points: a number between 0 and the maximum, and its explanation."""
     earned = min(max(verdict.earned, 0.0), verdict.points)
     failure = failure if earned < verdict.points and verdict.is_asked else ""
     lines = describe_verdict(verdict) + ([failure] if failure else [])
@@ -175,6 +175,6 @@ def _trusted_output(verdict, failure):
     data = {"text/plain": repr(earned), "text/html": text}
     reasons, hints = ([*map(sanitize.plain, texts)] for texts in (_reasons(verdict), verdict.hints))
     kept = {"said": reasons, "hints": hints, "failure": sanitize.plain(failure)}
-    kept = {name: item for name, item in kept.items() if item}  # what ``rendering`` arranges anew
+    kept = {name: item for name, item in kept.items() if item}  # for ``rendering``, which lays it out anew
     output = {"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {"verdict": kept}}
     return nbformat.from_dict(output)

@@ -22,15 +22,15 @@ from autograder.verdicts import NOT_ASKED
 
 TEMPLATE = Path(__file__).parent / "templates" / "page.html.j2"
 QUESTIONS_KEPT = 1000  # questions
-MAX_NEXT = 3  # exercises that are named to be looked at first
+MAX_NEXT = 3  # exercises listed as the next to look at
 MAX_VERDICT_CHARACTERS = 130  # characters of a verdict in the table
-NO_RESPONSE = "No response."  # nbgrader's comment on an answer that is as it was handed out
+NO_RESPONSE = "No response."  # nbgrader's comment on an unchanged answer
 PERSON, NOT_YET = "To be marked by a person.", "To be marked by a person. Its 0 does not count yet."
 
 
 @dataclass
 class Section:
-    """What the page says of one exercise."""
+    """What the page says about one exercise."""
 
     name: str
     title: str
@@ -45,9 +45,9 @@ class Section:
     is_open: bool = False
     check: list[Markup] = field(default_factory=list)
     own: list[Markup] = field(default_factory=list)
-    is_brief: bool = False  # it tells no reasons
-    is_asked: bool = True  # it counts for the section of the student
-    question: Markup = Markup("")  # noqa: RUF009  (it cannot be changed)
+    is_brief: bool = False  # it gives no reasons
+    is_asked: bool = True  # it counts for the student's section
+    question: Markup = Markup("")  # noqa: RUF009  (Markup is immutable)
 
     @property
     def lost(self) -> float:
@@ -73,9 +73,9 @@ class Section:
 
 
 def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: Handout, shown: Shown = "all") -> str:
-    """Return the feedback page of ``notebook``: what ``student`` got for ``topic``, which was handed out as ``asked``.
+    """Return the HTML of the feedback page for ``student``'s ``notebook`` on ``topic``, which was released as ``asked``.
 
-    ``shown`` says how much of the feedback is on it.
+    ``shown`` says how much of the feedback the page shows.
     """
     sections = {
         question.name: Section(question.name, question.title, question=_render_question(question.text))
@@ -116,7 +116,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
 
 
 def _list_requests(notebook, marks, asked):
-    """Return ``(exercise, its title, words, answer)`` of each request: those of the notebook, then others answered before."""
+    """Return ``(exercise, its title, words, answer)`` for each request: the notebook's first, then others answered before."""
     titles, given = {question.name: question.title for question in asked.questions}, {}
     for request in find_requests(notebook.cells, asked.questions):
         given[request.exercise, request.words] = ""
@@ -126,8 +126,8 @@ def _list_requests(notebook, marks, asked):
 
 
 def _withhold(section, shown):
-    """Take from ``section`` what the page does not show yet, beside the points, which the template leaves out."""
-    section.is_open = section.is_open or bool(section.answer)  # else it would tell which answers are right
+    """Remove from ``section`` what the page does not show yet, except the points, which the template leaves out."""
+    section.is_open = section.is_open or bool(section.answer)  # otherwise it would reveal which answers are right
     section.messages, section.comments = [], [comment for comment in section.comments if comment == NO_RESPONSE]
     section.is_brief = True
     if shown == "points":
@@ -140,7 +140,7 @@ def _render_question(text):
 
 
 def _fill_sections(notebook, sections, before):
-    """Put each cell of ``notebook`` into its section; return what was mended, and what went wrong when it ran."""
+    """Put each cell of ``notebook`` into its section; return the note on repairs, and what went wrong when it ran."""
     places = {}
     for name, section in sections.items():
         places |= dict.fromkeys((name, text_id(name), check_id(name), test_id(name)), section)
@@ -161,11 +161,11 @@ def _fill_sections(notebook, sections, before):
             section.messages, section.hints = list(verdict.get("said", ())), list(verdict.get("hints", ()))
             failures += [text for text in [verdict.get("failure")] if text and text not in failures]
         elif cell_id == REQUEST or is_request(cell):
-            continue  # what it asks is listed apart
+            continue  # requests are listed separately
         elif not meta.get("locked"):
             section.own += [_render_source(cell), *outputs]
         elif any(item.output_type == "error" for item in cell.get("outputs", ())):
-            section.own += outputs  # of a cell that all have, and that has failed here
+            section.own += outputs  # of a provided cell that failed here
     return mended, failures
 
 
@@ -175,14 +175,14 @@ def _render_source(cell):
 
 
 def _verdict(cell):
-    """Return what the grader wrote beside the points: see ``pages``. A test cell has one output, and it is the grader's."""
+    """Return what the grader wrote besides the points (see ``pages``): a test cell's only output is the grader's."""
     outputs = cell.get("outputs", ())
     verdict = outputs[-1].get("metadata", {}).get("verdict") if outputs else None
     return verdict if isinstance(verdict, dict) else {}
 
 
 def _enter_marks(section, marks):
-    """Enter into ``section`` what the gradebook has for its cells."""
+    """Enter the gradebook's marks for its cells into ``section``."""
     for cell_id in (section.name, test_id(section.name)):
         mark: Mark | None = marks.cells.get(cell_id)
         if mark:
@@ -200,7 +200,7 @@ def _format_time(text):
 
 
 def _describe_lateness(marks):
-    """Return whether the submission was in time; "" where it is not known when it came, or when it was due."""
+    """Return whether the submission was on time, or how late it was; "" if its hand-in time or due date is unknown."""
     if marks.is_earliest:
         return "late, by an unknown amount"
     if not marks.received_at or not marks.due:
@@ -221,7 +221,7 @@ def _first_sentence(text):
 
 @cache
 def load_template(path: Path) -> Template:
-    """Return the Jinja template at ``path``: all that is not Markup is escaped, and a name that is not given is an error."""
+    """Return the Jinja template at ``path``, which escapes everything but Markup; an undefined name is an error."""
     environment = Environment(
         loader=FileSystemLoader(path.parent),
         autoescape=True,

@@ -1,6 +1,6 @@
-"""Show what a student wrote without running it: in the feedback page, and in the browser of the marker.
+"""Render what a student wrote without running it, for the feedback page and the marker's browser.
 
-HTML that is made here holds no script, no frame and no link but to http, https and mail.
+The HTML made here contains no scripts and no frames, and no links with harmful protocols such as javascript.
 """
 
 import html
@@ -17,8 +17,8 @@ from nbformat import NotebookNode
 
 from autograder.feedback import mathml
 
-MAX_MARKDOWN_CHARACTERS = 10_000  # of Markdown, or of HTML, that are made into a page; what is longer is shown as it is
-MAX_HIGHLIGHTED_CHARACTERS = 50_000  # characters of code that are set in colours
+MAX_MARKDOWN_CHARACTERS = 10_000  # of Markdown or HTML; longer text is shown as it is
+MAX_HIGHLIGHTED_CHARACTERS = 50_000  # of code; longer code is not coloured
 MAX_PICTURE_CHARACTERS = 20 * 2**20  # of all pictures shown in one text, repetitions included
 MAX_COLOUR_CHANGES = 500  # changes of colour in one output
 ESCAPE = re.compile(r"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
@@ -29,7 +29,7 @@ CONTROL = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 
 @pass_context
 def markdown(context: Context, source: str) -> str:
-    """Return ``source`` as HTML; tags in it are shown as text, and links lead to pages only."""
+    """Return ``source`` as HTML; tags in it are shown as text, and links with harmful protocols are disabled."""
     return prose(source, context.get("cell", {}).get("attachments", {}))
 
 
@@ -39,22 +39,22 @@ def prose(
     anchors: bool = True,
     addresses: Mapping[str, str] | None = None,
 ) -> str:
-    """Return ``source`` as ``markdown`` does; ``attachments`` holds its pictures. Headings are links if ``anchors``.
+    """Return ``source`` as ``markdown`` does, with pictures from ``attachments``. Headings are links if ``anchors``.
 
-    A picture that ``addresses`` names is loaded from there when it comes into view, and is no part of the HTML.
+    A picture in ``addresses`` is not embedded in the HTML, but loaded from its address when it comes into view.
     """
-    if len(source) > MAX_MARKDOWN_CHARACTERS:  # to read Markdown can take time that grows with the square of its length
+    if len(source) > MAX_MARKDOWN_CHARACTERS:  # parsing Markdown can take quadratic time
         return f"<pre>{html.escape(source)}</pre>"
     return MarkdownWithMath(renderer=_Renderer(attachments, anchors, addresses or {})).render(source)
 
 
 def unchanged(text: str) -> str:
-    """Return ``text``. nbconvert's filter of this place mends links of IPython 1, in a time that grows with the square."""
+    """Return ``text``. nbconvert's own filter, which this replaces, repairs links of IPython 1 in quadratic time."""
     return text
 
 
 class Highlighted(Highlight2HTML):
-    """Code in colours, unless it is too long for that."""
+    """Highlight code, unless it is too long."""
 
     def __call__(
         self, source: str, language: str | None = None, metadata: NotebookNode | dict[str, Any] | None = None
@@ -65,15 +65,15 @@ class Highlighted(Highlight2HTML):
 
 
 class Outputs(SanitizeHTML):
-    """Take live HTML out of outputs, and kinds of output that have no place in a notebook of this course."""
+    """Remove live HTML from outputs, and types of output that notebooks of this course do not need."""
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict[str, Any], cell_index: int
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        if cell.cell_type == "code":  # what was written stays as it was written: ``markdown`` renders it
+        if cell.cell_type == "code":  # Markdown cells stay as they are: ``markdown`` renders them
             for output in cell.outputs:
                 _shorten(output)
-            done = super().preprocess_cell(cell, resources, cell_index)  # None for another kind of cell only
+            done = super().preprocess_cell(cell, resources, cell_index)  # None only for other cell types
             cell, resources = cast("tuple[NotebookNode, dict[str, Any]]", done)
             cell["outputs"] = [output for output in cell.outputs if output.get("data", True)]
         return cell, resources
@@ -85,7 +85,7 @@ def plain(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with no control character but line ends, tabs, backspaces, and colours that a page can show."""
+    """Return ``text`` without control characters except line ends, tabs, backspaces, and colours that a page can show."""
     allowed = MAX_COLOUR_CHANGES
 
     def keep_colour(match):
@@ -100,7 +100,7 @@ def printable(text: str) -> str:
 
 
 def _shorten(output):
-    """Make ``output`` such that it can be shown: HTML and Markdown that are too long as text, odd characters left out."""
+    """Make ``output`` fit to be shown: turn overlong HTML, Markdown and LaTeX into text, and remove control characters."""
     if output.output_type == "stream":
         output["text"] = printable(output.text)
     elif output.output_type == "error":
@@ -134,7 +134,7 @@ class _Renderer(mathml.Renderer):
         if name in self.addresses:
             return f'<img src="{html.escape(self.addresses[name])}" alt="{html.escape(text)}" loading="lazy">'
         picture = self.attachments.get(name)
-        if not picture:  # pasted elsewhere, or of a kind that is not shown
+        if not picture:  # pasted elsewhere, or of an unsupported type
             return f"[{html.escape(name)}: this picture was not handed in]"
         self.pictures += sum(len(data) for data in picture.values())
         if self.pictures > MAX_PICTURE_CHARACTERS:

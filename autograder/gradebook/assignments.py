@@ -101,7 +101,7 @@ def store_assignment(course: Course, topic: str) -> bool:
 def refuse_changed_exercises(course: Course, topic: str, released: Mapping[str, Any]) -> None:
     """Refuse a release whose exercises differ from those that students have been graded for.
 
-    Raises ``CourseError`` if exercises came or went, and submissions have been graded.
+    Raises ``CourseError`` if exercises were added or removed, and submissions have been graded.
     """
     stored = _cells_in_gradebook(course, topic)
     if stored is None or not stored[1]:

@@ -21,9 +21,9 @@ from autograder.errors import CourseError
 
 MAX_BACKUPS = 10
 TIMESTAMP_FORMAT = "%Y-%m-%d-%H%M%S-%f"
-LOCK_TIMEOUT_SECONDS = 5.0  # that another program may hold the gradebook
+LOCK_TIMEOUT_SECONDS = 5.0  # how long another program may lock the gradebook
 BACKUP_SUFFIXES = {False: ".db", True: ".sql"}  # by whether the gradebook is on a server
-VOLATILE_LINES = re.compile(rb"^(\\(un)?restrict .*|-- Dumped .*)$", flags=re.MULTILINE)  # which differ in every dump
+VOLATILE_LINES = re.compile(rb"^(\\(un)?restrict .*|-- Dumped .*)$", flags=re.MULTILINE)  # these differ in every dump
 
 REQUIRED_TABLES = {"assignment", "student", "submitted_assignment", "base_cell", "grade", "comment"}  # of a gradebook
 DUMP_END = "-- PostgreSQL database dump complete"
@@ -32,7 +32,7 @@ DUMP_END = "-- PostgreSQL database dump complete"
 def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
     """Back up the gradebook before ``occasion`` changes it; keep the last ten different backups, and ``spare``.
 
-    Raises ``CourseError`` if the gradebook is there and cannot be copied.
+    Raises ``CourseError`` if the gradebook exists but cannot be copied.
     """
     gradebook = course.gradebook_file
     if not course.has_gradebook:
@@ -63,7 +63,7 @@ def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
 
 @contextlib.contextmanager
 def _lock_folder(course):
-    """Let one process at a time back up or restore; give the folder of backups, without drafts of a killed process."""
+    """Let one process at a time back up or restore; yield the backup folder, without the drafts of killed processes."""
     folder = _backup_folder(course)
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)
@@ -85,9 +85,9 @@ def list_backups(course: Course) -> list[Path]:
 
 
 def restore(course: Course, name: str) -> None:
-    """Replace the gradebook by the backup ``name``, after backing it up.
+    """Replace the gradebook with the backup ``name``, after backing it up.
 
-    Raises ``CourseError`` if there is no such copy, or it is no gradebook.
+    Raises ``CourseError`` if there is no such backup, or it is not a gradebook.
     """
     path = _backup_folder(course) / name
     if path not in list_backups(course):
@@ -136,7 +136,7 @@ def _require_gradebook_copy(course, path):
 
 
 def _new_timestamp(newest):
-    """Return the current time for the name of a backup, after that of ``newest`` even if the clock went backwards."""
+    """Return the current time for a backup's name, later than that of ``newest`` even if the clock went backwards."""
     moment = datetime.now(UTC)
     if newest is not None:
         with contextlib.suppress(ValueError, OverflowError):  # somebody has renamed it
@@ -149,7 +149,7 @@ def _copy_database(source, target):
     """Copy a consistent state of a database, even while others use it."""
     target.unlink(missing_ok=True)
     with (
-        # not read-only: sqlite first rolls back what a killed grader has left half done
+        # not read-only: sqlite first rolls back what a killed grader has left unfinished
         contextlib.closing(sqlite3.connect(f"{source.as_uri()}?mode=rw", uri=True)) as original,
         contextlib.closing(sqlite3.connect(target)) as draft,
     ):

@@ -1,4 +1,4 @@
-"""When submissions came, when they were due, and what being late costs by the course's rule.
+"""When submissions arrived, when they were due, and what the course's rule deducts for being late.
 
 In: a course, a topic; times and points. Out: due dates and penalties. ``update_penalties`` writes the penalties of students
 whose marks a person has just changed into nbgrader's gradebook.
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
 NBGRADER_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{6})?) UTC")
-LATE_PLUGIN = "autograder.with_nbgrader.plugins.LateRule"  # which asks course.toml
+LATE_PLUGIN = "autograder.with_nbgrader.plugins.LateRule"  # it applies course.toml's rule
 
 
 @dataclass(frozen=True)
 class ReceivedTime:
-    """When a submission came, from the ``timestamp.txt`` beside it; ``problem`` says why that cannot be read.
+    """When a submission arrived, from the ``timestamp.txt`` beside it; ``problem`` says why that cannot be read.
 
-    ``is_earliest`` if the platform said only that it was late: it came at ``time`` or later. ``is_another`` if the gradebook's
-    time is that of another attempt.
+    ``is_earliest`` is set if the platform said only that it was late: it arrived at ``time`` or later. ``is_another`` is set
+    if the gradebook's time belongs to another attempt.
     """
 
     text: str = ""
@@ -56,7 +56,7 @@ def parse_received(text: str) -> ReceivedTime:
 
 
 class Lateness:
-    """The due dates of ``topic`` and the penalties of the course's rule. ``due`` is the gradebook's date, in UTC.
+    """The due dates of ``topic`` and the penalties by the course's rule. ``due`` is the gradebook's date, in UTC.
 
     The due date and extensions in course.toml override the gradebook's.
     """
@@ -76,7 +76,7 @@ class Lateness:
 
     @cached_property
     def _rule(self) -> Callable[[str, float, float], float | None]:
-        """nbgrader's late plugin. The rule of course.toml, the usual one, does not need nbgrader."""
+        """The penalty function: usually course.toml's rule, which does not need nbgrader, or else nbgrader's late plugin."""
         is_ours = self._config.AssignLatePenalties.get("plugin_class") == LATE_PLUGIN
         if is_ours and self._late_rule.percent_a_day:
             return lambda student, score, seconds: self._late_rule.penalty(score, seconds) or None

@@ -1,4 +1,4 @@
-"""Who marked which answer: what nbgrader's gradebook has no field for.
+"""Who marked which answer, for which nbgrader's gradebook has no field.
 
 In: a course, a topic, an exercise. Out: a ``MarkingRecord``. Reads and writes one small file for each question in the course
 directory, in one step and by one process at a time.
@@ -18,7 +18,7 @@ from solutions.answer_key import Criterion
 
 
 class GivenMark(msgspec.Struct):
-    """Points that ``marker`` gave at ``time``, in UTC, for the answer whose text has this hash, and the comment."""
+    """Points and comment that ``marker`` gave at ``time``, in UTC; ``text`` is the hash of the answer's text."""
 
     marker: str
     points: float
@@ -30,9 +30,9 @@ class GivenMark(msgspec.Struct):
 class MarkingRecord(msgspec.Struct):
     """How the answers to one question are shared among the markers, each by student.
 
-    ``shares`` says whose share an answer is, ``given`` who gave the points in the gradebook. ``second_shares`` and ``second``
-    are the same for the second marking, whose points are only here. ``open`` has the answers on each marker's page, and
-    ``criteria`` those by which the marks were given; it is empty before the first.
+    ``shares`` says who marks an answer, ``given`` who gave the points in the gradebook. ``second_shares`` and ``second`` are
+    the same for the second marking, whose points are stored only here. ``open`` has the answers on each marker's page, and
+    ``criteria`` the criteria by which the marks were given; it is empty before the first mark.
     """
 
     shares: dict[str, str] = {}
@@ -60,7 +60,7 @@ def load_marking_record(course: Course, topic: str, exercise: str) -> MarkingRec
 
 @contextlib.contextmanager
 def change_marking_record(course: Course, topic: str, exercise: str) -> Iterator[MarkingRecord]:
-    """Give the ``MarkingRecord`` of ``exercise`` to one process at a time; write it at the end, unless there is an error."""
+    """Yield the ``MarkingRecord`` of ``exercise`` to one process at a time; write it at the end, unless there is an error."""
     folder = marking_folder(course, topic)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{exercise}.lock").open("a") as lock:

@@ -1,7 +1,7 @@
 """Record the results of submissions in nbgrader's gradebook, and read what it holds.
 
 In: a course, a topic; then the results of each student. Out: marks. Writes the gradebook with one connection and one
-transaction per submission, so that a submission is in it whole or not at all.
+transaction per submission, so that each is recorded completely or not at all.
 """
 
 import contextlib
@@ -127,7 +127,7 @@ class Recorder(contextlib.ExitStack):
     def current_state(self, student: str, received: ReceivedTime | None = None) -> GradebookState:
         """Return the ``GradebookState`` of ``student``: all rows of the gradebook for this submission.
 
-        ``received`` says when the submission that is graded now came, if that differs from the gradebook's time.
+        ``received`` says when the submission being graded arrived, if that differs from the gradebook's time.
         """
         with self.engine.connect() as connection:
             existing = self._find_submission(connection, student)
@@ -160,7 +160,7 @@ class Recorder(contextlib.ExitStack):
 
     @contextlib.contextmanager
     def _transaction(self):
-        """Give a session that is committed at the end, or rolled back on an error."""
+        """Yield a session that is committed at the end, or rolled back on an error."""
         db = self._session
         try:
             yield db
@@ -169,17 +169,17 @@ class Recorder(contextlib.ExitStack):
             db.rollback()
             raise
         finally:
-            db.remove()  # memory stays level however many come
+            db.remove()  # keeps memory use constant, however many submissions follow
 
     def preview(
         self, student: str, results: Iterable[CellResult], received: ReceivedTime, texts: Mapping[str, str]
     ) -> Marks:
-        """Return the ``Marks`` that ``record`` would leave, and write nothing."""
+        """Return the ``Marks`` that ``record`` would return, and write nothing."""
         with self.engine.connect() as connection:
             return self._compute_state(connection, student, results, received, texts)[2].marks
 
     def _compute_state(self, db, student, results, received, texts):
-        """Return the existing rows, their state, the new state, when the submission came, and the late penalty."""
+        """Return the existing rows, their state, the new state, when the submission arrived, and the late penalty."""
         existing = self._find_submission(db, student)
         before = self._read_state(db, student, existing)
         when = _choose_time(existing, received)
@@ -189,8 +189,8 @@ class Recorder(contextlib.ExitStack):
         return existing, before, replace(state, late_penalty=penalty or 0.0), when, penalty
 
     def _add_course_facts(self, state, student):
-        """Return ``state`` with what the course knows of ``student`` beside the gradebook."""
-        exercises = [exercise_of_test(name) for name, points in self.points.items() if points]  # a check has none
+        """Return ``state`` with facts about ``student`` that are not in the gradebook."""
+        exercises = [exercise_of_test(name) for name, points in self.points.items() if points]  # a check has no points
         not_asked = self.lateness.plan.not_asked_of(student, exercises)
         return replace(state, replies=load_replies(self.course, self.topic, student), not_asked=not_asked)
 
@@ -292,7 +292,7 @@ class Recorder(contextlib.ExitStack):
 
 
 def _choose_time(existing, received):
-    """Return when the submission came. An attempt without a time has none, even if the gradebook has an earlier one's."""
+    """Return when the submission arrived; None if it has no time, even if the gradebook has that of another attempt."""
     return received.time or (existing.timestamp if existing and not received.is_another else None)
 
 
@@ -306,9 +306,9 @@ def _grade_columns(entry):
 
 
 def store_names(course: Course) -> None:
-    """Store what the roster says of students in the gradebook, for `nbgrader export` and the formgrader.
+    """Store the roster's names and e-mail addresses in the gradebook, for `nbgrader export` and the formgrader.
 
-    What the roster does not say stays as it is there.
+    Fields that the roster lacks stay as they are.
     """
     listed = {student.id: about for student in course.plan().students if (about := name_columns(student))}
     if not listed:

@@ -1,8 +1,8 @@
-"""Keep what a person answers to students who asked for another look, because the gradebook has no field for it.
+"""Keep the replies to students who asked for another look, because the gradebook has no field for them.
 
-In: a course, a topic, a student. Out: ``InstructorReply`` and ``WaitingRequest`` records. Reads what `grade` has recorded
-of notebooks; writes one small file for each student who was answered, and one for each who asked with a notebook that is
-not graded.
+In: a course, a topic, a student. Out: ``InstructorReply`` and ``WaitingRequest`` records. Reads the records that `grade`
+writes; writes one small file for each student who was answered, and one for each who asked in a notebook that is not
+graded.
 """
 
 import json
@@ -19,7 +19,7 @@ from autograder.notebooks.requests import RegradeRequest
 
 
 class WaitingRequest(NamedTuple):
-    """A request of a student, the exercise "" if it is not clear which, and the ``answer`` to it, "" while it waits."""
+    """A student's request; ``exercise`` is "" if it is unclear which one, ``answer`` is "" while the request waits."""
 
     student: str
     exercise: str
@@ -28,7 +28,7 @@ class WaitingRequest(NamedTuple):
 
 
 def load_requests(course: Course, topic: str, students: Iterable[str]) -> list[WaitingRequest]:
-    """Return what ``students`` asked for in the notebooks that were graded last, or later with the same work."""
+    """Return the requests of ``students`` in the notebooks graded last, or in later ones with the same work."""
     requests = []
     for student in students:
         record = course.load_record(student, topic)
@@ -73,7 +73,7 @@ def answer_request(course: Course, topic: str, student: str, exercise: str, answ
 
 
 def _select_requests(course, topic, student, exercise):
-    """Return the requests about ``exercise``, answered or not; without one, those that wait, if all are about the same."""
+    """Return the requests about ``exercise``, answered or not; without one, those that wait, if all are about one exercise."""
     requests = load_requests(course, topic, [student])
     waiting = [request for request in requests if not request.answer]
     about = sorted({request.exercise for request in waiting})
@@ -90,7 +90,7 @@ def _select_requests(course, topic, student, exercise):
 
 
 def load_replies(course: Course, topic: str, student: str) -> tuple[InstructorReply, ...]:
-    """Return what ``student`` was answered for ``topic``.
+    """Return the replies to ``student`` for ``topic``.
 
     Raises ``CourseError`` if the file is damaged.
     """

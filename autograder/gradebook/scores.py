@@ -52,17 +52,17 @@ class StudentResult:
 
     @property
     def points(self) -> float:
-        """The points that the exercises are worth which count for the student's section."""
+        """The total points of the exercises that count for the student's section."""
         return sum(entry.points for entry in self.entries.values())
 
     @property
     def earned(self) -> float:
-        """The points of all exercises; entries that are still to be marked count as they are."""
+        """The points earned in all exercises; entries still to be marked count as they are."""
         return sum(entry.score for entry in self.entries.values())
 
     @property
     def score(self) -> float:
-        """The points after the late penalty, as nbgrader has them."""
+        """The points after the late penalty, as nbgrader computes them."""
         return max(0.0, self.earned - self.penalty)
 
     @property
@@ -80,7 +80,7 @@ def require_gradebook(course: Course, topic: str) -> None:
 def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
     """Return the ``StudentResult`` of each student who is in the gradebook for ``topic``, by name.
 
-    What does not count for a student's section is not in it.
+    Exercises that do not count for a student's section are left out.
     Raises ``CourseError`` if the gradebook does not know the assignment, or cannot be read.
     """
     require_gradebook(course, topic)

@@ -1,7 +1,7 @@
 """Run submissions on the workers of a dask cluster instead of this machine.
 
-Anyone who can reach a scheduler can run code on its workers, so every connection is encrypted and shows a certificate
-(TLS).
+Anyone who can reach a scheduler can run code on its workers, so every connection is encrypted and requires a
+certificate (TLS).
 """
 
 import contextlib
@@ -33,7 +33,7 @@ class Certificates:
 
 @dataclass(frozen=True)
 class CheckedExecutor:
-    """An executor whose workers have stopped the canary, each once, before they run anything."""
+    """An executor each of whose workers has to stop the canary once before it runs anything."""
 
     pool: Executor
     isolation: str
@@ -48,10 +48,10 @@ class CheckedExecutor:
 def executor(
     address: str, isolation: str, hidden: Iterable[str] = (), certificates: Certificates = Certificates()
 ) -> Iterator[CheckedExecutor]:
-    """Give an executor on the cluster at ``address``, after the canary was stopped on every one of its machines.
+    """Yield an executor on the cluster at ``address``, once every worker has stopped the canary.
 
-    ``hidden`` are paths that submissions must not see on any of them. A worker that joins later meets the canary first.
-    Raises CourseError if the connection would not be encrypted, if nobody answers, if there is no worker, or if a
+    ``hidden`` lists paths that submissions must not see on any of them. A worker that joins later meets the canary first.
+    Raises CourseError if the connection would not be encrypted, if no scheduler answers, if there is no worker, or if a
     submission could escape from the sandbox on one of them.
     """
     if not address.casefold().startswith("tls://"):
@@ -59,7 +59,7 @@ def executor(
         raise CourseError(what, f"--scheduler {address}", f"name it as tls://HOST:PORT, and {CERTIFICATES}")
     from distributed import Client
 
-    address = f"tls://{address[len('tls://') :]}"  # which dask knows in lower case alone
+    address = f"tls://{address[len('tls://') :]}"  # dask knows it in lower case only
     try:
         client = Client(address, security=_security(certificates), timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -74,7 +74,7 @@ def executor(
             raise CourseError("the scheduler has no worker", address, remedy) from None
         _require_sandboxes(client, isolation, hidden)
         pool = client.get_executor(pure=False, retries=2)
-        threads = cast("dict[str, int]", client.nthreads())  # a coroutine only where a client is asynchronous
+        threads = cast("dict[str, int]", client.nthreads())  # a coroutine only if the client is asynchronous
         yield CheckedExecutor(pool, isolation, tuple(hidden), sum(threads.values()))
 
 
@@ -86,7 +86,7 @@ def _security(certificates):
     security = Security(require_encryption=True, **{name: str(path) for name, path in paths.items() if path})
     files = {name: getattr(security, name) for name in paths}
     for name, file in files.items():
-        if not file and name != "tls_client_key":  # a key may stand in the file of its certificate
+        if not file and name != "tls_client_key":  # a key may be in the file of its certificate
             raise CourseError(f"no certificate is named ({name.replace('_', '-')})", "--scheduler", CERTIFICATES)
         if file and "\n" not in file and not Path(file).is_file():
             raise CourseError("there is no such file", file, CERTIFICATES)
@@ -103,7 +103,7 @@ def _check_sandbox_then_run(isolation, hidden, task, *args):
         doctor.require_once(isolation, hidden)
     except CourseError as error:
         where = "this machine"
-        with contextlib.suppress(ValueError):  # in a thread of this process, as in the tests
+        with contextlib.suppress(ValueError):  # raised in a thread of this process, as in the tests
             from distributed import get_worker
 
             where = get_worker().address

@@ -1,6 +1,6 @@
-"""What the verdicts on a submission depend on, as a hash under which they are kept, and the files beside its notebook.
+"""Hash what a submission's verdicts depend on, store verdicts under that hash, and read the files beside its notebook.
 
-The process that coordinates a class uses this for every submission, so nothing here imports numpy or what runs
+The process that coordinates a class uses this for every submission, so nothing here imports numpy or code that runs
 notebooks.
 """
 
@@ -20,8 +20,8 @@ from autograder.files import digest, write_text
 from autograder.sandbox import Limits
 from autograder.verdicts import Graded
 
-NPZ_OVERHEAD_BYTES = 100_000  # bytes that an npz file may have on top of its numbers
-DECIDING_PACKAGES = ("exercises", "grading", "notebooks", "sandbox")  # the rooms whose code a verdict depends on
+NPZ_OVERHEAD_BYTES = 100_000  # bytes that an npz file may have in addition to its numbers
+DECIDING_PACKAGES = ("exercises", "grading", "notebooks", "sandbox")  # those whose code a verdict depends on
 
 
 class WeightsFile(Protocol):
@@ -35,7 +35,7 @@ class WeightsFile(Protocol):
 
 
 class ExerciseWithFiles(Protocol):
-    """An exercise, as far as it says which files belong to it."""
+    """The part of an exercise that says which files belong to it."""
 
     @property
     def trained(self) -> WeightsFile | None: ...
@@ -52,7 +52,7 @@ def read_handed_in_files(exercises: Iterable[ExerciseWithFiles], folder: str | P
 
 
 def select_kept_files(exercises: Iterable[ExerciseWithFiles], kept: Mapping[str, bytes]) -> dict[str, bytes | None]:
-    """As ``read_handed_in_files``, of an earlier attempt that is no more in a folder: ``kept`` has its files by name."""
+    """Like ``read_handed_in_files``, for an earlier attempt that is no longer in a folder: ``kept`` has its files by name."""
     allowed = _limit_file_sizes(exercises)
     return {name: kept[name] if len(kept[name]) <= most else None for name, most in allowed.items() if name in kept}
 
@@ -75,8 +75,8 @@ def fingerprint(
 ) -> str:
     """Return a hash of everything that the verdicts on the file ``content`` depend on.
 
-    ``version`` covers the exercises and the releases that the file is read by; ``attempt``, and the ``seed`` that the release
-    recorded for it, if any, say which hidden cases count.
+    ``version`` covers the exercises and the releases used to read the file; ``attempt``, and the ``seed`` that the release
+    recorded for it, if any, determine the hidden cases.
     """
     beside = {name: hashlib.sha256(data or b"").hexdigest() for name, data in sorted((files or {}).items())}
     state = [
@@ -94,7 +94,7 @@ def fingerprint(
 
 @cache
 def grader_versions() -> list[str]:
-    """Return what of the grader itself a verdict depends on: a hash of its code, and the versions of numpy, torch, Python."""
+    """Return what verdicts depend on in the grader itself: a hash of its code, and the versions of numpy, torch, Python."""
     rooms = [Path(__file__).parents[1] / room for room in DECIDING_PACKAGES]
     return [digest(rooms), version("numpy"), version("torch"), platform.python_version()]
 
@@ -106,7 +106,7 @@ class VerdictStore:
         self.folder = Path(folder)
 
     def get(self, fingerprint: str) -> Graded | None:
-        """Return the ``Graded`` kept under ``fingerprint``, or None: also where its file cannot be read."""
+        """Return the ``Graded`` stored under ``fingerprint``; None if there is none, or its file cannot be read."""
         try:
             return msgspec.json.decode(self._path(fingerprint).read_bytes(), type=Graded)
         except (OSError, ValueError, RecursionError, msgspec.MsgspecError):

@@ -14,7 +14,7 @@ from autograder.grading import judge
 from autograder.notebooks.cell_ids import RECEIPT, code_cells, id_of, run_id, test_id
 from autograder.verdicts import Graded
 
-MIN_SECONDS = 1.0  # with less time left for a submission, nothing is run
+MIN_SECONDS = 1.0  # the least that a run is given; with less left, there is no second run
 
 
 def grade(
@@ -26,12 +26,12 @@ def grade(
     hidden: Iterable[str] = (),
     prepared: sandbox.Prepared = sandbox.NOTHING,
 ) -> Graded:
-    """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` lie beside it: name -> bytes.
+    """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` are those beside it: name -> bytes, None if too large.
 
-    All that a submission runs shares one budget of time, ``limits.submission_seconds``. ``hidden`` are paths of this
-    machine that it must not see, the course above all. ``prepared`` is what a warm sandbox has got ready: see
-    ``sources_to_prepare``. Raises CourseError if the sandbox cannot be started. Whatever the student did is a verdict, not an
-    error.
+    Everything that a submission runs shares one time budget, ``limits.submission_seconds``. ``hidden`` lists paths of this
+    machine that it must not see, above all the course. ``prepared`` is what a warm sandbox has ready: see
+    ``sources_to_prepare``. Raises CourseError if the sandbox cannot be started. Whatever the student did leads to a
+    verdict, not to an error.
     """
     limits, files, began = limits or sandbox.Limits(), files or {}, time.monotonic()
     weights: dict[tuple[str, int], sandbox.Reply] = {}
@@ -85,7 +85,7 @@ def _run_weights(exercise, files, limits, isolation, hidden, prepared):
 
 
 def _script(notebook, exercises, files, prepared):
-    """Return the script of ``notebook``, one cell for each of its code cells; hidden tests stay outside."""
+    """Return the script of ``notebook``, with one cell for each of its code cells; the hidden tests stay outside."""
     called: dict[str | None, Exercise] = {test_id(e.name): e for e in exercises if e.is_called}
     left_out = {run_id(e.name) for e in exercises} | {test_id(e.name) for e in exercises if e.trained} | {RECEIPT}
     cells = []
@@ -103,5 +103,5 @@ def _script(notebook, exercises, files, prepared):
 
 @lru_cache(maxsize=256)
 def _calls(exercise):
-    """Return the calls of ``exercise``, the same for every submission that meets the same hidden cases."""
+    """Return the calls of ``exercise``, which are the same for all submissions with the same hidden cases."""
     return tuple(sandbox.Call({**case.inputs}, tuple(case.gradients)) for case in exercise.hidden)

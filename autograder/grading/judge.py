@@ -14,7 +14,7 @@ from autograder.grading.values import JudgedCase, arrays_of, entries_of, entry_o
 from autograder.sandbox import Reply, wire
 from autograder.verdicts import Part, Verdict
 
-# Of the whole exercise, whatever the case.
+# These concern the whole exercise, whatever the case.
 REASONS_WITHOUT_ANSWER = {
     "NotImplementedError": "it has not been answered yet",
     "missing": "no function of this name was defined when its test ran: was the cell deleted, or did an error stop it?",
@@ -28,7 +28,7 @@ REASONS_BY_EXCEPTION = {
 
 ONLY_PADDING = "Only cases with padding are wrong: where does the mask come in?"
 ONLY_LARGE = "Only cases with large numbers are wrong: trace the largest and the smallest of them through your formula."
-BROADCASTS = ("ValueError", "RuntimeError")  # raised where the shapes of two arrays do not fit
+BROADCASTS = ("ValueError", "RuntimeError")  # raised when the shapes of two arrays do not match
 NUMERICAL = ("", "OverflowError", "FloatingPointError", "ZeroDivisionError")  # raised because a number is large
 ONLY_WITH = "Only cases with {} are wrong: {}"
 ONLY_SIZE_ONE = "Only cases with an axis of length 1 are wrong: which line treats such an axis differently?"
@@ -62,7 +62,7 @@ NOT_FINITE = (
     "Not finite where numbers are large, and right elsewhere: which exponential gets too large a number there, or which divisor "
     "or argument of a logarithm has become 0?"
 )
-MAX_SLIGHT_ERROR = 1e-5  # of the largest number of a result
+MAX_SLIGHT_ERROR = 1e-5  # relative to the largest number of a result
 ROUNDED = "Right, but rounded to fewer decimals than asked for."
 
 NO_WEIGHTS = {
@@ -73,7 +73,7 @@ NO_WEIGHTS = {
 
 
 def judge(exercises: Iterable[Exercise], replies: Mapping[tuple[str, int], Reply]) -> tuple[Verdict, ...]:
-    """Return one ``Verdict`` an exercise; ``replies`` maps (exercise, number of the hidden case) to ``Reply``."""
+    """Return one ``Verdict`` per exercise; ``replies`` maps (exercise, number of the hidden case) to ``Reply``."""
     return tuple(_judge(exercise, replies) for exercise in exercises)
 
 
@@ -101,7 +101,7 @@ def _judge(exercise, all_replies):
 
 
 def points_of(exercise: Exercise, replies: Sequence[Reply]) -> float:
-    """Return the points that the ``replies`` to the hidden cases earn, as ``judge`` does, but without looking for words."""
+    """Return the points that the ``replies`` to the hidden cases earn, as in ``judge`` but without explaining them."""
     all_reasons, _ = _find_reasons(exercise, replies)
     results = [(case.part, case.also, reasons) for case, reasons in zip(exercise.hidden, all_reasons, strict=True)]
     return compare.total_points(results, exercise.parts)
@@ -120,7 +120,7 @@ def _find_reasons(exercise, replies):
 
 
 def _hints(exercise, rows, is_right):
-    if is_right:  # the submission says itself which inputs it has changed, so no points can hang on it
+    if is_right:  # the submission itself reports which inputs it changed, so no points may depend on it
         changed = dict.fromkeys(str(name) for row in rows for name in row.reply.changed)
         return (compare.full_sentence(compare.ALSO_CHANGED.format(", ".join(changed))),) if changed else ()
     if hints := _hints_of_mistakes(exercise, rows):
@@ -173,7 +173,7 @@ def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:
 
 
 def _is_exactly_right(value, expected, atol):
-    """Return whether ``value`` has the types of ``expected`` and equals it within ``atol``, as most do: a fast path."""
+    """Return whether ``value`` has the types of ``expected`` and equals it within ``atol``: a fast path for most values."""
     if type(expected) is dict:
         return type(value) is dict and all(
             entry in value and _is_exactly_right(value[entry], wanted, atol) for entry, wanted in expected.items()
@@ -192,9 +192,9 @@ def _is_exactly_right(value, expected, atol):
 
 
 def _explain_shapes(exercise, replies, all_reasons):
-    """Return ``all_reasons`` with wrong shapes explained in the letters of the exercise, where every call gave one."""
+    """Return ``all_reasons`` with wrong shapes explained in the letters of the exercise, if every call returned a shape."""
     all_reasons = [dict(reasons) for reasons in all_reasons]
-    several = range(SHAPE_DRAWS)  # what comes after has a size of 1, which many explanations fit
+    several = range(SHAPE_DRAWS)  # the later cases have a size of 1, which fits many explanations
     values = [replies[n].value for n in several]
     sizes = [exercise.hidden[n].inputs for n in several]
     for entry in all_reasons[0]:
@@ -222,11 +222,11 @@ def _first_reason(part, rows):
 
 
 def _hint_from_failing_cases(exercise, rows):
-    """Name the first property that fails, where no mistake is recognised; "" where the reasons say it already.
+    """Return a hint on the first property that fails, if no mistake is recognised; "" if the reasons already say it.
 
-    The order: two axes that meet and should not; nothing, another kind, another shape (the reasons); an input changed;
-    not the same for the same; not finite (the reasons); wrong gradients of right values; wrong with padding, with large
-    numbers, with an axis of length 1 only; else the values (the reasons).
+    The order: two axes that should not meet; no value, or another kind or shape (the reasons); a changed input; different
+    results of the same call; not finite (the reasons, or only with large numbers); wrong gradients of right values; wrong
+    only in one family, with equal sizes, padding, large numbers or an axis of length 1; else the values (the reasons).
     """
     wrong = [row for row in rows if row.wrong_entries]
     returned = [(row.reply.value, row.case.expected) for row in wrong if not row.reply.raised]
@@ -246,9 +246,9 @@ def _hint_from_failing_cases(exercise, rows):
 
 
 def _find_changed_inputs(rows, wrong):
-    """Return the names of the inputs that the first call to change any has changed.
+    """Return the names of the inputs changed by the first wrong call that changed any.
 
-    Where calls raised, right ones count too: torch refuses a change of an input whose gradient is wanted, and a call
+    If wrong calls raised, right ones count too: torch refuses to change an input whose gradient is wanted, and a call
     that raised does not report its changes.
     """
     telling = rows if any(row.reply.raised for row in wrong) else wrong
@@ -256,7 +256,7 @@ def _find_changed_inputs(rows, wrong):
 
 
 def _hint_gradients(rows, wrong):
-    """Return the sentence on gradients that are wrong, or cannot be taken, of values that are right."""
+    """Return the hint on gradients that are wrong, or cannot be computed, although the values are right."""
     raised = {row.reply.raised for row in wrong} - {""}
     if raised & REASONS_BY_EXCEPTION.keys():
         return ""
@@ -269,13 +269,13 @@ def _hint_gradients(rows, wrong):
 
 
 def _hint_broadcast(exercise, rows):
-    """Name two sizes, neither 1, that make a call raise exactly where they differ: their axes are broadcast together."""
+    """Return the hint on two axes that are broadcast together: calls raise exactly where their sizes, not 1, differ."""
     if not {row.reply.raised for row in rows} <= {"", *BROADCASTS}:
         return ""
     raised = [sizes_of(exercise, row.case.inputs) for row in rows if row.reply.raised]
     others = [sizes_of(exercise, row.case.inputs) for row in rows if not row.reply.raised]
     letters = list(dict.fromkeys(letter for sizes in raised for letter in sizes))
-    for one, other in combinations(letters, 2):  # none if no call raised
+    for one, other in combinations(letters, 2):  # no pairs if no call raised
         pairs = [(sizes.get(one), sizes.get(other)) for sizes in others]
         if (
             all(1 != sizes.get(one) != sizes.get(other) != 1 for sizes in raised)
@@ -287,9 +287,9 @@ def _hint_broadcast(exercise, rows):
 
 
 def _hint_common_family(exercise, rows, wrong):
-    """Return the sentence on what all ``wrong`` cases have in common, and others, which are right, have not; or "".
+    """Return the hint on what all ``wrong`` cases, but not all cases, have in common; or "".
 
-    That is a family of inputs, of several the rarest; else two sizes that are alike.
+    That is a family of inputs, the rarest if there are several, or else two equal sizes.
     """
     families = wrong[0].case.families
     shared = [words for words in families if all(words in row.case.families for row in wrong)]
@@ -303,9 +303,9 @@ def _hint_common_family(exercise, rows, wrong):
 
 
 def _hint_mask_or_size(hidden, wrong):
-    """Return the sentence on padding or large numbers, whichever fewer cases have, else on an axis of length 1; or "".
+    """Return the hint on padding or large numbers, whichever fewer cases have, else on an axis of length 1; or "".
 
-    That a case with a single position is right says nothing about the first two: there, much is right by chance.
+    Right cases with a single position say nothing about the first two, because much is right there by chance.
     """
     fitting = []
     for belongs, sentence in ((_is_masked, ONLY_PADDING), (is_large, ONLY_LARGE)):
@@ -333,7 +333,7 @@ def _is_rounded(rows):
 
 
 def _hint_precision(rows):
-    """Return the sentence on right numbers that have lost digits: all, behind the point, or all but a few."""
+    """Return the hint on numbers that have lost digits: single precision, truncation to integers, or a few digits only."""
     wrong = [row for row in rows if row.wrong_entries]
     pairs = [row.numbers(entry) for row in wrong for entry in row.wrong_entries]
     if not all(_is_finite_pair(*pair) for pair in pairs):
@@ -346,7 +346,7 @@ def _hint_precision(rows):
 
 
 def _are_slightly_off(wrong):
-    """Return whether all wrong numbers are nearly right, large inputs aside: their rounding may grow on the way."""
+    """Return whether all wrong numbers are nearly right, except for large inputs, which can amplify rounding errors."""
     ordinary = [row.numbers(entry) for row in wrong if not is_large(row.case) for entry in row.wrong_entries]
     slight = [
         np.abs(mine - right).max() <= MAX_SLIGHT_ERROR * np.abs(right).max(initial=1.0) for mine, right in ordinary
@@ -378,11 +378,11 @@ def _has_size_one(case):
 
 
 def _hints_of_mistakes(exercise, rows):
-    """Name the mistakes whose values are the student's own. Where values cannot tell two apart, both are said.
+    """Return the hints on mistakes that give the student's values. Mistakes that values cannot tell apart share one hint.
 
-    Of mistakes that explain equally much, those go first whose values are the student's everywhere.
+    Of mistakes that explain equally many entries, those that agree with the student everywhere come first.
     """
-    explained = {}  # mistake -> the wrong entries that it explains, and whether nothing speaks against it
+    explained = {}  # mistake -> (the wrong entries that it explains, whether no entry contradicts it)
     for name in exercise.hints:
         agree, differ = _match_mistake(exercise, name, rows)
         if agree - differ:
@@ -404,46 +404,46 @@ def _hints_of_mistakes(exercise, rows):
 
 
 def _autograd_broken(rows):
-    """Return whether the only thing wrong is that backward raises: an exception that mistakes share and does not say why."""
+    """Return whether only the backward pass fails, with an exception that several mistakes share and that gives no reason."""
     wrong = [row for row in rows if row.wrong_entries]
     changed = any(row.reply.changed for row in rows)
     return not changed and all(row.case.gradients and row.reply.raised == "RuntimeError" for row in wrong)
 
 
 def _match_mistake(exercise, name, rows):
-    """Return the entries in which the student's values equal those of mistake ``name`` where it is wrong, and the others."""
+    """Return ``(agree, differ)``: the entries in which the student's values match, or contradict, the mistake ``name``."""
     match = _MistakeMatch(exercise, any(row.reply.changed for row in rows))
     every = {entry for row in rows for entry in row.reasons}
     gradients = {entry: case for case in exercise.hidden if case.gradients for entry in case.gradients}
-    # the wrong cases first, as they end this soonest
+    # cases with gradients, then wrong ones, come first, as they end this soonest
     for row in sorted(rows, key=lambda row: (not row.case.gradients, not row.wrong_entries)):
-        # whatever other cases say: what a mistake gives on all of them takes long to work out
+        # other cases cannot change this, and computing a mistake's values on all of them takes long
         if match.differ == every or ("wrong" in match.elsewhere and match.differ >= every - set(gradients)):
             return set(), match.differ
         outcome = row.case.mistaken[name]
         if exercise.kind == "shape" and outcome.raised == UNREADABLE and not row.reply.raised:
-            continue  # of a size of 1, half is 0, which is no shape: it says nothing
+            continue  # half a size of 1 is 0, which makes no shape: it says nothing
         if outcome.raised:
             match.add_error(row, outcome)
         else:
             match.add_values(row, outcome, exercise.misses[row.place][name])
-    # The gradients of one call stand or fall together: a single one may be alike by chance, and so may an exception.
-    # So may those of a mistake whose values are wrong, and not the student's: all the more if they are all 0.
+    # Gradients are accepted only together, because a single one may agree by chance, as may an exception. So may those
+    # of a mistake whose values are wrong but not the student's, especially if they are all 0.
     by_chance = match.is_by_chance(set(gradients))
     by_chance = by_chance or (match.differ and any(c.mistaken[name].raised for c in gradients.values()))
     return (match.agree - set(gradients) if by_chance else match.agree), match.differ
 
 
 class _MistakeMatch:
-    """How a student's replies compare with what a mistake gives, case by case.
+    """How a student's replies compare with the results of a mistake, case by case.
 
-    ``agree`` and ``differ`` are entries; ``elsewhere`` says whether values differ where the student's are "wrong" or
-    "right"; ``telling`` are gradients that agree and are not all 0.
+    ``agree`` and ``differ`` hold entries; ``elsewhere`` says whether values differ where the student's are "wrong" or
+    "right"; ``telling`` holds gradients that agree and are not all 0.
     """
 
     def __init__(self, exercise, changes_input):
         self.exercise = exercise
-        self.changes_input = changes_input  # reason enough to raise where a gradient is wanted
+        self.changes_input = changes_input  # enough to make a call raise if a gradient is wanted
         self.agree, self.differ, self.elsewhere, self.telling = set(), set(), set(), set()
 
     def add_error(self, row, outcome):
@@ -470,5 +470,5 @@ class _MistakeMatch:
                 self.differ.add(entry)
 
     def is_by_chance(self, gradients):
-        """Return whether gradients may agree by chance, as values do not."""
+        """Return whether the gradients that agree may do so by chance."""
         return "wrong" in self.elsewhere or ("right" in self.elsewhere and not self.telling) or self.differ & gradients

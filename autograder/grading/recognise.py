@@ -1,7 +1,7 @@
-"""Infer a mistake that no listed one explains: name the change to the reference that gives the student's own numbers.
+"""Infer a mistake that no listed one explains: find the change to the reference that gives the student's own numbers.
 
-A hint says only how the numbers can be reproduced, so it is always true. It is given only where that cannot be chance:
-the numbers agree in every case that can tell, and they are many, not all equal, and not numbers that many slips give,
+A hint says only how the numbers can be reproduced, so it is always true. It is given only if chance is unlikely: the
+numbers agree in every case that can tell, and there are several different ones, or many of a kind that many slips give,
 such as 0.
 """
 
@@ -26,16 +26,16 @@ EXPLAINED_IN_CASES = "Only {} are wrong, and there we get exactly your numbers i
 MISTAKE_IN_CASES = "Only {} are wrong, with this mistake: {}"
 REORDERED = "The right numbers, but in the wrong order."
 REFERENCE_LOCK = threading.Lock()  # an instrumented reference holds the current mutation while it runs
-MAX_CLAUSES = 2  # clauses of which one can be meant: more say nothing
-MIN_DISTINCT_NUMBERS = 2  # different wrong numbers that agree, none of them 0 or 1
-MIN_NUMBERS = 4  # wrong numbers that agree, where they are whole, or no numbers
-MIN_CASES = 2  # in which they do
+MAX_CLAUSES = 2  # alternatives that a hint may offer: more would say nothing
+MIN_DISTINCT_NUMBERS = 2  # different wrong numbers that agree, none of them whole
+MIN_NUMBERS = 4  # wrong numbers that agree, if they are whole, nan or infinite
+MIN_CASES = 2  # cases in which they agree
 MAX_WORK = 200_000  # of the search for one answer, in the unit of ``Mutations.work``: less than a second of CPU
-MAX_CHOICE_NUMBER = 10  # whole numbers up to here may stand for choices, of which one is soon like another
+MAX_CHOICE_NUMBER = 10  # whole numbers up to here may be choices, which easily agree by chance
 
 
 class TooMuchWork(Exception):
-    """The search has done as much as it may."""
+    """The search has reached ``MAX_WORK``."""
 
 
 def infer_mistake(exercise: Exercise, rows: Sequence[JudgedCase]) -> str:
@@ -57,7 +57,7 @@ def _infer_mistake(exercise, rows):
     if not all(has_form(row.reply.value, row.case.expected) for row in wrong):
         return _hint_listed(exercise, rows, wrong)
     if all(row.case.gradients for row in wrong):
-        return ""  # of right values: there, many ways of losing a gradient are alike
+        return ""  # the values are right, and many ways of losing a gradient look alike
     everywhere, where_wrong = _matching_clauses(exercise, rows, wrong)
     if 0 < len(everywhere) <= MAX_CLAUSES:
         return (EXPLAINED_EVERYWHERE if len(everywhere) == 1 else EXPLAINED_IN_TWO_WAYS).format(*everywhere)
@@ -69,19 +69,19 @@ def _infer_mistake(exercise, rows):
 
 
 def _hint_listed(exercise, rows, wrong):
-    """Name the listed mistakes that explain all that is wrong, though they would have done more wrong."""
+    """Return a hint on listed mistakes that explain every wrong case, though they would get others wrong, too; or ""."""
     hints: dict[str, None] = {}
     for name in exercise.hints:
         if all(_explains(exercise, row.case.mistaken[name], row) for row in wrong):
             hints[exercise.hints[name]] = None
-    # asked last: what agrees has the shape of a mistake's outcome, and a student's own may have millions of numbers
+    # checked last: a value that agrees has the shape of a mistake's outcome, while others may have millions of numbers
     if not 0 < len(hints) <= MAX_CLAUSES or not _is_significant(exercise, wrong, everywhere=False):
         return ""
     return MISTAKE_IN_CASES.format(_describe_cases(exercise, rows, wrong) or "some cases", " Or: ".join(hints))
 
 
 def _hint_reordered(wrong):
-    """Return the hint that all wrong values hold the right numbers, several and all different, in another order."""
+    """Return the hint that all wrong values have the right numbers, at least 3 and all different, in another order; or ""."""
     for row in wrong:
         for mine, right in map(row.numbers, row.wrong_entries):
             mine, right = mine.ravel(), right.ravel()
@@ -93,7 +93,7 @@ def _hint_reordered(wrong):
 
 
 def _hint_partial(exercise, rows, wrong, clauses):
-    """Name the mutations that explain all that is wrong, though they would have done more wrong."""
+    """Return a hint on mutations that explain every wrong case, though they would get others wrong, too; or ""."""
     if not 0 < len(clauses) <= MAX_CLAUSES or not _is_significant(exercise, wrong, everywhere=False):
         return ""
     joined, where = ", or if ".join(clauses), _describe_cases(exercise, rows, wrong)
@@ -101,7 +101,7 @@ def _hint_partial(exercise, rows, wrong, clauses):
 
 
 def _matching_clauses(exercise, rows, wrong):
-    """Return the clauses of the plainest mutations whose numbers are the student's: everywhere, and where these are wrong."""
+    """Return the clauses of the plainest mutations that give the student's numbers: everywhere, and only in wrong cases."""
     everywhere: dict[str, None] = {}
     where_wrong: dict[str, None] = {}
     if _is_significant(exercise, wrong):
@@ -111,7 +111,7 @@ def _matching_clauses(exercise, rows, wrong):
 
 
 def _collect_clauses(exercise, rows, wrong, everywhere, where_wrong):
-    """Put the clauses of mutations that explain the answer into ``everywhere`` or ``where_wrong``: see ``_matching_clauses``."""
+    """Add the clauses of mutations that explain the answer to ``everywhere`` or ``where_wrong``: see ``_matching_clauses``."""
     mutations, work_left = mutations_of(exercise), MAX_WORK
 
     def outcome_of(number, place):
@@ -141,7 +141,7 @@ def _collect_clauses(exercise, rows, wrong, everywhere, where_wrong):
         if all(_is_right(exercise, outcome_of(number, row.place), row) for row in rows if not row.wrong_entries):
             everywhere[mutation.clause] = None
             rank = mutation.rank
-        elif mutation.rank < SOFTMAX_RANK:  # many wrong ways of taking a softmax are alike where it overflows
+        elif mutation.rank < SOFTMAX_RANK:  # many wrong softmaxes agree where they overflow
             where_wrong[mutation.clause] = None
 
 
@@ -150,7 +150,7 @@ def _is_plausible(mutation, large, is_overflow):
 
 
 def _first_wrong_number(row):
-    """Return ``(entry, index, number)`` of the first wrong number of a case: what differs there need not be looked at."""
+    """Return ``(entry, index, number, atol)`` of a case's first wrong number, a quick test for outcomes; None without one."""
     for entry in row.wrong_entries:
         mine, right = row.numbers(entry)
         for index in map(tuple, np.argwhere(~np.isclose(mine, right, rtol=0, atol=row.case.atol))):
@@ -178,7 +178,7 @@ def _explains(exercise, outcome, row):
 
 
 def _is_right(exercise, outcome, row):
-    """Return whether a mutation with this ``outcome`` in a case, or None, is right there."""
+    """Return whether a mutation with this ``outcome`` in a case is right there; None means that it is."""
     return outcome is None or exercise.accepts(row.case, outcome)
 
 
@@ -204,7 +204,7 @@ def _tolerance_for(mine, atol):
 def _is_significant(exercise, wrong, everywhere=True):
     """Return whether a mistake that gives all the wrong numbers is unlikely to do so by chance.
 
-    Many slips give zeros, ones, nan or infinity: these count only if there are many and all else agrees ``everywhere``.
+    Many slips give whole numbers, nan or infinity: these count only if they are many and all else agrees ``everywhere``.
     """
     distinct, count, cases = set(), 0, 0
     for row in wrong:
@@ -220,7 +220,7 @@ def _is_significant(exercise, wrong, everywhere=True):
 
 
 def _describe_cases(exercise, rows, wrong):
-    """Return what the wrong cases, and no right one, have in common: a family of inputs, or two equal sizes."""
+    """Return what all wrong cases share, if possible and no right one: a family of inputs, or two equal sizes; or ""."""
     right = [row for row in rows if not row.wrong_entries]
     shared = set.intersection(*({*row.case.families} for row in wrong))
     for words in sorted(shared):
@@ -235,7 +235,7 @@ def _describe_cases(exercise, rows, wrong):
 def find_equal_sizes(exercise: Exercise, wrong: Sequence[Case], right: Sequence[Case]) -> tuple[str, str] | None:
     """Return two letters whose sizes are the same in all ``wrong`` cases and in no ``right`` one, or None.
 
-    A size of 1 on both says nothing of a right case: there, axes can be taken for each other without harm.
+    A right case in which both sizes are 1 does not count, because confusing its axes does no harm.
     """
     sizes = [sizes_of(exercise, case.inputs) for case in wrong]
     right_sizes = [sizes_of(exercise, case.inputs) for case in right]

@@ -1,7 +1,6 @@
-"""Say what a wrong shape is, by looking its sizes up among the letters of the exercise, their products and sums.
+"""Explain a wrong shape by looking its sizes up among the letters of the exercise, their products and sums.
 
-The sentence says which letters were written, and what kind of thing the axis should count, but never the right
-letters.
+The sentence names the letters that the student used, and what the axis should count, but never the right letters.
 """
 
 import ast
@@ -22,9 +21,9 @@ def explain(
     roles: Mapping[str, str],
     equations: Iterable[str] = (),
 ) -> str:
-    """Return a sentence on the wrong shapes ``values`` of ``entry``, or "" if they are no terms of the letters.
+    """Return a sentence on the wrong shapes ``values`` of ``entry``, or "" if they differ in length or are too long.
 
-    ``values``, ``expected`` and ``sizes`` (letter -> number) hold one item for each set of sizes, ``roles`` says what
+    ``values``, ``expected`` and ``sizes`` (letter -> number) hold one item for each set of sizes; ``roles`` says what
     each letter counts.
     """
     names = _name_sizes(sizes)
@@ -57,11 +56,11 @@ def _name_sizes(sizes):
         for factors in product((1, 2), repeat=3):
             parts = [times(factor, letter) for factor, letter in zip(factors, trio, strict=True)]
             named.append((" + ".join(name for name, _ in parts), sum(values for _, values in parts)))
-    return {tuple(values.tolist()): name for name, values in reversed(named)}  # of names for the same, the first
+    return {tuple(values.tolist()): name for name, values in reversed(named)}  # the first of several names wins
 
 
 def _name_axes(shapes, names):
-    """Return the name of each axis, None where there is none; or None if their number changes, or is beyond all sense."""
+    """Return the name of each axis, or None if it has none; None for all if their number varies or exceeds ``MAX_AXES``."""
     if len({len(shape) for shape in shapes}) != 1 or len(shapes[0]) > MAX_AXES:
         return None
     axes = [tuple(map(int, axis)) for axis in zip(*shapes, strict=True)]
@@ -124,7 +123,7 @@ def _explain_axis(entry, axis, yours, right, roles, equations):
 
 
 def _compare_sums(mine, belongs):
-    """Return which letters the sum ``mine`` has more of than ``belongs``, and fewer of; none if one of them is no sum."""
+    """Return which letters the sum ``mine`` has more of than ``belongs``, and fewer of; none if either is not a sum."""
     here, there = _summands(mine), _summands(belongs)
     if here is None or there is None:
         return Counter(), Counter()
@@ -143,7 +142,7 @@ def _summands(name):
 
 
 def _find_multiplied(entry, equations):
-    """Return the right operand of the matrix ``entry`` in the equations, as it is written there, or ""."""
+    """Return what the matrix ``entry`` multiplies in the equations, as written there, or ""."""
     for equation in equations:
         for node in ast.walk(ast.parse(equation)):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and ast.unparse(node.left) == entry:

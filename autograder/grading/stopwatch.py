@@ -1,4 +1,4 @@
-"""Take the time of stages, and end what takes too long. Sets this process's alarm while a limit holds."""
+"""Time stages, and interrupt what takes too long. Sets this process's alarm while a limit is in force."""
 
 import contextlib
 import signal
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Stopwatch:
-    """``spent`` and ``used`` map a stage to seconds, and to seconds of CPU; of one that comes again, they are added."""
+    """``spent`` and ``used`` map a stage to its total seconds, and seconds of CPU, over all times that it ran."""
 
     spent: dict[str, float] = field(default_factory=dict)
     used: dict[str, float] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Stopwatch:
 
 @contextlib.contextmanager
 def time_limit(seconds: float, error: type[BaseException]) -> Iterator[None]:
-    """Raise ``error`` in the block after ``seconds``. Outside of the main thread, which alone hears it, there is no limit."""
+    """Raise ``error`` in the block after ``seconds``. Only the main thread gets the alarm, so others have no limit."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -38,7 +38,7 @@ LATER_EXERCISE_NOTE = (
 
 @dataclass(frozen=True)
 class FeedbackRequest:
-    """What a feedback page says beside what was graded: whose it is, by name, and the gradebook's state when it was sent."""
+    """What a feedback page needs besides the results: the student's name, and the gradebook's state when it was sent."""
 
     student: str
     standing: GradebookState
@@ -49,24 +49,24 @@ class FeedbackRequest:
 
 @dataclass(frozen=True)
 class Task:
-    """One submission on its way to whatever machine grades it: only text, bytes and numbers."""
+    """One submission on its way to the machine that grades it: only text, bytes and numbers."""
 
     content: bytes
-    files: dict[str, bytes | None]  # what lies beside it, by name; see ``read_handed_in_files``
+    files: dict[str, bytes | None]  # files beside it, by name; see ``read_handed_in_files``
     topic: str
     templates: tuple[str, ...]  # JSON of the releases that it may have been made from, the newest first
     points: dict[str, float]  # by exercise, as released
     seed: int
-    attempt: int  # from 0; each time something else is handed in, the hidden cases are others
+    attempt: int  # from 0; each different hand-in has different hidden cases
     digest: str
     limits: Limits
     isolation: str
-    hidden: tuple[str, ...]  # what no sandbox may show
+    hidden: tuple[str, ...]  # paths that no sandbox may show
     settings: dict[str, Any]  # of nbgrader's pages
-    graded: Graded | None = None  # verdicts that are known already: nothing is run
+    graded: Graded | None = None  # verdicts, if known already: then nothing is run
     paper: FeedbackRequest | None = None  # None: no page is made here
     extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
-    student: str = ""  # whose own numbers count, where the release has some
+    student: str = ""  # whose own numbers are used, if the release has any
     attempt_seeds: tuple[int, ...] = ()  # recorded at the release; see ``candidate_seeds``
     not_asked: tuple[str, ...] = ()  # exercises that do not count for the section of the student
 
@@ -75,7 +75,7 @@ class Task:
 class GradingResult:
     """The result of grading a submission: why it was set aside, or its verdicts, its cells' results and its notebook.
 
-    ``page`` is right as long as the gradebook then has ``marks``; it is empty where it could not be made in its time.
+    ``page`` is valid only if the gradebook then has ``marks``; it is empty if it could not be rendered in time.
     """
 
     set_aside: str = ""
@@ -92,7 +92,7 @@ class GradingResult:
 
 
 def grade_task(task: Task) -> GradingResult:
-    """Grade ``task``; raise CourseError only if this machine has no sandbox, or other exercises than the sender."""
+    """Grade ``task``; raise CourseError only if this machine has no sandbox, or its exercises differ from the sender's."""
     with LOADING_LOCK:
         digest = exercises.digest(_load_drawn(task.topic, task.seed, 0, task.extra))
     if digest != task.digest:
@@ -124,7 +124,7 @@ def grade_task(task: Task) -> GradingResult:
     with watch.stage("notebook"):
         unusual = later_exercises, task.not_asked
         results = pages.enter_results(notebook, graded, templates[0], task.settings, *unusual)
-        # each text in one piece: in lines and indented, it would take five times as long to write
+        # each source as one string: split into lines and indented, it would take five times as long to write
         content = (json.dumps(strip_transient(notebook), sort_keys=True, ensure_ascii=False) + "\n").encode()
         requests = find_requests(notebook.cells, asked.questions)
     page, marks = b"", None
@@ -137,9 +137,9 @@ def grade_task(task: Task) -> GradingResult:
 def read_requests(
     content: bytes, files: Mapping[str, bytes | None], templates: tuple[str, ...], topic: str
 ) -> tuple[str, tuple[RegradeRequest, ...]]:
-    """Return the hash of the work in a notebook that is not graded, and what it asks to be looked at again.
+    """Return the hash of the work in a notebook that is not graded, and its requests for another look.
 
-    ``templates`` are as in a ``Task``. Of a file that cannot be read, both are empty.
+    ``templates`` is as in a ``Task``. Both are empty if the file cannot be read.
     """
     try:
         notebook, template = repair.read_notebook(content, _read_templates(templates), topic)
@@ -150,13 +150,13 @@ def read_requests(
 
 
 def find_later_exercises(template: NotebookNode, points: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the exercises in ``points`` that ``template``, an earlier release, did not ask: nobody was given them."""
+    """Return the exercises in ``points`` that ``template``, an earlier release, did not contain."""
     released = {exercise_of_text(id_of(cell) or "") for cell in template.cells}
     return tuple(name for name in points if name not in released)
 
 
 def _render_page(notebook, results, task, asked):
-    """Return ``(page, its marks)``, or nothing if that fails or takes too long: the sender asks for the page again."""
+    """Return ``(page, its marks)``, empty if that fails or takes too long: the sender then asks for the page again."""
     marks = merge_results(task.paper.standing, results, task.paper.texts).marks
     try:
         with time_limit(task.paper.seconds, _PageTimeout):
@@ -166,7 +166,7 @@ def _render_page(notebook, results, task, asked):
 
 
 class _PageTimeout(BaseException):
-    """The page took longer than it may. Nothing on the way that catches every Exception may catch this."""
+    """The page took too long. A BaseException, so that no ``except Exception`` on the way catches it."""
 
 
 def exercises_for(
@@ -178,7 +178,7 @@ def exercises_for(
     attempt_seeds: tuple[int, ...] = (),
     own: Mapping[str, tuple[Flat, tuple[Flat, ...]]] = MappingProxyType({}),
 ) -> tuple[exercises.Exercise, ...]:
-    """Return the exercises that a submission is judged by: with the hidden cases of ``attempt``, worth ``points``.
+    """Return the exercises that a submission is judged by, with the hidden cases of ``attempt`` and worth ``points``.
 
     ``own`` has the student's draws by exercise; see ``handout.select_own_draws``.
     """

@@ -1,4 +1,4 @@
-"""Look at a value that a function returned, and at the case it was returned for. Pure."""
+"""Inspect a value that a function returned, and the case for which it was returned. Pure."""
 
 import contextlib
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ LARGE_NUMBER = 50.0  # drawn inputs stay below 5 unless their case scales them u
 
 
 def entry_of(value: Any, entry: str) -> Any:
-    """Return the ``entry`` of ``value``, None if it lacks it; the value itself if ``entry`` is "" or it has no entries."""
+    """Return ``value[entry]``, None if there is none; ``value`` itself if ``entry`` is "" or ``value`` is not a dict."""
     return value.get(entry) if entry and isinstance(value, dict) else value
 
 
@@ -25,7 +25,7 @@ def entries_of(case: Case) -> list[str]:
 
 
 def has_form(value: Any, expected: Any) -> bool:
-    """Return whether ``value`` holds numbers, of the shape of ``expected``."""
+    """Return whether ``value`` holds numbers in the shape of ``expected``."""
     if isinstance(expected, dict):
         return isinstance(value, dict) and all(n in value and has_form(value[n], e) for n, e in expected.items())
     array = read_array(value)
@@ -33,7 +33,7 @@ def has_form(value: Any, expected: Any) -> bool:
 
 
 def read_array(value: Any) -> np.ndarray | None:
-    """Return ``value`` as an array; None if it has entries, or cannot be read as numbers."""
+    """Return ``value`` as an array; None if it is a dict, or cannot be read as numbers."""
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         array = compare.read_value(value)
         return None if isinstance(array, dict) else array
@@ -41,7 +41,7 @@ def read_array(value: Any) -> np.ndarray | None:
 
 
 def numbers_of(value: Any) -> np.ndarray:
-    """Return ``value`` as an array of floats; an empty one, of shape (0,), if that cannot be done."""
+    """Return ``value`` as an array of floats; an empty one, of shape (0,), if it cannot be read as such."""
     array = read_array(value)
     return np.zeros(0) if array is None else array.astype(float)
 
@@ -52,13 +52,13 @@ def arrays_of(case: Case) -> list[np.ndarray]:
 
 
 def is_large(case: Case) -> bool:
-    """Return whether a number among the inputs of ``case`` is as large as no ordinary one."""
+    """Return whether a floating-point array among the inputs of ``case`` reaches ``LARGE_NUMBER`` in magnitude."""
     return any(item.dtype.kind == "f" and np.abs(item).max(initial=0.0) >= LARGE_NUMBER for item in arrays_of(case))
 
 
 @dataclass(frozen=True)
 class JudgedCase:
-    """A hidden case, its reply and the reasons found in it, by entry, with its ``place`` among the hidden cases."""
+    """A hidden case, its ``place`` among the hidden cases, the reply, and the reasons why entries are wrong ("" if right)."""
 
     place: int
     case: Case
@@ -75,7 +75,7 @@ class JudgedCase:
 
     @cached_property
     def wrong_numbers(self) -> np.ndarray:
-        """The student's numbers that are wrong, of all entries; all of an entry that has another shape."""
+        """The student's wrong numbers in all entries; every number of an entry whose shape is wrong."""
         parts = []
         for entry in entries_of(self.case):
             mine, right = self.numbers(entry)

@@ -1,4 +1,4 @@
-"""Processes of this machine that grade submissions: what happens in one of them happens to its submission only."""
+"""Processes of this machine that grade submissions, so that a crash affects one submission only."""
 
 import contextlib
 import ctypes
@@ -17,15 +17,15 @@ from pebble import ProcessPool
 
 from autograder import sandbox
 
-MAX_MEMORY_BYTES = 8 * 2**30  # bytes that a process may address; torch alone takes three quarters of one
+MAX_MEMORY_BYTES = 8 * 2**30  # bytes that a process may address; torch alone takes three quarters of a GiB
 PR_SET_PDEATHSIG = 1
 Result = TypeVar("Result")
 PRELOADED_MODULES = ["autograder.grading.submission", "autograder.sandbox.doctor", "torch"]
 
 
 class Workers:
-    """An executor of ``count`` processes. ``seconds`` says of functions how long a task may take: more, and it raises
-    ``TimeoutError``; a task whose process dies raises ``ProcessExpired``."""
+    """An executor of ``count`` processes. ``seconds`` maps functions to how long a task may take; one that takes longer
+    raises ``TimeoutError``, and one whose process dies raises ``ProcessExpired``."""
 
     def __init__(self, count: int, seconds: Mapping[Callable[..., Any], float]):
         self.workers, self.seconds = count, seconds
@@ -53,7 +53,7 @@ class Workers:
 
 
 def start_preloading() -> None:
-    """Let the process that workers are copied from begin to import what they need, while this one does other things."""
+    """Start the process from which workers are forked, so that it imports what they need while this one does other things."""
     _forkserver_context()
     forkserver.ensure_running()
 
@@ -66,8 +66,8 @@ def _forkserver_context():
 
 def _set_up_worker():
     if sys.platform == "linux":
-        # Where the grader is killed, the fork server ends, and its end tells the workers to clean up and end too. It
-        # does not end while one of them holds the pipe that says whether the grader is alive, so that comes last.
+        # If the grader is killed, the fork server exits, which signals the workers to clean up and exit, too. It does not
+        # exit while a worker holds the pipe that shows whether the grader is alive, so each worker closes it, last of all.
         signal.signal(signal.SIGUSR1, lambda *_: sys.exit("the grader was killed"))
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGUSR1)
         os.close(vars(forkserver._forkserver)["_forkserver_alive_fd"])
@@ -75,5 +75,5 @@ def _set_up_worker():
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, most))
-    util.Finalize(None, sandbox.close, exitpriority=10)  # so that what its sandbox used is counted, and ends at once
+    util.Finalize(None, sandbox.close, exitpriority=10)  # so that its sandbox's CPU is counted, and it ends at once
     gc.freeze()  # imported modules stay; collecting them again and again would take longer than a page

@@ -1,1 +1,1 @@
-"""Mark written answers: all those to one question on one page, which is served to this machine alone."""
+"""Mark written answers: all answers to one question on one page, which is served only to this machine."""

@@ -1,6 +1,6 @@
 """Find all answers to one written question, and save the marks that a person gives them.
 
-Each call opens a connection to nbgrader's gradebook, because that may be another file by the next one.
+Each call opens a connection to nbgrader's gradebook, because the file may be replaced between two calls.
 """
 
 import base64
@@ -27,7 +27,7 @@ from autograder.notebooks.repair import PICTURES
 from solutions.answer_key import Criterion, Text
 
 GRADE, COMMENT = tables.GRADE, tables.COMMENT
-ANSWER_CELL = tables.CELL.alias()  # of the same table as that of the points
+ANSWER_CELL = tables.CELL.alias()  # the same table as for the points
 COLUMNS = (GRADE.c.id, GRADE.c.auto_score, GRADE.c.manual_score, GRADE.c.needs_manual_grade)
 COLUMNS += (COMMENT.c.id, COMMENT.c.manual_comment)
 ROWS = (
@@ -62,7 +62,7 @@ class Answer:
     text: str
     held: CurrentMark
     is_untouched: bool = False  # as it was handed out: worth 0, and need not be marked
-    pictures: tuple[str, ...] = field(default=(), compare=False)  # names of those attached, which the text may show
+    pictures: tuple[str, ...] = field(default=(), compare=False)  # names of attached pictures, which the text may show
     is_second: bool = False  # for a second marker: ``held`` is not in the gradebook
 
     @property
@@ -72,7 +72,7 @@ class Answer:
         return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:32]
 
 
-NewMark = tuple[Answer, CurrentMark]  # an answer as its marker has seen it, and its mark from now on
+NewMark = tuple[Answer, CurrentMark]  # an answer as its marker has seen it, and its new mark
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Scheme:
 
 
 class AnswersChanged(Exception):
-    """Answers are not as the marker has seen them: ``now`` has them as they are, by student."""
+    """Answers differ from what the marker has seen: ``now`` has them as they are now, by student."""
 
     def __init__(self, now: dict[str, Answer]) -> None:
         super().__init__(f"{len(now)} answers have changed")
@@ -94,7 +94,7 @@ class AnswersChanged(Exception):
 
 
 def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
-    """Return the ``Scheme`` of ``exercise``, with or without its topic; raise CourseError if no person marks it."""
+    """Return the ``Scheme`` of ``exercise``, named with or without its topic; raise CourseError if no person marks it."""
     released = course.released(topic)
     name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
     names = [exercise.name.partition("-")[2] for exercise in released.exercises if not exercise.is_automatic]
@@ -110,7 +110,7 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
 
 
 def load_answers(course: Course, topic: str, exercise: str, only: Selection = None) -> list[Answer]:
-    """Return the answers of all who are in the gradebook, in no order; with ``only``, of these students.
+    """Return the answers of all students in the gradebook, in no particular order; with ``only``, of these students.
 
     Raises CourseError if the gradebook is unreadable.
     """
@@ -118,13 +118,13 @@ def load_answers(course: Course, topic: str, exercise: str, only: Selection = No
 
 
 def count_progress(course: Course, topic: str, exercise: str, only: Selection = None) -> dict[str, int]:
-    """Count the answers: marked, of how many, and left as handed out; raise CourseError without a gradebook."""
+    """Return how many answers are marked, of how many, and how many are untouched; raise CourseError without a gradebook."""
     rows = _fetch_rows(course, topic, exercise, only)
     return count_marked([(_is_untouched(row), bool(row.needs_manual_grade)) for row in rows])
 
 
 def count_marked(rows: Sequence[tuple[bool, bool]]) -> dict[str, int]:
-    """As ``count_progress``, of answers that were read already: whether each is as handed out, and whether it waits."""
+    """Return the same as ``count_progress`` for ``rows`` of (whether an answer is untouched, whether it waits)."""
     waiting = [is_waiting for is_untouched, is_waiting in rows if not is_untouched]
     return {"marked": waiting.count(False), "of": len(waiting), "untouched": len(rows) - len(waiting)}
 
@@ -144,11 +144,11 @@ def is_as_graded(course: Course, topic: str, exercise: str, answer: Answer) -> b
 
 
 def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[NewMark]) -> list[Answer]:
-    """Put ``marks`` into the gradebook; return the answers as they are then.
+    """Put ``marks`` into the gradebook; return the answers with their new marks.
 
-    All are saved or none. Points that nbgrader's own commands, the formgrader or another marker has given meanwhile are
-    not overwritten, nor is an answer marked that the student has changed. Raises AnswersChanged if an answer or its mark is
-    not as it was seen, and CourseError if a class is being graded in this course, or the gradebook cannot be written.
+    Either all are saved or none. Points given meanwhile by nbgrader's own commands, the formgrader or another marker are not
+    overwritten, and an answer that the student has changed is not marked. Raises AnswersChanged if an answer or its mark
+    differs from what was seen, and CourseError if a class is being graded, or the gradebook cannot be written.
     """
     with shared_lock(course), open_gradebook(course) as gradebook:
         db = gradebook.db
@@ -176,7 +176,7 @@ def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[NewMar
 
 
 def _find_changed_answers(course, topic, exercise, gradebook, marks):
-    """Return those of ``marks`` that are not as they were seen, by student, as they are now."""
+    """Return the current answers, by student, that differ from those seen in ``marks``."""
     rows = {row[0]: row for row in gradebook.db.execute(_select_rows(topic, exercise)).all()}
     gradebook.db.rollback()
     now = {}
@@ -212,7 +212,7 @@ def _is_untouched(row):
 
 
 def _read_text(course, topic, exercise, student):
-    """Return text and attachments of an answer as it was graded, with the student's own cells below it; "" without any."""
+    """Return the text and attachments of an answer as it was graded, with cells added below it; "" and {} without any."""
     try:
         cells = json.loads(course.autograded(student, topic).read_bytes())["cells"]
         added = list(select_added_cells(cells, exercise))

@@ -57,7 +57,7 @@ def on_signals(handler: Callable[..., object]) -> Iterator[None]:
 
 
 def _open_browser(address, stack):
-    """Open ``address`` by way of a file that only this user can read: a command line is read by everybody on the machine."""
+    """Open ``address`` through a file that only this user can read: everybody on the machine can read command lines."""
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="marking-"))
     page = Path(folder) / "marking.html"
     page.write_text(REDIRECT.format(escape(address)), encoding="utf-8")
@@ -66,4 +66,4 @@ def _open_browser(address, stack):
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(page.as_uri())
 
-    threading.Thread(target=show, daemon=True).start()  # a browser in the terminal comes back when it is closed
+    threading.Thread(target=show, daemon=True).start()  # a browser in the terminal blocks until it is closed

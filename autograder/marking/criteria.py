@@ -1,7 +1,7 @@
 """Carry marks over to criteria that have changed since they were given: say whose marks would move, then move them.
 
-In: the criteria of a written question as they are now. Out: the marks that move. The record of the question says by
-which criteria its marks were given. Writes it, and the gradebook, once a person has decided.
+In: the current criteria of a written question. Out: the marks that move. The question's record says by which criteria
+its marks were given. Writes the record and, once a person has decided, the gradebook.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ from solutions.answer_key import Criterion
 
 
 class MovesChanged(Exception):
-    """The marks or the criteria are not as a person has seen them."""
+    """The marks or the criteria differ from what a person has seen."""
 
 
 def normalise_criteria(criteria: Sequence[Criterion]) -> list[Criterion]:
-    """Return ``criteria`` with each comment in one line, as it is in the gradebook."""
+    """Return ``criteria`` with each comment on one line, as in the gradebook."""
     return [
         replace(criterion, points=float(criterion.points), comment=" ".join(criterion.comment.split()))
         for criterion in criteria
@@ -29,7 +29,7 @@ def normalise_criteria(criteria: Sequence[Criterion]) -> list[Criterion]:
 
 
 def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Criterion]) -> list[NewMark]:
-    """Return which marks ``criteria`` would move. If none, they are those that marks are given by from now on."""
+    """Return the marks that ``criteria`` would move. If there are none, marks are given by ``criteria`` from now on."""
     with change_marking_record(course, topic, exercise) as record:
         moves = _list_moves(record, criteria, course, topic, exercise)
         if not moves:
@@ -40,10 +40,10 @@ def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Cri
 def settle_moves(
     course: Course, topic: str, exercise: str, criteria: Sequence[Criterion], seen: str, is_wanted: bool
 ) -> list[NewMark]:
-    """Move the marks that ``criteria`` move, if that ``is_wanted``, or leave all as they are; return what was moved.
+    """If ``is_wanted``, move the marks that ``criteria`` would move, else leave all as they are; return the moved ones.
 
     Marks are given by ``criteria`` from now on. ``seen`` is what ``hash_moves`` returned. Raises ``MovesChanged`` if the
-    moves are others now, ``AnswersChanged`` or ``CourseError`` as ``save_marks`` does.
+    moves are different now, ``AnswersChanged`` or ``CourseError`` as ``save_marks`` does.
     """
     with change_marking_record(course, topic, exercise) as record:
         moves = _list_moves(record, criteria, course, topic, exercise)
@@ -68,10 +68,10 @@ def hash_moves(moves: Sequence[NewMark]) -> str:
 
 
 def carry_over(held: CurrentMark, before: Sequence[Criterion], now: Sequence[Criterion]) -> CurrentMark:
-    """Return ``held``, which was given by the criteria ``before``, as those of ``now`` have it.
+    """Return the mark ``held``, given by the criteria ``before``, as the criteria ``now`` would give it.
 
-    A criterion is known again by its text, or else by its comment. One that is new counts as missed, and the answer waits
-    until a person has looked. Points that are not the sum of the criteria that were met are a person's own, and stay.
+    A criterion is recognised by its text, or else by its comment. A new one counts as missed, and the answer waits until
+    a person has looked at it. Points that are not the sum of the criteria met were chosen by a person, and stay.
     """
     lines = [line for line in (held.comment or "").split("\n") if line.strip()]
     met = [criterion for criterion in before if criterion.comment not in lines]
@@ -81,7 +81,7 @@ def carry_over(held: CurrentMark, before: Sequence[Criterion], now: Sequence[Cri
     still_met = [criterion for criterion, origin in zip(now, origins, strict=True) if origin in met]
     own = [line for line in lines if line not in {criterion.comment for criterion in before}]
     comments = [*(criterion.comment for criterion in now if criterion not in still_met), *own]
-    if sorted(comments) == sorted(lines):  # in another order, they say the same
+    if sorted(comments) == sorted(lines):  # the same comments in another order
         comments = lines
     return CurrentMark(_sum_points(still_met), held.waiting or None in origins, "\n".join(comments) or None)
 
@@ -105,7 +105,7 @@ def _list_moves(record, criteria, course, topic, exercise):
 
 
 def _set_criteria(record: MarkingRecord, criteria: Sequence[Criterion]) -> None:
-    """Let ``criteria`` be those of ``record``, and of its second marks."""
+    """Make ``criteria`` those of ``record``, and carry its second marks over to them."""
     for given in record.second.values():
         after = carry_over(CurrentMark(given.points, False, given.comment or None), record.criteria, criteria)
         if record.criteria and after.points is not None:

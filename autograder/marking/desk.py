@@ -1,7 +1,7 @@
-"""One marker's place at a question: which answers are offered there, and the record of who marked what.
+"""One marker's desk for a question: the answers that the marker is offered, and the record of who marked what.
 
-Several markers sit at one question, each at their own page, and none is offered what another has. Writes the record of the
-question; holds a lock while a marker is there, which ends with the process.
+Several markers may work on one question, each on their own page, and none is offered an answer that another has. Writes the
+question's record; holds a lock while the marker is present, which ends with the process.
 """
 
 import contextlib
@@ -29,20 +29,20 @@ class AnswersTaken(Exception):
 
 
 class Desk:
-    """The place of ``marker`` at the question ``exercise``, until ``close``.
+    """The desk of ``marker`` for the question ``exercise``, until ``close``.
 
-    Raises ``CourseError`` if course.toml does not name the marker, or the marker is at this question already.
+    Raises ``CourseError`` if course.toml does not name the marker, or the marker is already working on this question.
     """
 
     def __init__(self, course: Course, topic: str, exercise: str, marker: str) -> None:
         self.course, self.topic, self.exercise, self.marker = course, topic, exercise, marker
         self.plan = course.plan()
-        self._given: dict[str, str] = {}  # student -> who had marked the answer when they were offered last
+        self._given: dict[str, str] = {}  # student -> who had marked the answer at the last offer
         if marker not in self.plan.markers:
             remedy = f"name one of {', '.join(self.plan.markers)}." if self.plan.markers else "add it there."
             raise CourseError(f"course.toml has no marker {marker!r} in [markers]", "--marker", remedy)
         self._presence = contextlib.ExitStack()
-        with self._change_record():  # so that nobody looks who is there meanwhile
+        with self._change_record():  # so that nobody checks meanwhile who is present
             if not self._presence.enter_context(_try_lock(self._presence_file(marker))):
                 self._presence.close()
                 remedy = "use the page that is open, or end the command that serves it."
@@ -53,9 +53,9 @@ class Desk:
         self._presence.close()
 
     def offer(self, answers: Sequence[Answer]) -> list[Answer]:
-        """Return those of ``answers`` that this marker is offered now, the second marking among them.
+        """Return the ``answers`` that this marker is offered now, including the second marking.
 
-        That is the marker's own share. Once nothing in it waits, some of what is left in nobody's hands comes after it.
+        These are the marker's own share. Once none of it waits, some waiting answers of absent markers or nobody follow.
         """
         with self._change_record() as record:
             self._share(record, answers)
@@ -78,7 +78,7 @@ class Desk:
 
     @contextlib.contextmanager
     def record_marks(self, marks: Sequence[NewMark]) -> Iterator[list[Answer]]:
-        """Give those of ``marks`` whose second marks have changed; record who gave ``marks``, unless there is an error.
+        """Yield the answers whose second marks have changed; then record who gave ``marks``, unless there is an error.
 
         Raises ``AnswersTaken`` if one is on somebody else's page.
         """
@@ -115,7 +115,7 @@ class Desk:
         known |= share_second_marking(record.shares, mine, list(markers), self.exercise, percent, known)
 
     def _find_taken(self, record):
-        """Return ``({student: who has the answer open}, the markers who are not here)``; drop the pages of the latter."""
+        """Return ``({student: who has the answer open}, the absent markers)``; drop the pages of the latter."""
         names = sorted({*self.plan.markers, *record.open} - {self.marker})
         absent = {name for name in names if self._is_free(name)}
         record.open = {name: students for name, students in record.open.items() if name not in absent}
@@ -147,7 +147,7 @@ def _try_lock(path):
 
 
 def _blind_copy(record, answer):
-    """Return ``answer`` as the second marker sees it: with no marks but their own, if they were given for this text."""
+    """Return ``answer`` as the second marker sees it: with only their own mark, if it was given for this text."""
     given = record.second.get(answer.student)
     held = CurrentMark()
     if given is not None and given.text == _hash_text(answer):

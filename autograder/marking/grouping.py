@@ -17,7 +17,7 @@ BINS = 4096  # words are counted by their hash, so that a matrix of answers and 
 
 @dataclass(frozen=True)
 class Group:
-    """Answers that say the same, and have the same marks. ``near``: much like the groups right before."""
+    """Answers that say the same and have the same marks. ``near``: similar to one of the groups right before."""
 
     answers: tuple[Answer, ...]
     near: bool = False
@@ -28,7 +28,7 @@ class Group:
 
 
 def normalise(text: str) -> str:
-    """Return ``text`` without white space, punctuation of words and their case; single letters and formulas keep it."""
+    """Normalise white space, punctuation around words, and case in ``text``; single letters and formulas keep their case."""
     words = [word for part in text.split() if (word := part.strip(PUNCTUATION))]
     return " ".join(word.casefold() if WORD.fullmatch(word) else word for word in words)
 
@@ -66,6 +66,6 @@ def _order_by_likeness(groups: list[Group]) -> list[Group]:
             ordered.append(Group(groups[at].answers, near=bool(best[at] > 0)))
             left[at] = False
             either = np.maximum(sizes + sizes[at] - common[at], 1)
-            best = np.maximum(best, common[at] / either) * left  # Jaccard's likeness
+            best = np.maximum(best, common[at] / either) * left  # Jaccard similarity
             at = int(best.argmax()) if best.max() >= MIN_SHARED_FRACTION else None
     return ordered

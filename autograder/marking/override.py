@@ -1,6 +1,6 @@
-"""Give one student other points for an exercise that the grader has judged, where a person finds that it was wrong.
+"""Override one student's points for an automatically graded exercise if a person finds that the grader was wrong.
 
-They become nbgrader's manual score and comment, which later gradings keep.
+Points and reason become nbgrader's manual score and comment, which later gradings keep.
 """
 
 import math
@@ -21,12 +21,12 @@ from autograder.notebooks.cell_ids import points_id
 def override(
     course: Course, topic: str, exercise: str, student: str, points: float | None, reason: str = ""
 ) -> tuple[float, float]:
-    """Put ``points`` in the place of those that the grader gave; return ``(points before, points now)``.
+    """Replace the points that the grader gave with ``points``; return ``(points before, points now)``.
 
-    The feedback page says, after the next `grade`, that a person has marked the exercise, and the ``reason``. If a
+    After the next `grade`, the feedback page says that a person has marked the exercise, and gives the ``reason``. If a
     later grading comes to another verdict, the points stay, and the exercise waits for review. With ``points`` None,
     the grader's own points count again. Raises CourseError if the exercise or the student is unknown, the points are
-    more than there are, the reason is missing, or a class is being graded.
+    out of range, the reason is missing, or a class is being graded.
     """
     name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
     exercises = {exercise.name: exercise for exercise in course.released(topic).exercises}

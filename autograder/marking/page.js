@@ -75,7 +75,7 @@ function draw() {
   if (problem.textContent !== text) problem.textContent = text;
 }
 
-// Send a request; return the answer, which has a problem where the server has refused it.
+// Send a request; return the reply, which has a problem if the server refused the request.
 async function post(path, wanted) {
   const headers = { "Content-Type": "application/json", "X-Marking-Token": token };
   const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(wanted) });
@@ -88,7 +88,7 @@ function describe(error) {
   return error instanceof TypeError ? "The command that serves this page has ended, or cannot be reached." : error.message;
 }
 
-// Decide on the marks that changed criteria move; then the page is loaded anew, to go on marking.
+// Move the marks that changed criteria would move, or leave them; then reload the page to go on marking.
 async function settleMoves(move) {
   try {
     const reply = await post("criteria", { seen: data.moves, move });
@@ -128,7 +128,7 @@ async function save(group) {
   draw();
 }
 
-// Offer words of the marker's own for the next answers, as the page does when it is loaded.
+// Offer the marker's own comment for the next answers, as the page does when it loads.
 function offerAgain(words) {
   const known = [...saidBefore.querySelectorAll("button")].map((button) => button.textContent);
   if (!words || words.length > 500 || known.includes(words)) return;

@@ -1,8 +1,8 @@
-"""Serve the page on which a person marks: on this machine's loopback interface only, to requests that carry the token.
+"""Serve the marking page: only on this machine's loopback interface, and only to requests that carry the token.
 
-Every request needs the right Host, every one that says or changes something of students the token: in the page's
-address, as Jupyter has it, and in a header of each POST. There is no cookie, so another page that the marker has open
-can send nothing that counts.
+Every request needs the right Host, and every request that reads or changes student data needs the token: in the page's
+address, as in Jupyter, and in a header of each POST. There is no cookie, so no other page that the marker has open can
+send a valid request.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ HEADERS = {
 
 
 def serve(session: Session, token: str, port: int) -> contextlib.AbstractContextManager[str]:
-    """As ``serve_pages``, the page on which a person marks ``session``."""
+    """Serve the page on which a person marks ``session``, as ``serve_pages`` does."""
     handlers = [(r"/", _MarkingPage), (r"/marks", _Marks), (r"/criteria", _Criteria), (r"/pictures/(\w+)", _Picture)]
     return serve_pages([*handlers, (r"/(page\.(?:css|js))", Asset)], session, token, port)
 
@@ -46,9 +46,9 @@ def serve(session: Session, token: str, port: int) -> contextlib.AbstractContext
 def serve_pages(
     handlers: Sequence[tuple[str, type[web.RequestHandler]]], session: Any, token: str, port: int
 ) -> Iterator[str]:
-    """Serve ``session`` from another thread by ``handlers``, each a ``LoopbackHandler`` with its path.
+    """Serve ``session`` from another thread with ``handlers``, each a path and its ``LoopbackHandler``.
 
-    Gives the address, with the ``token``. Raises CourseError if ``port`` is taken.
+    Yields the address, with the ``token``. Raises CourseError if ``port`` is taken.
     """
     try:
         listening = socket.create_server((LOOPBACK, port))
@@ -75,12 +75,12 @@ def serve_pages(
         yield f"http://{LOOPBACK}:{port}/?token={token}"
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join()  # a mark that is being saved is saved
+        thread.join()  # a mark that is being saved is still saved
         loop.close()
 
 
 class LoopbackHandler(web.RequestHandler):
-    """Answers requests that come from a page of this server; what says anything of students must ``require`` the token.
+    """Answers requests that come from a page of this server; any that return student data must ``require`` the token.
 
     ``folder`` has the files that an ``Asset`` sends.
     """
@@ -121,7 +121,7 @@ class _MarkingPage(LoopbackHandler):
 
 
 class _Picture(LoopbackHandler):
-    """A picture of an answer, read when it comes into view: all of them at once may be more than a browser can hold."""
+    """A picture in an answer, read when it comes into view: all of them at once may be more than a browser can hold."""
 
     def get(self, picture_id):
         self.require(self.get_query_argument("token", "", strip=False))
@@ -134,7 +134,7 @@ class _Picture(LoopbackHandler):
 
 
 class Asset(LoopbackHandler):
-    """Style and script, which say nothing of anybody."""
+    """Style and script, which contain no student data."""
 
     def get(self, name: str) -> None:
         kind = "text/css" if name.endswith("css") else "text/javascript"
@@ -143,7 +143,7 @@ class Asset(LoopbackHandler):
 
 
 class _Post(LoopbackHandler):
-    """A request that changes something: ``kind`` is its form as JSON, and ``serve`` does what it asks."""
+    """A request that changes something: ``kind`` is the type of its JSON body, and ``serve`` does what it asks."""
 
     kind: type[msgspec.Struct]
 

@@ -1,6 +1,6 @@
-"""One sitting of a marker: the page with all answers to a question, and the marks that come back from it.
+"""One marking session: the page with all answers to a question, and the marks that come back from it.
 
-The page shows everything of a student and runs nothing. It knows answers by numbers that say nothing of whose they are.
+The page shows everything that a student wrote and runs none of it. It knows answers by ids that do not reveal the student.
 """
 
 import hashlib
@@ -41,19 +41,19 @@ from autograder.marking.answers import (
 from autograder.marking.criteria import MovesChanged, find_moves, hash_moves, normalise_criteria, settle_moves
 from autograder.marking.desk import AnswersTaken, Desk
 
-if TYPE_CHECKING:  # what shows answers is imported when there is a page to show: the marker waits for its address only
+if TYPE_CHECKING:  # imported only once there is a page to show, so that its address appears sooner
     from autograder.marking.grouping import Group
 
 MAX_COMMENT_CHARACTERS = 10_000  # characters of a comment
-MAX_OFFERED, MAX_OFFERED_CHARACTERS = 12, 500  # comments that are offered again; characters of one
-MAX_LISTED = 20  # marks that changed criteria move, in the terminal
-RENDERED_ANSWERS_KEPT = 2000  # answers that were rendered
-MAX_PAGE_CHARACTERS = 10 * 2**20  # of HTML of answers on one page
+MAX_OFFERED, MAX_OFFERED_CHARACTERS = 12, 500  # comments offered for reuse; characters in one
+MAX_LISTED = 20  # marks that changed criteria move, listed in the terminal
+RENDERED_ANSWERS_KEPT = 2000  # rendered answers in the cache
+MAX_PAGE_CHARACTERS = 10 * 2**20  # of the answers' HTML on one page
 Id = Annotated[str, Meta(max_length=64)]
 
 
 class ClientState(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """An answer as the page has it, and what the marker has seen of it."""
+    """The id of an answer on the page, and a hash of what the marker has seen of it."""
 
     id: Id
     seen: Id
@@ -75,7 +75,7 @@ class CriteriaRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Conflict(Exception):
-    """A request of the page was refused; ``response`` says why, as JSON."""
+    """A request from the page was refused; ``response`` says why, as JSON."""
 
     def __init__(self, problem: str, **more: Any) -> None:
         super().__init__(problem)
@@ -83,10 +83,10 @@ class Conflict(Exception):
 
 
 class Session:
-    """All answers to ``exercise`` of ``topic`` in ``course``, on the way to their marks. With ``names``, students are named.
+    """The marking of all answers to ``exercise`` of ``topic`` in ``course``. With ``names``, students are named.
 
-    With ``only``, it has the answers of these students; with ``marker``, those that this marker of course.toml is offered
-    at a ``Desk``, which has to be closed.
+    With ``only``, it has these students' answers; with ``marker``, those that this marker in course.toml is offered at a
+    ``Desk``, which has to be closed.
 
     Raises CourseError if no person marks this exercise, or the gradebook cannot be read.
     """
@@ -98,21 +98,21 @@ class Session:
         self.scheme: Scheme = load_scheme(course, topic, exercise)
         self.exercise = self.scheme.question.name
         self._called = course.plan().names_by_id()
-        self.marked: set[str] = set()  # students, in this sitting
+        self.marked: set[str] = set()  # students, in this session
         self._key = secrets.token_bytes()
         self._shown: dict[str, dict[str, Answer]] = {}  # id -> seen -> answer
         self._pictures: dict[str, tuple[str, str]] = {}  # id -> student, name
-        self.progress()  # which can be refused
+        self.progress()  # raises CourseError now if the gradebook cannot be read
         self.find_moves()
         self.desk = Desk(course, topic, self.exercise, marker) if marker else None
-        self._waiting: dict[str, bool] = {}  # id -> whether it waits, of what a marker was offered last
+        self._waiting: dict[str, bool] = {}  # id -> whether it waits, for the answers offered last
 
     def close(self) -> None:
         if self.desk:
             self.desk.close()
 
     def answers(self) -> list[Answer]:
-        """Return the answers that a person marks, as they are now; those that were left as handed out are not among them."""
+        """Return the answers that a person marks, as they are now, without those that were left as handed out."""
         return self._select_offered(self._load_all())
 
     def _select_offered(self, answers):
@@ -123,19 +123,19 @@ class Session:
         return load_answers(self.course, self.topic, self.exercise, self.only)
 
     def progress(self) -> dict[str, int]:
-        """Return how many are marked, of how many, and how many more are as handed out."""
+        """Return how many answers are marked, of how many, and how many more were left as handed out."""
         return count_progress(self.course, self.topic, self.exercise, self.only)
 
     def page(self, token: str = "") -> str:
-        """Return the page, with everything as it is now. It asks for pictures with ``token``.
+        """Return the page in its current state. It requests pictures with ``token``.
 
-        Where there are more answers than a browser can hold, it has those that come first: the ones that wait.
+        If there are more answers than a browser can hold, it has the first ones, beginning with those that wait.
         """
         from autograder.feedback import cell_html
         from autograder.feedback.rendering import load_template
         from autograder.marking.grouping import group_similar
 
-        # once: a mark that is saved meanwhile is in the groups and the counts, or in neither
+        # loaded once: a mark that is saved meanwhile is in the groups and the counts, or in neither
         moves = self.find_moves()
         answers = [] if moves else self._load_all()
         offered, untouched = self._select_offered(answers), sum(answer.is_untouched for answer in answers)
@@ -182,9 +182,9 @@ class Session:
         return read_picture(self.course, self.topic, self.exercise, *self._pictures[picture_id])
 
     def mark(self, request: MarkRequest) -> dict[str, Any]:
-        """Save the marks that the page sends in ``request``; return what the page has to know then.
+        """Save the marks that the page sends in ``request``; return the update for the page.
 
-        Raises Conflict if an answer is not as the marker has seen it, or the points are out of range, and
+        Raises Conflict if an answer differs from what the marker has seen, or the points are out of range, and
         CourseError if the gradebook cannot be written now.
         """
         from autograder.feedback import sanitize
@@ -210,16 +210,16 @@ class Session:
         return {"answers": [self._show(answer) for answer in saved], **self._page_progress(saved)}
 
     def find_moves(self) -> list[NewMark]:
-        """Read the criteria; return the marks that they would move, because they have changed since these were given.
+        """Read the criteria; return the marks that they would move because they have changed since the marks were given.
 
-        Until a person has decided on them, nothing can be marked.
+        Until a person has decided on these marks, nothing can be marked.
         """
         self.scheme = load_scheme(self.course, self.topic, self.exercise)
         self._criteria = normalise_criteria(self.scheme.criteria)
         return find_moves(self.course, self.topic, self.exercise, self._criteria)
 
     def describe_moves(self) -> list[str]:
-        """Return lines that say whose marks the criteria would move; none if they move none."""
+        """Return lines that say whose marks the criteria would move; [] if they move none."""
         moves = [self._describe_move(move) for move in self.find_moves()]
         lines = [f"  {name}: {before} → {after}{f', {why}' if why else ''}" for name, before, after, why in moves]
         more = [f"  … and {len(lines) - MAX_LISTED} more"] if len(lines) > MAX_LISTED else []
@@ -227,9 +227,9 @@ class Session:
         return [title, *lines[:MAX_LISTED], *more, "Nothing changes until you decide on the page."] if lines else []
 
     def settle_moves(self, request: CriteriaRequest) -> dict[str, Any]:
-        """Move the marks that changed criteria move, or leave them, as the page asks; return how many were moved.
+        """Move the marks that changed criteria would move, or leave them, as the page asks; return how many were moved.
 
-        Raises Conflict if they are not as the page has them, and CourseError if the gradebook cannot be written now.
+        Raises Conflict if they differ from those on the page, and CourseError if the gradebook cannot be written now.
         """
         where = self.course, self.topic, self.exercise
         try:
@@ -248,7 +248,7 @@ class Session:
         return name, f"{held.points:g}", f"{after.points:g}", why
 
     def _save(self, marks):
-        """Save ``marks``: in the gradebook, second ones beside it, and with a desk who gave them; return the answers then."""
+        """Save ``marks`` in the gradebook (second ones beside it) and, with a desk, who gave them; return the new answers."""
         if self.desk is None:
             return save_marks(self.course, self.topic, self.exercise, marks)
         with self.desk.record_marks(marks) as changed:
@@ -266,7 +266,7 @@ class Session:
         return [*saved, *(replace(answer, held=held) for answer, held in second)]
 
     def _page_progress(self, saved):
-        """Return the progress that the page shows: with a desk, of the answers that are on it."""
+        """Return the progress that the page shows: with a desk, that of the answers offered there."""
         if self.desk is None:
             return self.progress()
         self._waiting |= {self._id(answer): answer.held.waiting for answer in saved}
@@ -304,7 +304,7 @@ class Session:
         return hmac.new(self._key, answer.student.encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:16]
 
     def _addresses(self, answer, token):
-        """Return where the page finds the pictures of ``answer``, by name."""
+        """Return the addresses of the pictures of ``answer``, by name."""
         addresses = {}
         for name in answer.pictures:
             key = hmac.new(self._key, f"{answer.student}\0{name}".encode("utf-8", "replace"), hashlib.sha256)
@@ -313,7 +313,7 @@ class Session:
         return addresses
 
     def _spellings(self, group: "Group", token: str) -> list[tuple[Markup, list[tuple[str, str]]]]:
-        """Return ``(HTML, [(id, student)])`` of each spelling that the answers of ``group`` have."""
+        """Return ``(HTML, [(id, student)])`` for each spelling among the answers of ``group``."""
         spelt: dict[str, tuple[Markup, list[tuple[str, str]]]] = {}
         for answer in group.answers:
             text = answer.text.strip()
@@ -334,12 +334,12 @@ def _frequent_comments(answers, of_criteria):
 
 
 def _render_answer(text: str, addresses: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return an answer as HTML; as it was written, where no page can be made of it."""
+    """Return an answer as HTML; as it was written if it cannot be converted."""
     from autograder.feedback import cell_html
 
     try:
         return cell_html.prose(text, addresses=addresses)
-    except Exception:  # whatever a text may do to the converter: the others have still to be marked
+    except Exception:  # whatever a text may do to the converter: the other answers must still be marked
         return f"<pre>{escape(text)}</pre>"
 
 

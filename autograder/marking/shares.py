@@ -14,10 +14,10 @@ def share_answers(
     question: str,
     known: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return whose share the answer of each student is.
+    """Return the marker to whose share each student's answer belongs.
 
-    A section is shared by those who mark it, everything else by those who mark no particular section. Answers that
-    nobody is named for are in no share. What is ``known`` stays, so a late hand-in moves nobody else's.
+    A section is shared by those who mark it, everything else by those who mark no particular section. Answers for which
+    there is no marker are in no share. ``known`` shares stay, so a late submission does not change the others.
     """
     candidates = {student: _candidates(section, markers) for student, section in section_by_student.items()}
     kept = {student: name for student, name in (known or {}).items() if name in candidates.get(student, ())}
@@ -34,7 +34,7 @@ def share_second_marking(
 ) -> dict[str, str]:
     """Return who marks the answer of a student a second time, for a random sample of ``percent`` of the ``students``.
 
-    It is somebody other than the one whose share the answer is. What is ``known`` stays.
+    The second marker is never the one in ``shares``. What is ``known`` stays.
     """
     size = math.ceil(len(students) * percent / 100)
     sample = sorted(students, key=lambda student: _hash("sample", question, student))[:size]
@@ -48,7 +48,7 @@ def share_second_marking(
 
 
 def shuffle_students(students: Collection[str], question: str) -> list[str]:
-    """Return ``students`` in an order that depends on nothing but their names and the question."""
+    """Return ``students`` in an order that depends only on their names and the question."""
     return sorted(students, key=lambda student: _hash(question, student))
 
 
@@ -58,7 +58,7 @@ def _candidates(section, markers):
 
 
 def _assign_markers(candidates, question, known):
-    """Give each student who is not ``known`` to the candidate who has the fewest so far; chance decides between equals."""
+    """Assign each student who is not ``known`` to the candidate with the fewest so far; a hash breaks ties."""
     load, dealt = Counter(known.values()), dict(known)
     for student in shuffle_students(candidates.keys() - known.keys(), question):
         if names := candidates[student]:

@@ -1,1 +1,1 @@
-"""From chapter to notebook, and back: assemble assignments, repair what was handed in."""
+"""From chapter to notebook, and back: assemble assignments, repair submitted notebooks."""

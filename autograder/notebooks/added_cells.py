@@ -1,4 +1,4 @@
-"""What students write into cells of their own: an answer to a written question may be there, and must not go unread."""
+"""Cells that students add: they may contain the answer to a written question, which must not go unread."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ UNTOUCHED_REQUEST = f"Please look again at …\n\n{INSTRUCTION}"
 
 
 def is_request(cell: Mapping[str, Any]) -> bool:
-    """Return whether a cell asks for another look at an exercise, or would if it were completed: it is no part of an answer."""
+    """Return whether a cell is a request for another look at an exercise, completed or not: it is not part of an answer."""
     return cell["cell_type"] == "markdown" and bool(REQUEST.match(source_of(cell)))
 
 
@@ -28,7 +28,7 @@ def request_words(cell: Mapping[str, Any]) -> str:
 
 
 def select_added_cells(cells: Iterable[Mapping[str, Any]], exercise_name: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the cells, none of them empty, that were added between ``exercise_name`` and the exercise after it."""
+    """Yield the non-empty cells that were added between ``exercise_name`` and the exercise after it, except requests."""
     inside = False
     for cell in cells:
         if grade_id := id_of(cell):
@@ -38,7 +38,7 @@ def select_added_cells(cells: Iterable[Mapping[str, Any]], exercise_name: str) -
 
 
 def is_as_released(cell: Mapping[str, Any]) -> bool:
-    """Return whether the text of a cell of the release is what was handed out."""
+    """Return whether a cell of the release still has the text that was handed out."""
     import nbformat
     from nbgrader.utils import compute_checksum
 
@@ -47,13 +47,13 @@ def is_as_released(cell: Mapping[str, Any]) -> bool:
 
 
 def source_of(cell: Mapping[str, Any]) -> str:
-    """Return the text of ``cell``, which a file may have as a list of lines."""
+    """Return the text of ``cell``, which a file may store as a list of lines."""
     source = cell["source"]
     return source if isinstance(source, str) else "".join(source)
 
 
 def format_as_markdown(cell: Mapping[str, Any]) -> str:
-    """Return what a cell says, with code in a block of its own."""
+    """Return the content of a cell as Markdown, with code in a code block."""
     text = source_of(cell)
     if cell["cell_type"] == "markdown":
         return text

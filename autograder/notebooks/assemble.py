@@ -39,11 +39,11 @@ def source_notebook(
     sections_without: Callable[[str], Sequence[str]] = lambda name: (),
     draws: Mapping[str, Sequence[Flat]] = MappingProxyType({}),
 ) -> NotebookNode:
-    """Return the nbgrader source notebook of ``topic``; with the address of a ``website`` it links to its chapter there.
+    """Return the nbgrader source notebook of ``topic``; with the address of a ``website``, it links to its chapter there.
 
-    A ``notice`` stands at its head, in bold. What is ``left_out`` are exercises of the page that this assignment does
-    not ask; ``sections_without`` says for which sections an exercise does not count. In the exercises that ``draws`` names, each
-    student has the numbers of one of these draws.
+    A ``notice`` appears at the top, in bold. ``left_out`` names exercises on the page that this assignment does not ask;
+    ``sections_without`` returns the sections for which an exercise does not count. In the exercises that ``draws`` names, each
+    student gets the numbers of one of these draws.
 
     Raises CourseError if the page lacks an exercise that the key names, or has one that the key does not know.
     """
@@ -66,7 +66,7 @@ def source_notebook(
 
 
 def load_chapter(topic: str, book: str | Path = BOOK) -> tuple[str, dict[str, ExerciseText]]:
-    """As ``chapter_texts``, of the chapter ``topic``; raises CourseError if there is no such page, too."""
+    """Return the ``chapter_texts`` of the chapter ``topic``; also raise CourseError if there is no such page."""
     page = Path(book) / f"{topic}.md"
     if not page.is_file():
         raise CourseError(f"there is no chapter {topic}", short(page), "write the page, or remove the key.")
@@ -76,7 +76,7 @@ def load_chapter(topic: str, book: str | Path = BOOK) -> tuple[str, dict[str, Ex
 def find_mismatches(
     topic: str, names: Sequence[str], texts: Mapping[str, ExerciseText], book: str | Path = BOOK
 ) -> Iterator[tuple[str, CourseError]]:
-    """Yield ``(exercise, error)`` for each of the key's ``names`` that the page lacks, and ``("", error)`` the other way."""
+    """Yield ``(exercise, error)`` for each of the key's ``names`` that the page lacks, and ``("", error)`` for the reverse."""
     page = short(Path(book) / f"{topic}.md")
     for name in (name for name in names if name not in texts):
         remedy = f"add an exercise directive with `:label: {name}`, or remove it from the key."
@@ -100,5 +100,5 @@ def marking_scheme(topic: str, exercises: Sequence[Exercise]) -> str:
 
 
 def write_notebook(notebook: NotebookNode, path: str | Path) -> None:
-    """Write ``notebook`` to ``path`` in one step: either all of it is there afterwards, or what was there before."""
+    """Write ``notebook`` to ``path`` in one step: afterwards, the file is either complete or unchanged."""
     write_text(nbformat.writes(notebook) + "\n", path)

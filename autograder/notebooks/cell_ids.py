@@ -1,15 +1,15 @@
-"""What the cells of an assignment are called: nbgrader's ``grade_id`` of each cell of an exercise. Pure."""
+"""The names of an assignment's cells: nbgrader's ``grade_id`` of each cell of an exercise. Pure."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # reading them takes longer than all that is done here
+if TYPE_CHECKING:  # importing them takes longer than everything that is done here
     from nbformat import NotebookNode
 
     from solutions.answer_key import FromEntry
 
 COMPARE, IMPORTS, STUDENT, RECEIPT, REQUEST = "compare", "imports", "student", "receipt", "request"
-MENDED = "mended"  # no grade_id, but the id of the cell that says what was mended
+MENDED = "mended"  # not a grade_id, but the id of the cell that lists the repairs
 
 
 def text_id(exercise_name: str) -> str:
@@ -34,12 +34,12 @@ def test_id(exercise_name: str) -> str:
 
 
 def points_id(exercise: "FromEntry") -> str:
-    """Return the id of the cell that the points of ``exercise`` belong to: a text's answer, or the hidden test."""
+    """Return the id of the cell that has the points of ``exercise``: the answer to a written one, else the hidden test."""
     return test_id(exercise.name) if exercise.is_automatic else exercise.name
 
 
 def exercise_of_text(cell_id: str) -> str | None:
-    """Return the name of the exercise whose text is in the cell ``cell_id``; None if that is no text of an exercise."""
+    """Return the name of the exercise whose text is in the cell ``cell_id``; None if it is not an exercise's text."""
     name = cell_id.removesuffix("-text")
     return name if text_id(name) == cell_id else None
 
@@ -50,7 +50,7 @@ def exercise_of_test(cell_id: str) -> str:
 
 
 def id_of(cell: Mapping[str, Any]) -> str | None:
-    """Return the id of ``cell``; None if it has none, whatever stands in its place."""
+    """Return the id of ``cell``; None if it has none, or an invalid one."""
     metadata = cell["metadata"]
     meta = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = meta.get("grade_id") if isinstance(meta, dict) else None

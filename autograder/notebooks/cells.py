@@ -65,7 +65,7 @@ def _metadata(grade_id, *, grade=False, solution=False, locked=True, **points):
 def heading_cell(topic: str, title: str, exercises: Sequence[Exercise], website: str, notice: str = "") -> NotebookNode:
     chapter = f"[{title}]({website}book/{topic}.html)" if website else f"*{title}*"
     total = sum(exercise.points for exercise in exercises)
-    # a course may give exercises other points, which makes them no longer or shorter
+    # a course may change the points of exercises, but not the time that they take
     key = answer_key.load(topic) if topic in answer_key.topics() else {}
     least, most = answer_key.minutes(key.get(exercise.name, exercise.entry) for exercise in exercises)
     notice = f"**{notice}**\n\n" if notice else ""
@@ -91,7 +91,7 @@ an estimated {least} to {most} minutes.
 
 
 def _rules(exercises):
-    """Return what holds for all inputs and all numbers of the assignment, as items of the heading's list."""
+    """Return the rules for all inputs and all numbers of the assignment, as items of the heading's list."""
     rules = []
     cases = [case for exercise in exercises if exercise.kind == "code" for case in exercise.cases]
     if cases:
@@ -131,15 +131,15 @@ def _in_torch(exercises):
 
 
 def student_cell() -> NotebookNode:
-    """Return the cell in which students write their id where it decides their numbers."""
+    """Return the cell in which students write their id, which decides their numbers."""
     return new_code_cell(STUDENT_SOURCE, metadata=_metadata(STUDENT, locked=False))
 
 
 def compare_cell(exercises: Sequence[Exercise], own_numbers: bool = False) -> NotebookNode:
-    """Return the first code cell, collapsed: what the check cells and the hidden tests use, and what the notebook needs.
+    """Return the first code cell, collapsed: the code that checks and hidden tests use, and the notebook's requirements.
 
-    With ``own_numbers``, that includes what shows students the numbers that are theirs.
-    The code is readable. What each check tries and recognises is data, and packed: nobody reads a hint by accident.
+    With ``own_numbers``, it includes the code that shows students their own numbers.
+    The code is readable. The data that each check tries and recognises are packed: nobody reads a hint by accident.
     """
     packages = MIN_VERSIONS["packages"].items()
     needed = {name: oldest for name, oldest in packages if name != "torch" or _in_torch(exercises)}
@@ -177,9 +177,9 @@ def checks_modules(exercises: Sequence[Exercise], own_numbers: bool = False) -> 
 
 
 def _embeddable_source(module):
-    """Return the lines with which ``module`` imports what is not of this project, and its text below them.
+    """Return the lines of ``module`` that import modules from outside this project, and its text below all imports.
 
-    Of docstrings there are only the first paragraphs, and of that of the module the first line, as a comment.
+    Docstrings are cut to their first paragraphs; the module's docstring becomes a comment with its first line.
     """
     source = inspect.getsource(module)
     docstring, *body = ast.parse(source).body
@@ -217,7 +217,7 @@ def exercise_cells(
     cells.append(new_code_cell(exercise.source.rstrip(), metadata=meta))
     if exercise.trained:
         cells.append(_training_cell(exercise))
-    # A check is worth 0 points, and yet a grade cell: `nbgrader validate` looks at no others. Run All goes on after it.
+    # A check is worth 0 points, but must be a grade cell: `nbgrader validate` ignores others. Run All continues after it.
     meta = {**_metadata(check_id(exercise.name), grade=True, points=0), "tags": ["raises-exception"]}
     cells.append(new_code_cell(f'check("{exercise.name}")', metadata=meta))
     test = _weights_test_source(exercise) if exercise.trained else _test_source(exercise)
@@ -225,7 +225,7 @@ def exercise_cells(
 
 
 def _examples(exercise):
-    """Return the shown cases that were worked by hand, for the question: a call that can be copied, and what it returns."""
+    """Return the shown cases worked by hand, as text for the question: a call that can be copied, and what it returns."""
     examples = []
     for case in _select_shown_cases(exercise, drawn=False):
         lines = [f"{name} = {_as_code(item, f'{name} = ', exercise.in_torch)}" for name, item in case.inputs.items()]
@@ -237,7 +237,7 @@ def _examples(exercise):
 
 
 def _as_code(value, before, in_torch):
-    """Return ``value`` as Python that makes it, with which a line goes on that begins with ``before``."""
+    """Return a Python expression for ``value``, which continues a line that begins with ``before``."""
     if not isinstance(value, np.ndarray):
         return repr(value)
     make = "torch.tensor" if in_torch else "np.array"
@@ -246,7 +246,7 @@ def _as_code(value, before, in_torch):
 
 
 def _format_array(value, before=""):
-    """Return an array with six digits of each number; rows stand below each other, indented by the length of ``before``."""
+    """Format an array with six digits per number and one row per line, indented by the length of ``before``."""
     if isinstance(value, dict):
         return "\n".join(f"{name}: {_format_array(item, f'{name}: ')}" for name, item in value.items())
     text = np.array2string(
@@ -264,7 +264,7 @@ def _points_text(exercise):
 
 
 def make_provided_cells(topic: str) -> list[NotebookNode]:
-    """Return the locked cells with the code that the exercises of ``topic`` build on, if there is any: its packages first."""
+    """Return the locked cells with the code that the exercises of ``topic`` build on, its packages first; [] without any."""
     code = extract_provided_code(topic)
     if not code:
         return []
@@ -281,7 +281,7 @@ def students_cells(topic: str) -> list[NotebookNode]:
 
 
 def receipt_cell(topic: str, exercises: Sequence[Exercise], version: str) -> NotebookNode:
-    """Return the last code cell of a notebook, which prints what the notebook holds; ``version`` names the release."""
+    """Return the last code cell of a notebook, which prints its receipt; ``version`` names the release."""
     functions = [exercise.function for exercise in exercises if exercise.is_automatic]
     call = f'checks.receipt("{topic}", version="{version}", functions={functions}, written={len(exercises) - len(functions)})'
     text = f"# Your receipt: run all cells from the top, this one last, then save.\n{call}"
@@ -294,14 +294,14 @@ def request_cell() -> NotebookNode:
 
 
 def _training_cell(exercise):
-    """Return the cell that trains once."""
+    """Return the cell that trains unless the file already exists."""
     path = repr(exercise.trained.file)
     train = f"import os\n\nif not os.path.exists({path}):\n    {exercise.function}({path})"
     return new_code_cell(train, metadata=_metadata(run_id(exercise.name)))
 
 
 def _weights_test_source(exercise):
-    """Return the hidden test of a trained exercise: the functions of the course that draw and measure, then the points."""
+    """Return the hidden test of a trained exercise: the course's functions that draw and measure, then the points."""
     trained = exercise.trained
     called = [inspect.getmodule(trained.measure).__dict__.get(name) for name in trained.measure.__code__.co_names]
     hidden = [trained.draw, *filter(inspect.isfunction, called), trained.measure]
@@ -318,7 +318,7 @@ def _weights_test_source(exercise):
 
 
 def check_data(exercise: Exercise) -> dict[str, Any]:
-    """Return what the check of ``exercise`` may know, as JSON can say it. It stands in the notebook: packed, and no secret."""
+    """Return the data for the check of ``exercise``, as JSON values. The notebook contains them, packed but not secret."""
     if exercise.trained:
         return {"file": exercise.trained.file, "arrays": exercise.trained.arrays}
     cases = _describe_shown_cases(exercise, drawn=False) or [_form_case(exercise)]
@@ -336,7 +336,7 @@ def check_data(exercise: Exercise) -> dict[str, Any]:
 
 
 def _select_shown_cases(exercise, drawn):
-    """Return the shown cases of an exercise that were drawn, or those that were worked by hand."""
+    """Return an exercise's shown cases: those that were ``drawn``, or those that were worked by hand."""
     if not exercise.shown:
         return []
     names = {case.name for case in exercise.entry.cases if case.shown and bool(case.shapes) == drawn}
@@ -348,7 +348,7 @@ def _describe_shown_cases(exercise, drawn):
 
 
 def _describe_shown_case(exercise, case):
-    """Return a shown case with the *values* that known mistakes give on it: enough for a hint, no code of theirs."""
+    """Return a shown case with the *values* that known mistakes give on it: enough for a hint, but none of their code."""
     wrong = []
     for name, outcome in case.mistaken.items():
         if outcome.raised:
@@ -363,7 +363,7 @@ def _describe_shown_case(exercise, case):
 
 
 def _form_case(exercise):
-    """Return what the check of a number or a shape may know: its form, and small sizes to try."""
+    """Return the data for the check of a number or a shape: its form, and small sizes to try."""
     case = exercise.hidden[0]
     if exercise.kind == "shape":
         form = dict.fromkeys(case.expected) if isinstance(case.expected, dict) else None
@@ -373,8 +373,8 @@ def _form_case(exercise):
     return {"form": case.expected.shape}
 
 
-# Small sizes to try a shape with: of them, their doubles, products of two, and sums of two or three, no two are alike,
-# and none is 1 or 2. So shapes fit together by what they are made of, and never by chance.
+# Small sizes to try a shape with. They, their doubles, products of two, and sums of two or three are all different, and
+# none is 1 or 2. So shapes match only if they are composed of the same sizes, never by chance.
 TRIAL_SIZES = (3, 4, 10, 18, 34, 57)
 
 
@@ -385,9 +385,9 @@ def _small_sizes(count):
 
 
 def _test_source(exercise):
-    """Return the hidden test: all of it data, its last line the points. Stock nbgrader grades with it.
+    """Return the hidden test: it is all data, and its last line gives the points. Stock nbgrader grades with it.
 
-    The many cases of code are packed: as literals nbgrader takes twice as long again, to read and to colour them.
+    The many cases of code are packed: as literals, they take nbgrader at least twice as long to read and to colour.
     """
     cases = []
     for case in exercise.hidden:
@@ -397,7 +397,7 @@ def _test_source(exercise):
     if exercise.kind == "code":
         note, stated = f"# {len(cases)} cases, drawn at random and packed.\n", f'"{compress(json.dumps(cases))}"'
     else:
-        note, stated = "", "[\n{},\n]".format(",\n".join(map(repr, cases)))  # one a line
+        note, stated = "", "[\n{},\n]".format(",\n".join(map(repr, cases)))  # one per line
     converter = ", torch.from_numpy" if exercise.in_torch else ""
     body = f"{note}score({exercise.function}, {exercise.kind!r}, {stated}, {exercise.parts!r}{converter})"
     if exercise.follows:  # the same rule as the grader's, so that both give the same points
@@ -408,13 +408,13 @@ def _test_source(exercise):
 
 
 def _pack_lines(by_name):
-    """Return a dict as Python can read it: each value is JSON, packed, in a line of its own."""
+    """Return a dict as Python source: each value is packed JSON, on a line of its own."""
     lines = (f'    "{name}": "{compress(json.dumps(item, ensure_ascii=False))}",\n' for name, item in by_name.items())
     return f"{{\n{''.join(lines)}}}"
 
 
 class _NotFinite(float):
-    """A nan or an infinity that is written as Python can read it."""
+    """A nan or an infinity whose ``repr`` is valid Python."""
 
     def __repr__(self):
         return f"float('{float(self)}')"

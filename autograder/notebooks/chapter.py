@@ -1,6 +1,6 @@
-"""Read a chapter of the book: which exercises stand on its page, and what they say.
+"""Read a chapter of the book: the exercises on its page, and their texts.
 
-The chapters with an answer key are counted in the order of the table of contents, and so are the exercises of each.
+Chapters with an answer key are numbered in the order of the table of contents, and their exercises in that of the page.
 """
 
 import re
@@ -24,7 +24,7 @@ DIRECTIVE = re.compile(r"^\{[\w:+-]+\}")
 
 @dataclass(frozen=True)
 class ExerciseText:
-    """The text of one exercise as the chapter has it; ``number`` is "" on a page that is no chapter of the book."""
+    """The text of one exercise in a chapter; ``number`` is "" on a page that is not a chapter of the book."""
 
     title: str
     body: str
@@ -37,7 +37,7 @@ class ExerciseText:
 
 
 def chapter_texts(path: str | Path) -> tuple[str, dict[str, ExerciseText]]:
-    """Return ``(title, {label: ExerciseText})`` of a page; raise CourseError at what no notebook can show."""
+    """Return ``(title, {label: ExerciseText})`` of a page; raise CourseError for markup that no notebook can show."""
     source = Path(path).read_text(encoding="utf-8")
     tokens = _parser().parse(source)
     title = next((text.content for tag, text in pairwise(tokens) if (tag.type, tag.tag) == ("heading_open", "h1")), "")
@@ -54,7 +54,7 @@ def chapter_texts(path: str | Path) -> tuple[str, dict[str, ExerciseText]]:
 
 
 def chapter_number(path: str | Path) -> int | None:
-    """Return which of the chapters with an answer key the page at ``path`` is, counted from 1; None if it is none of them."""
+    """Return the number of the page at ``path`` among the chapters with an answer key, from 1; None if it is not one."""
     page = Path(path)
     contents = page.parent.parent / "_toc.yml"
     if not contents.is_file():
@@ -88,7 +88,7 @@ def _exercise_text(token, path, number, entries):
     first = token.map[0] + 1
     title = token.info.strip().removeprefix("{exercise}").strip()
     label, lines = "", token.content.splitlines()
-    skipped = 0  # lines before the text: options, and empty ones
+    skipped = 0  # lines before the text: options and empty lines
     for line in lines:
         option = re.match(r":([\w-]+):\s*(.*)$", line)
         if line.strip() and not option:

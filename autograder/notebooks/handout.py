@@ -1,4 +1,4 @@
-"""Read a release: what it asks, under which version, and where in the book; and what a file has of it that was handed in."""
+"""Read a release: its questions, its version and its chapter's address; and compute the receipt of a submitted file."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ Numbers = tuple[float, ...]
 class Question:
     """One exercise as it was handed out: its name, its title, its text in Markdown, and whether a person reads the answer.
 
-    ``own`` is its packed text if each student has numbers of their own in it.
+    ``own`` is its packed text if each student has different numbers in it.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Handout:
         return tuple(question.name.partition("-")[2] for question in self.questions if not question.is_written)
 
     def for_student(self, student: str) -> "Handout":
-        """Return the same, its questions with the own numbers of the student with this id."""
+        """Return this handout with the numbers of the student with this id in its questions."""
         own = (
             replace(question, text=own_text(student, question.own)) if question.own else question
             for question in self.questions
@@ -62,10 +62,10 @@ class Handout:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What was handed in: of how many functions asked how many are answered, and the code that the notebook prints too.
+    """What was handed in: how many functions are answered, how many are asked, and the code that the notebook prints, too.
 
     ``printed`` is the code in the file's own receipt output, "" without one: if it differs from ``code``, the
-    notebook was changed after it was run, or saved before.
+    notebook was changed after it was run, or saved before it was run.
     """
 
     answered: int
@@ -86,7 +86,7 @@ def handout(release: NotebookNode) -> Handout:
 
 
 def select_own_draws(asked: Handout, student: str) -> dict[str, tuple[Numbers, tuple[Numbers, ...]]]:
-    """Return the numbers of ``student``, and those that all students have among them, by exercise that has own numbers."""
+    """Return the numbers of ``student``, and those of every variant, for each exercise with own numbers."""
     draws = {}
     for question in (candidate for candidate in asked.questions if candidate.own):
         every = _load_variants(question.own)
@@ -96,7 +96,7 @@ def select_own_draws(asked: Handout, student: str) -> dict[str, tuple[Numbers, t
 
 @lru_cache(maxsize=64)
 def _load_variants(packed):
-    """Return the numbers of all variants of an exercise, which each submission asks for."""
+    """Return the numbers of all variants of an exercise. Cached, because they are needed for each submission."""
     return tuple(tuple(map(float, numbers)) for numbers in unpack(packed)["numbers"])
 
 
@@ -109,8 +109,8 @@ def _question(name, cell, answer, own):
 
 
 def version_of(cells: Iterable[NotebookNode]) -> str:
-    """Return the version that the cells of a release say they have, or a hash of its texts and checks."""
-    shown, not_counted = [], ("heading", RECEIPT)  # a head may name another date, or website
+    """Return the version that the cells of a release state or, without one, a hash of its texts and checks."""
+    shown, not_counted = [], ("heading", RECEIPT)  # a heading may have another date or website
     for cell in cells:
         grade_id = id_of(cell)
         if grade_id == RECEIPT and (stated := VERSION.search(cell.source)):
@@ -123,13 +123,13 @@ def version_of(cells: Iterable[NotebookNode]) -> str:
 
 
 def find_release(cells: Iterable[NotebookNode], releases: Sequence[Handout]) -> Handout:
-    """Return the one of ``releases``, the newest first, that a repaired notebook of ``cells`` was made from."""
+    """Return the one of ``releases``, newest first, that a repaired notebook with ``cells`` was made from."""
     version = version_of(cells)
     return next((release for release in releases if release.version == version), releases[0])
 
 
 def topic_of(asked: Handout) -> str:
-    """Return the topic of a release, as the names of its exercises have it."""
+    """Return the topic of a release, from the names of its exercises."""
     return asked.questions[0].name.partition("-")[0] if asked.questions else ""
 
 
@@ -141,12 +141,12 @@ def receipt_of(sources: Iterable[str], asked: Handout, printed: str = "", not_as
 
 
 def receipt_of_notebook(notebook: NotebookNode, asked: Handout, not_asked: Collection[str] = ()) -> Receipt:
-    """Return the ``Receipt`` of a notebook that was graded. It does not count the exercises ``not_asked`` of the student."""
+    """Return the ``Receipt`` of a graded notebook. It does not count the exercises ``not_asked`` of the student."""
     return receipt_of([cell.source for cell in code_cells(notebook)], asked, not_asked=not_asked)
 
 
 def receipt_of_file(content: bytes, asked: Handout) -> Receipt | None:
-    """Return the ``Receipt`` of the bytes of a file that was handed in, None if that cannot be graded."""
+    """Return the ``Receipt`` of a submitted file with the bytes ``content``; None if it cannot be graded."""
     try:
         cells = json.loads(content)["cells"]
         if len(cells) > repair.MAX_CELLS or sum(len("".join(cell["source"])) for cell in cells) > repair.MAX_CHARACTERS:

@@ -13,8 +13,8 @@ from autograder.exercises import Exercise
 from autograder.exercises.own_numbers import Flat, book_numbers
 from autograder.exercises.packing import compress
 
-BETWEEN = r"(?:\s|,|&|\\\\|\\,|\$|\band\b)+"  # two numbers of a vector or a row in a text
-START, END = r"(?<!& )(?<!\d, )", r"(?!\s*&|,\s*-?\d)"  # of a vector or a row: no further number before or behind
+BETWEEN = r"(?:\s|,|&|\\\\|\\,|\$|\band\b)+"  # between two numbers of a vector or a row in a text
+START, END = r"(?<!& )(?<!\d, )", r"(?!\s*&|,\s*-?\d)"  # of a vector or a row: no further number before or after
 
 
 def question_source(exercise: Exercise, text: str, draws: Sequence[Flat]) -> str:
@@ -30,11 +30,11 @@ def question_source(exercise: Exercise, text: str, draws: Sequence[Flat]) -> str
 
 
 def find_places(exercise: Exercise, text: str, book: Mapping[str, Any]) -> list[str | int]:
-    """Return ``text`` in pieces: an integer stands for each number of ``book``, counted from 0, in place of the number.
+    """Return ``text`` in pieces, with each number of ``book`` replaced by its index as an integer, counting from 0.
 
     Raises ``CourseError`` if the text does not state one of the vectors or rows, or two are the same.
     """
-    places: dict[int, tuple[int, int]] = {}  # where a number begins -> where it ends, which it is
+    places: dict[int, tuple[int, int]] = {}  # start of a number -> its end, its index
     count, seen = 0, []
     for name, numbers in book.items():
         for row in _rows(numbers):

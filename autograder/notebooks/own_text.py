@@ -1,7 +1,7 @@
 """Show a student the text of an exercise with numbers of their own.
 
-In: the student's id, the packed text of an exercise with its draws. Out: the text. Standard library only: this stands in the
-notebooks of courses in which students get numbers of their own, and the grader reads the same data from the release.
+In: the student's id, the packed text of an exercise with its draws. Out: the text. Standard library only: this is part of
+the notebooks that give each student different numbers, and the grader reads the same data from the release.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Say in one sentence what a machine lacks for a notebook, and how to get it.
 
 In: the oldest Python, the packages with their oldest versions. Out: nothing, or ``NotReady``. Standard library only, and
-readable to a Python that is too old: this text stands in the first code cell of every notebook.
+readable by a Python that is too old: this text is part of the first code cell of every notebook.
 """
 
 import importlib

@@ -1,10 +1,10 @@
 """Print at the end of a notebook what it holds: how much is answered, and a short code of the answers.
 
-In: the cells that were run, in order. Out: a few lines. Touches nothing. Standard library only: this text stands in every
-notebook below those of the checks, and the grader computes the same code from the file that was handed in.
+In: the cells that were run, in order. Out: a few lines. Changes nothing. Standard library only: this text is part
+of every notebook, below that of the checks, and the grader computes the same code from the submitted file.
 
-A kernel does not know the file that it works for. What it knows is what it has run: so the code is one of the answers as they
-were run last. It is the code of the file too if the notebook was run from the top and saved after that.
+A kernel does not know the file of its notebook, only what it has run. So the code is that of the answers as they were last
+run. It matches the code of the file if the notebook was run from the top and saved afterwards.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
-"""Mend what happens to notebooks on their way: cells deleted, copied, edited though locked, ids doubled or changed.
+"""Repair submitted notebooks: cells deleted, copied, edited although locked, and ids duplicated or changed.
 
-Also decides whether there is a notebook to grade at all. Pure, but that notebooks are changed in place.
+Also decides whether there is a notebook to grade at all. Pure, except that notebooks are changed in place.
 """
 
 import copy
@@ -55,25 +55,25 @@ def read_notebook(content: bytes, templates: Sequence[NotebookNode], topic: str)
 
 
 def _closest_template(notebook, templates):
-    """Return the one of ``templates``, the newest first, whose locked cells ``notebook`` has most of."""
+    """Return the one of ``templates``, newest first, of which ``notebook`` has kept the most locked cells."""
     sources = {id_of(cell): cell.source for cell in notebook.cells}
 
     def count_kept(template):
         locked = [cell for cell in template.cells if cell.metadata.nbgrader.locked]
         return sum(sources.get(id_of(cell)) == cell.source for cell in locked)
 
-    return max(templates, key=count_kept)  # of equals, the first
+    return max(templates, key=count_kept)  # in a tie, the first
 
 
 def rebuild(data: dict[str, Any], template: NotebookNode) -> NotebookNode:
-    """Return a valid notebook with the cells of ``data`` and the metadata of ``template``; raise what comes otherwise."""
+    """Return a valid notebook with the cells of ``data`` and the metadata of ``template``; raise a built-in error otherwise."""
     cells = [_rebuild_cell(cell) for cell in data["cells"]]
     _give_ids(cells)
     return NotebookNode(metadata=copy.deepcopy(template.metadata), nbformat=4, nbformat_minor=5, cells=cells)
 
 
 def repair(notebook: NotebookNode, template: NotebookNode) -> list[str]:
-    """Give every cell of ``template`` its one place in ``notebook``; return a list of sentences on what was repaired."""
+    """Restore the cells of ``template`` in ``notebook``, each once, and add missing grade cells; describe the repairs."""
     notes, released = [], {id_of(cell): cell for cell in template.cells if id_of(cell)}
     seen = set()
     for cell in reversed(notebook.cells):  # of copies, the last one counts, as with nbgrader
@@ -94,7 +94,7 @@ def repair(notebook: NotebookNode, template: NotebookNode) -> list[str]:
 
 
 def add_notes(notebook: NotebookNode, notes: Iterable[str]) -> None:
-    """Say at the head of ``notebook``, so also of the feedback page, what was repaired."""
+    """List the repairs at the top of ``notebook``, and so of the feedback page."""
     if notes:
         lines = ["**This notebook was repaired before it was graded:**", "", *(f"- {note}" for note in notes)]
         notebook.cells.insert(0, new_markdown_cell("\n".join(lines), id=MENDED))
@@ -116,7 +116,7 @@ def _restore_cell(cell, original, notes):
 
 
 def _rebuild_cell(data):
-    """Return a new cell with type, text, pictures, id and exercise of ``data``, and neither outputs nor metadata."""
+    """Return a new cell with the type, text, pictures, id and exercise of ``data``, but no outputs or other metadata."""
     source = "".join(data["source"]) if isinstance(data["source"], list) else data["source"]
     if not isinstance(source, str):
         raise ValueError
@@ -138,7 +138,7 @@ def _rebuild_cell(data):
 
 
 def _writable(text):
-    """Return ``text`` without lone surrogates, which JSON can hold and no file can."""
+    """Return ``text`` without lone surrogates, which JSON can contain but UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -147,7 +147,7 @@ def _is_base64(text):
 
 
 def _give_ids(cells):
-    """Give a new id to each cell whose own is not valid or not its own."""
+    """Give a new id to each cell whose id is invalid or already used."""
     taken = {cell.get("id") for cell in cells if isinstance(cell.get("id"), str)}
     fresh = (name for number in count() if (name := f"repaired-{number}") not in taken)
     used = set()

@@ -1,7 +1,7 @@
-"""Find where students ask for another look: in the notebook's last cell, or in Markdown cells of their own like it.
+"""Find where students ask for another look: in the notebook's last cell, or in similar Markdown cells that they add.
 
-These begin with "Please look again at". In: the cells of a notebook that was handed in, the questions of its release. Out:
-``RegradeRequest``s, bounded; a hash of the rest. Pure.
+These begin with "Please look again at". In: the cells of a submitted notebook, the questions of its release. Out:
+``RegradeRequest``s, limited in number and length; a hash of the rest. Pure.
 """
 
 import hashlib
@@ -14,12 +14,12 @@ from autograder.notebooks.added_cells import is_request, request_words, source_o
 from autograder.notebooks.cell_ids import RECEIPT, REQUEST, exercise_of_test, exercise_of_text, id_of
 from autograder.notebooks.handout import Question
 
-MAX_REQUESTS, MAX_WORDS = 20, 2000  # in one notebook; characters of one
+MAX_REQUESTS, MAX_WORDS = 20, 2000  # requests in one notebook; characters in one
 
 
 @dataclass(frozen=True)
 class RegradeRequest:
-    """What a student has asked to be looked at again: an exercise, "" if it is not clear which, in the student's words."""
+    """A request for another look: the exercise, "" if it is not clear which, and the student's words."""
 
     exercise: str
     words: str
@@ -28,7 +28,7 @@ class RegradeRequest:
 def find_requests(cells: Iterable[Mapping[str, Any]], questions: Sequence[Question]) -> tuple[RegradeRequest, ...]:
     """Return the requests among ``cells``, each once: the exercise is the one that is named, or else the one above.
 
-    What stands below the receipt, as the notebook's own cell for requests does, is about no exercise that it does not name.
+    A request below the receipt, such as the notebook's own cell for requests, concerns an exercise only if it names it.
     """
     requests, above = [], ""
     for cell in cells:
@@ -42,7 +42,7 @@ def find_requests(cells: Iterable[Mapping[str, Any]], questions: Sequence[Questi
 
 
 def hash_without_requests(cells: Iterable[Mapping[str, Any]], files: Mapping[str, bytes | None]) -> str:
-    """Return a hash of the work in a notebook, and in the ``files`` beside it: it stays when only a request is added."""
+    """Return a hash of the work in a notebook, and in the ``files`` beside it: adding only a request does not change it."""
     work = []
     for cell in cells:
         grade_id, source = id_of(cell) or "", source_of(cell)
@@ -53,7 +53,7 @@ def hash_without_requests(cells: Iterable[Mapping[str, Any]], files: Mapping[str
 
 
 def _find_named(words, questions):
-    """Return the exercise that ``words`` name first, by function or title; of two that begin there, the longer."""
+    """Return the exercise that ``words`` name first, by function or title; if two begin there, the longer."""
     text, mentions = words.casefold(), []
     for question in questions:
         for called in (question.name.partition("-")[2], question.title):

@@ -15,8 +15,8 @@ MAX_MB = Limits.submission_mb
 def read_file(path: str | Path, below: Path | None = None, max_mb: int = MAX_MB) -> bytes:
     """Return the bytes of the file at ``path``, which a student has handed in.
 
-    Raises CourseError if it is not there, empty or too large, or if it, or a folder between it and ``below``, is a
-    link: what a link leads to is not the student's. The message is for the student.
+    Raises CourseError if it is missing, empty or too large, or if it, or a folder between it and ``below``, is a
+    link: the target of a link is not the student's. The message is for the student.
     """
     path = Path(path)
     again = f"open your notebook, save it, and hand in the file {path.name} again."
@@ -49,7 +49,7 @@ def read_file(path: str | Path, below: Path | None = None, max_mb: int = MAX_MB)
 
 
 def sources_by_id(content: bytes) -> dict[str, str]:
-    """Return the sources of the cells that nbgrader has named in a notebook, by name; {} if ``content`` is no notebook."""
+    """Return the sources of the cells that have a ``grade_id``, by that id; {} if ``content`` is not a notebook."""
     sources = {}
     try:
         for cell in json.loads(content)["cells"]:

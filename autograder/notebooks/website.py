@@ -1,4 +1,4 @@
-"""Where the website of the course is: what ``_config.yml`` states, unless that is only a placeholder."""
+"""The address of the course's website: the one in ``_config.yml``, unless that is only a placeholder."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import yaml
 from autograder.errors import CourseError
 from autograder.paths import CONFIG, short
 
-WEB_ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?(/[\w.~%/-]*)?")  # nothing that would end a link in Markdown
+WEB_ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?(/[\w.~%/-]*)?")  # no character that would end a link in Markdown
 PLACEHOLDER = re.compile(r"(^|\.)(example(\.(com|net|org))?|invalid|test)$")  # reserved names
 
 

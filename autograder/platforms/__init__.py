@@ -1,1 +1,1 @@
-"""The learning platforms: what they hand out is collected, grades and feedback go back to them."""
+"""Learning platforms: collect the submissions that they export, and return grades and feedback to them."""

@@ -1,7 +1,7 @@
-"""Read what somebody handed out as one archive or folder: entry after entry, and nothing that leads out of it.
+"""Read the entries of an untrusted archive or folder, and nothing outside it.
 
-In: a zip archive, or a folder. Out: frozen ``ArchiveEntry`` objects whose bytes are read when they are asked for. Reads
-the archive; nothing is unpacked, no link is followed, and nobody's bytes are more than allowed.
+In: a zip archive, or a folder. Out: frozen ``ArchiveEntry`` objects whose bytes are read on demand. Reads the archive;
+unpacks nothing to disk, follows no link, and refuses files above the size limit.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 UNKNOWN_UID = -1  # no user has this id
-NO_DATE = (1980, 1, 1, 0, 0, 0)  # what a zip archive has where it states none
+NO_DATE = (1980, 1, 1, 0, 0, 0)  # the date of a zip entry that has none
 ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
 
 
@@ -27,9 +27,9 @@ class RefusedEntry(Exception):
 
 @dataclass(frozen=True)
 class ArchiveEntry:
-    """A file of an archive: its name there, when it was put there (year to second), and how to get its bytes.
+    """A file in an archive: its name, its date (year to second), and a function that reads its bytes.
 
-    ``owners`` has the user ids of the folders on the way to it and, last, its own; () where an archive does not say.
+    ``owners`` has the user ids of the owners of the folders above it and, last, of the file; () if the archive has none.
     """
 
     name: str
@@ -39,7 +39,7 @@ class ArchiveEntry:
 
     @property
     def moment(self) -> str:
-        """The date as text that sorts; "" where the archive states none."""
+        """The date as sortable text; "" if the archive has none."""
         year, month, day, hour, minute, second = self.date
         return f"{year:04d}-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:{second:02d}" if year > 1980 else ""
 
@@ -48,9 +48,9 @@ class ArchiveEntry:
 def open_archive(
     source: str | Path, most: int, max_mb: int, only: Container[str] | None = None
 ) -> Iterator[list[ArchiveEntry]]:
-    """Give the entries of ``source``, a folder or a zip archive, without the files that operating systems add.
+    """Open ``source``, a folder or a zip archive, and give its entries without the files that operating systems add.
 
-    Of a folder, ``only`` names the files and folders in it that are wanted; by default all are.
+    If ``source`` is a folder, ``only`` names the files and folders to read from its top level; by default, all.
 
     Raises ``RefusedEntry`` if there are more than ``most``, or ``source`` is neither a file nor a folder; ``OSError``,
     ``ValueError``, ``RuntimeError``, ``zipfile.BadZipFile`` or ``zlib.error`` if it cannot be read.
@@ -65,7 +65,7 @@ def open_archive(
 
 
 def read_archive(content: bytes, most: int, max_mb: int) -> list[ArchiveEntry]:
-    """Return the entries of the zip archive whose bytes are ``content``; raise what ``open_archive`` does."""
+    """Return the entries of the zip archive with the bytes ``content``; raise the same errors as ``open_archive``."""
     return _read_bundle(zipfile.ZipFile(io.BytesIO(content)), most, max_mb)
 
 
@@ -90,7 +90,7 @@ def _walk_folder(root, most, max_mb, only=None):
             children = sorted(os.scandir(folder), key=lambda child: child.name)
             if only is not None and folder == root:
                 children = [child for child in children if child.name in only]
-        except OSError:  # as where it has another owner, or its whole name is longer than the system takes
+        except OSError:  # for example, it has another owner, or its path is too long for the system
             continue
         folders, files = [], []
         for child in children:
@@ -107,10 +107,10 @@ def _walk_folder(root, most, max_mb, only=None):
 
 
 def _is_folder(entry):
-    """Return whether ``entry`` is a folder, or a link to one, which is passed over."""
+    """Return whether ``entry`` is a folder or a link to one; such links are skipped."""
     try:
         return entry.is_dir()
-    except OSError:  # a link that leads in a circle: reading it is refused
+    except OSError:  # a circular link: reading it is refused
         return False
 
 
@@ -154,7 +154,7 @@ def _zip_reader(bundle, info, max_mb):
             raise RefusedEntry("there is a link or a device in the archive where a file should be")
         if info.flag_bits & 0x1:
             raise RefusedEntry("the archive is encrypted")
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others take what memory they ask for
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others can use unbounded memory
             raise RefusedEntry("the archive uses a compression method that is not supported")
         try:
             with bundle.open(info) as file:

@@ -23,9 +23,9 @@ from autograder.platforms.times import format_time, parse_time
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt of a student: a hash of each file by name, and what is known about when it came.
+    """One attempt of a student: a hash of each file by name, and what is known about its arrival.
 
-    ``time`` is when it came according to the platform, in UTC; ``moment`` is its date in the archive; ``order`` grows with
+    ``time`` is when it arrived according to the platform, in UTC; ``moment`` is its date in the archive; ``order`` grows with
     each attempt on platforms that number them. ``prefix`` is what the platform wrote in front of the file's name. ``secret``
     is the exchange's name for the submission, which feedback needs; it changes every time, so it is not one of the ``files``.
     """
@@ -43,7 +43,7 @@ class Attempt:
 
     @property
     def is_late_without_time(self) -> bool:
-        """Whether the platform said that it was late, but not when it came."""
+        """Whether the platform marked it as late without saying when it arrived."""
         return self.late and not self.time
 
     def is_before(self, other: "Attempt") -> bool:
@@ -52,7 +52,7 @@ class Attempt:
             return self.order < other.order
         if self.time and other.time:
             return self.time < other.time
-        return bool(self.moment and other.moment) and self.moment < other.moment  # of the platform's own clock
+        return bool(self.moment and other.moment) and self.moment < other.moment  # both by the platform's own clock
 
 
 class Journal:
@@ -89,7 +89,7 @@ def load_files(course: Course, student: str, topic: str, attempt: Attempt) -> di
     for name, digest in attempt.files.items():
         kept = _copy_path(course, student, topic, name, digest)
         for path in (kept, course.submission(student, topic).with_name(name)):
-            with contextlib.suppress(OSError):  # the student's own may be a link, or not to be read
+            with contextlib.suppress(OSError):  # the student's own file may be a link, or unreadable
                 if path.is_file() and not path.is_symlink() and _hash(content := path.read_bytes()) == digest:
                     contents[name] = content
                     break
@@ -174,7 +174,7 @@ def write_files(course: Course, notebook: Path, files: Mapping[str, bytes]) -> N
 
 
 def write_exchange_files(course: Course, topic: str, assignment: Assignment, student: str, attempt: Attempt) -> None:
-    """Write ``timestamp.txt`` and the secret of nbgrader's exchange; delete those that an earlier attempt has left."""
+    """Write ``timestamp.txt`` and the secret of nbgrader's exchange; delete an earlier attempt's if this one has none."""
     for name, text in ((TIMESTAMP, format_timestamp(assignment, student, attempt)), (SECRET, attempt.secret)):
         place = course.submission(student, topic).with_name(name)
         with write_guard(course, place):
@@ -199,7 +199,7 @@ def find_collected_attempt(course: Course, student: str, topic: str, content: by
 
 
 def find_late_without_time(course: Course, topic: str) -> list[str]:
-    """Return the students whose current attempt was late according to its platform, by an unknown time."""
+    """Return the students whose current attempt was late according to its platform, by an unknown amount."""
     last = {student: load_attempts(course, student, topic)[-1:] for student in course.students(topic)}
     return [student for student, attempts in last.items() if any(attempt.is_late_without_time for attempt in attempts)]
 

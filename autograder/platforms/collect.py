@@ -1,9 +1,9 @@
-"""Put what a learning platform hands out as one archive where nbgrader looks for it: one folder a student.
+"""Copy the submissions in a learning platform's archive to where nbgrader looks for them: one folder per student.
 
-In: a zip archive or a folder, a course, a topic. Out: what became of each student's part, and which entries were not taken.
-Writes ``submitted``, earlier attempts, and a page for students who have to hand in again; never through a link. One bad part
-stops nobody else's. Only the files that the assignment asks for are unpacked. Whose a notebook is, and which of several
-counts, is never guessed.
+In: a zip archive or a folder, a course, a topic. Out: what became of each student's files, and which entries were not taken.
+Writes ``submitted``, earlier attempts, and a page for students who have to hand in again; never through a link. A bad
+submission does not affect the others. Only the files that the assignment asks for are unpacked. The code never guesses who
+owns a notebook, or which of several counts.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ class Collected:
     """What became of one attempt of a student; ``problem`` is "" if it was put into ``submitted``, or kept as an earlier one.
 
     ``file`` is its name in the archive, ``version`` the number of the release that it was made from (0 if unknown), ``code``
-    that of its receipt ("" if it is no notebook), and ``note`` what else there is to say about it.
+    its receipt code ("" if it is not a notebook), and ``note`` any further remark.
     """
 
     student: str
@@ -72,14 +72,14 @@ class Admission(Enum):
     LEAVE = "leave"
 
 
-Admit = Callable[[str, Attempt, dict[str, bytes]], Admission]  # of a student, an attempt, its files by name
+Admit = Callable[[str, Attempt, dict[str, bytes]], Admission]  # takes a student, an attempt, its files by name
 
 
 @dataclass(frozen=True)
 class AssignmentSpec:
     """What an assignment consists of: the notebook of ``topic`` with its ``exercises``, and the files ``beside`` it.
 
-    No file may have more than ``max_mb`` megabytes.
+    No file may be larger than ``max_mb`` megabytes.
     """
 
     topic: str
@@ -97,7 +97,7 @@ class _Release:
 
 @dataclass(frozen=True)
 class _Collection(AssignmentSpec):
-    """One archive being collected into ``course``; ``releases`` of the assignment, the newest first."""
+    """One archive being collected into ``course``; ``releases`` are the assignment's, newest first."""
 
     course: Course
     plan: Plan
@@ -109,13 +109,13 @@ class _Collection(AssignmentSpec):
 
 @dataclass(frozen=True)
 class _ArchivePart:
-    """A file of the archive: its name and date there, whose it is, and how to get its bytes."""
+    """A file in the archive: its name, date and owner, and a function that reads its bytes."""
 
     name: str
     moment: str
     owner: Submitter
     read: Callable[[], bytes]
-    saved_as: str = ""  # what a browser has called a notebook
+    saved_as: str = ""  # the name that a browser gave to a notebook
 
     @property
     def file(self):
@@ -138,19 +138,19 @@ def collect(
 ) -> tuple[list[Collected], list[str]]:
     """Put each student's notebook, and the files that belong to it, into ``course``; return ``(collected, left)``.
 
-    Whose a file is follows from the names that Canvas, Moodle, Gradescope and nbgrader's exchange give, or from
-    ``ADA/anything.ipynb``, ``ADA_anything.ipynb`` and ``ADA.zip``; the course's roster says who that is here. ``notice`` is
-    called with which of these it was taken for. Of several notebooks of one attempt, the one that is named after the
-    assignment counts, or else the only one that holds its exercises; of several attempts, the latest one; all are kept.
-    ``left`` lists the entries that were not taken, without what systems and Jupyter leave beside files.
+    A file's owner follows from the name that the platform gave to it, or from ``ADA/anything.ipynb``,
+    ``ADA_anything.ipynb`` or ``ADA.zip``; the course's roster maps that name to a student. ``notice`` is called with
+    messages, the first of which names the platform. If an attempt has several notebooks, the one named after the
+    assignment counts, or else the only one that contains its exercises; of several attempts, the latest counts, and all are
+    kept. ``left`` lists the entries that were not taken, except files that operating systems and Jupyter leave behind.
 
-    ``platform`` says who gave it out, one of ``PLATFORMS``; without it, the names decide, which the platform chose. In
-    nbgrader's exchange students choose them: a folder called ``inbound`` is always one, each entry is decided by itself,
-    and counts only if it belongs to the account that it names, unless ``any_owner``. If ``accounts`` are given, this holds
-    for files and folders, too, unless they belong to one of these numbers. ``journal`` is that of the collection
-    which this is a part of; by default it is one of its own. ``only`` names the entries of a folder that are collected, and
-    ``admit`` decides about each attempt before anything is written; by default, all. ``released`` is passed if it was loaded
-    already.
+    ``platform``, one of ``PLATFORMS``, is the archive's origin; by default, it is detected from the names that platforms
+    choose. In nbgrader's exchange, students choose the names: by default, a folder called ``inbound`` is taken for an
+    exchange. Each entry is judged on its own, and counts only if it belongs to the account that it names, unless
+    ``any_owner``. If ``accounts`` (user ids) are given, the same holds for plain files and folders that none of them owns.
+    ``journal`` is that of the collection that this call is part of; by default, a new one. ``only`` names the entries of a
+    folder to collect, and ``admit`` decides about each attempt before anything is written; by default, all are taken.
+    ``released`` may be passed if it is already loaded.
 
     Raises ``CourseError`` if there is no such assignment, the archive itself cannot be read, or nothing can be written.
     """
@@ -197,7 +197,7 @@ def collect(
 
 
 def _find_inbound(archive, platform):
-    """Return the folder of nbgrader's exchange that ``archive`` is or has, and that platform; else both as they are."""
+    """Return ``(archive, platform)``; for nbgrader's exchange, the inbound folder itself and ``"exchange"``."""
     if platform == "exchange" and (archive / INBOUND).is_dir():
         return archive / INBOUND, platform
     is_inbound = not platform and archive.name == INBOUND and archive.is_dir()
@@ -239,12 +239,12 @@ def _collect_everybody(run, entries, reader):
 
 
 def select_files(folder: str | Path, asked: AssignmentSpec) -> dict[str, bytes]:
-    """Return what counts of the files in ``folder``, all of one student: the notebook and what belongs to it, by name.
+    """Return the files that count in ``folder``, which is one student's: the notebook and its other files, by name.
 
-    Which one counts is decided as ``collect`` does it for one attempt of one student.
+    They are chosen as ``collect`` chooses them for one attempt of one student.
 
-    Raises ``RefusedEntry`` if there is no notebook, or it cannot be told which counts, or something there may not be
-    read; ``OSError`` if there is no such folder, or it cannot be listed.
+    Raises ``RefusedEntry`` if there is no such folder or no notebook in it, if it is unclear which notebook counts, or if
+    an entry may not be read.
     """
     with open_archive(folder, MAX_ENTRIES_OF_ONE, asked.max_mb) as entries:
         everything = _ArchivePart("submission", "", Submitter(""), bytes)
@@ -257,15 +257,15 @@ def describe_refusal(problem: str, topic: str) -> str:
 
 
 def escape_unprintable(name: str) -> str:
-    """Return ``name`` without what would steer a terminal or turn the direction of reading."""
+    """Return ``name`` with characters escaped that control a terminal or reverse the reading direction."""
     return "".join(sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in name)
 
 
-# --- what lies in an archive, and whose it is ------------------------------------------------------------------------
+# --- archive entries and their owners --------------------------------------------------------------------------------
 
 
 def _parse_entries(entries, wanted, reader, within=None):
-    """Return ``([part], [name of an entry that belongs to nobody])``; entries ``within`` a part have its owner."""
+    """Return ``([part], [name of an entry not taken])``; entries ``within`` a part have its owner."""
     parts, left = [], []
     for entry in entries:
         own = strip_browser_suffix(entry.name)
@@ -293,7 +293,7 @@ def _find_owners(entry, wanted, reader):
 
 
 def _is_checkpoint(part):
-    """Return whether ``part`` is a checkpoint of Jupyter, usually an older state of the notebook."""
+    """Return whether ``part`` is a Jupyter checkpoint, usually an older state of the notebook."""
     return ".ipynb_checkpoints" in PurePosixPath(part.name).parts or part.file.endswith("-checkpoint.ipynb")
 
 
@@ -302,7 +302,7 @@ def _is_called(file, name):
 
 
 def _match_notebook_name(topic, file):
-    """Return a match if ``file`` is named after ``topic``, maybe renamed by a platform or a browser."""
+    """Return a match if ``file`` is named after ``topic``, possibly renamed by a platform or a browser."""
     renamed = r"(?:[-_ ]?\d{1,3}| ?\(\d{1,3}\))?"
     return re.fullmatch(rf"(?P<whose>.*_)?{re.escape(topic)}{renamed}\.ipynb", fold_name(file))
 
@@ -311,9 +311,9 @@ def _match_notebook_name(topic, file):
 
 
 def _collect_student(run, parts, folders):
-    """Return ``([Collected], [name of a file not taken])`` for parts of one name, in any spelling.
+    """Return ``([Collected], [name of a file not taken])`` for the parts under one name, in any spelling.
 
-    ``folders`` has the spellings that are in ``submitted`` already.
+    ``folders`` has the spellings that already exist in ``submitted``.
     """
     refused = _refuse_names(parts, folders)
     if refused is not None:
@@ -349,7 +349,7 @@ def _collect_student(run, parts, folders):
 
 
 def _refuse_names(parts, folders):
-    """Return the refusals of ``parts``, all of one name, if it is uncertain whose they are; None if it is certain."""
+    """Return the refusals of ``parts``, all under one name, if their owner is uncertain; None if it is certain."""
     owners = {(part.owner.student, part.owner.number): part for part in parts}
     students = [unicodedata.normalize("NFC", name) for name, _ in owners]
     files = [escape_unprintable(part.name) for part in owners.values()]
@@ -371,7 +371,7 @@ def _group_by_attempt(parts, platform):
     by_attempt = defaultdict(list)
     for part in parts:
         by_attempt[part.owner.attempt].append(part)
-    late = by_attempt.get("late", []) if platform == "ILIAS" else []  # ILIAS marks files: the others belong to them
+    late = by_attempt.get("late", []) if platform == "ILIAS" else []  # ILIAS marks single files; others carry over
     if late:
         again = {part.file for part in late}
         if any(map(is_notebook, again)):
@@ -388,7 +388,7 @@ def _join_notes(*notes):
 def _make_attempt(run, files, counting, parts):
     """Return the ``Attempt`` with these ``files``; ``counting`` is the part that the notebook came from."""
     folder, owner, time = PurePosixPath(counting.name).parent, counting.owner, counting.owner.time
-    if run.platform == PLAIN_FILES:  # elsewhere the student wrote the time stamp, if anybody
+    if run.platform == PLAIN_FILES:  # elsewhere, only students could have written it
         stamps = [part for part in parts if part.name == str(folder / TIMESTAMP)]  # other assignments may have one too
         time = time or next((parse_time(part.read()) for part in stamps), None)
     return Attempt(
@@ -410,7 +410,7 @@ def _read_secret(part):
 
 
 def _select_files(wanted, parts):
-    """Return ``({file name: bytes}, the part of the notebook, [name of a file not taken])`` of one attempt."""
+    """Return ``({file name: bytes}, the notebook's part, [name of a file not taken])`` of one attempt."""
     files, left = _unpack_archives(wanted, [part for part in parts if part.file not in (TIMESTAMP, SECRET)])
     copies, content = _select_notebook(wanted, files)
     counting = {f"{wanted.topic}.ipynb": (copies, content)}
@@ -455,7 +455,7 @@ def _unpack_archives(wanted, parts):
 def _select_one(parts, exercises=None):
     """Return ``([the part that counts, and its copies], its bytes)``; of several, one that contains ``exercises``.
 
-    The date decides only between entries of the same name, of which the platform has replaced the first.
+    The date decides only between entries of the same name, where the platform replaced the earlier one.
     """
     if len(parts) > MAX_CANDIDATES:
         raise RefusedEntry(f"it is unclear which of {len(parts)} files counts")
@@ -488,7 +488,7 @@ def _find_highest_numbered(candidates):
 
 
 def _other_assignments(content, topic):
-    """Return the topics of a notebook's exercises if none is of ``topic``. One without exercises is left to `grade`."""
+    """Return the topics of a notebook's exercises if none is ``topic``. `grade` handles notebooks without exercises."""
     prefixes = {grade_id.partition("-")[0] for grade_id in sources_by_id(content) if "-" in grade_id}
     return [] if topic in prefixes else sorted(prefixes & set(topics()))
 
@@ -511,12 +511,12 @@ def _place_attempt(run, student, files, attempt, by_arrival):
     same = attempt.files == last.files
     contradicts = by_arrival and last.platform == attempt.platform and attempt.is_before(last)
     if same and last.platform and attempt.is_before(last):
-        attempt = last  # handed in once more later
+        attempt = last  # the same files were handed in again later
     elif same and not attempt.time and attempt.order == last.order:
-        attempt = replace(attempt, time=last.time)  # which ``set_times`` has stated
+        attempt = replace(attempt, time=last.time)  # which ``set_times`` may have set
     if not same:
         standing = attempts.read_current_files(course, notebook, last)
-        is_wrong = bool(_other_assignments(standing.get(notebook.name, b""), topic))  # as was collected in the past
+        is_wrong = bool(_other_assignments(standing.get(notebook.name, b""), topic))  # once, these were collected
         is_earlier = attempt.is_before(last) and not contradicts
         if (_is_known(attempt, known) or is_earlier) and not is_wrong:
             _keep_earlier(run, student, files, attempt, known)
@@ -533,7 +533,7 @@ def _place_attempt(run, student, files, attempt, by_arrival):
 
 
 def _add_uncollected_files(course, notebook, known, files):
-    """Return the attempts ``known``, and last the files beside ``notebook`` if they were not collected."""
+    """Return the attempts ``known`` and, last, the files beside ``notebook`` if they were not collected."""
     before = attempts.read_current_attempt(course, notebook, {*files, *(known[-1].files if known else ())})
     if before is None or (known and known[-1].files == before.files):
         return known
@@ -547,7 +547,7 @@ def _summarise(run, student, attempt, content):
     def count_locked_cells_kept(release):
         return sum(sources.get(name) == source for name, source in release.locked_cells.items())
 
-    release = max(run.releases, key=count_locked_cells_kept)  # of equals the first, which is the newest
+    release = max(run.releases, key=count_locked_cells_kept)  # in a tie, the first, which is the newest
     receipt = receipt_of_file(content, release.handout)
     note = _describe_lateness(run.plan.assignment(run.topic), student, attempt)
     if receipt and receipt.printed not in ("", receipt.code):
@@ -562,7 +562,7 @@ def _summarise(run, student, attempt, content):
 
 
 def _keep_earlier(run, student, files, attempt, known):
-    """Keep ``files`` as an earlier attempt than the last of those ``known``, which counts."""
+    """Keep ``files`` as an attempt earlier than the last one ``known``, which counts."""
     attempts.keep_files(run.course, student, run.topic, files)
     if known and not _is_known(attempt, known):
         run.journal.remember(run.course, student, known)
@@ -571,7 +571,7 @@ def _keep_earlier(run, student, files, attempt, known):
 
 
 def _make_current(run, student, files, attempt, known):
-    """Put ``files`` into the student's folder; return how many attempts are known then, of which this is the last."""
+    """Put ``files`` into the student's folder; return the number of known attempts, including this one, the last."""
     course, topic = run.course, run.topic
     if known[-1:] != [attempt]:
         run.journal.remember(course, student, known)
@@ -584,7 +584,7 @@ def _make_current(run, student, files, attempt, known):
 
 
 def _is_known(attempt, known):
-    """Return whether ``attempt`` was collected before: the same files under the same number, or of no later time."""
+    """Return whether ``attempt`` was collected before: the same files with the same number, or with no later time."""
     same = [other for other in known if other.files == attempt.files]
     if attempt.order:
         return any(other.order == attempt.order for other in same)
@@ -628,7 +628,7 @@ def undo(course: Course, topic: str) -> list[Collected]:
 
 
 def _undo_student(course, topic, assignment, student, known):
-    """Let the last of the attempts ``known`` count again; delete the student's files if there are none."""
+    """Make the last of the attempts ``known`` count again; if there is none, delete the student's files."""
     notebook, now = course.submission(student, topic), attempts.load_attempts(course, student, topic)
     names = {notebook.name, *(name for attempt in (*known[-1:], *now[-1:]) for name in attempt.files)}
     present = attempts.read_current_attempt(course, notebook, names)
@@ -656,7 +656,7 @@ def _undo_student(course, topic, assignment, student, known):
 def set_times(
     course: Course, topic: str, times: Mapping[str, datetime], journal: Journal | None = None
 ) -> list[Collected]:
-    """Set when the current attempts at ``topic`` were handed in, to ``times`` by student, whatever their platform said.
+    """Set the hand-in times of the current attempts at ``topic`` to ``times``, by student, whatever their platform said.
 
     Raises ``CourseError`` if something cannot be written.
     """
@@ -683,7 +683,7 @@ def _set_time(course, topic, student, time, journal):
 
 
 def _describe_lateness(assignment, student, attempt):
-    """Return in words whether ``attempt`` is late, as far as that is known."""
+    """Describe how late ``attempt`` is, as far as that is known; "" if it is not."""
     due = assignment.due_for(student)
     if attempt.time and due:
         came = parse_time(attempt.time)

@@ -1,21 +1,21 @@
-"""Write a file of grades, or an archive of feedback pages, that a learning platform accepts, under its own ids.
+"""Write grades, or an archive of feedback pages, in the form that a learning platform accepts, with its own ids.
 
-In: a course, a topic, for some platforms the file that it gave out. Out: one file, and who is not in it. Writes only that
-file, in one step, and overwrites none unless asked to.
+In: a course, a topic and, for some platforms, a file that they exported. Out: one file, and who is missing from it. Writes
+only that file, in one step, and overwrites nothing unless asked to.
 
-What the platforms accept as grades:
+How each platform imports grades:
 
 - Canvas: ``lib/gradebook_importer.rb`` and ``gradebook_exporter.rb`` of instructure/canvas-lms. The first columns are
-  Student (or LastName, FirstName), ID, SIS User ID, SIS Login ID, Section; a further one is an assignment, "Title (number)"
-  for one that is there; a row Points Possible is no student. An empty cell takes away a grade, so who has none here has no
-  row. Canvas writes semicolons between the fields where a user or a language wants them.
-- Moodle: ``mod/assign/feedback/offline/importgradeslib.php`` of moodle/moodle. The grading worksheet that the assignment gives
-  out, with its columns Identifier, Grade and Last modified (grade), comes back with other grades.
-- Gradescope documents no import of grades. Its file has the columns of Gradescope's own export, as far as known.
+  Student (or LastName, FirstName), ID, SIS User ID, SIS Login ID, Section; each further one is an assignment, "Title
+  (number)" if it exists already; the row Points Possible is not a student. An empty cell deletes a grade, so students
+  without one have no row. Canvas separates the fields with semicolons if a user's settings or language ask for that.
+- Moodle: ``mod/assign/feedback/offline/importgradeslib.php`` of moodle/moodle. The assignment's own grading
+  worksheet, with the columns Identifier, Grade and Last modified (grade), is uploaded again with new grades.
+- Gradescope documents no import of grades. Its file has the columns of Gradescope's own export, as far as they are known.
 
-What they take as feedback: Canvas reads the user's and the attachment's number in the name of a file of what it gave out
-(``infer_comment_context_from_filename`` of instructure/canvas-lms), Moodle the participant's number and the plugin in the
-name of a folder (``mod/assign/feedback/file/importziplib.php`` of moodle/moodle). So both need submissions collected from them.
+How they import feedback: Canvas reads the numbers of the user and the attachment from the name of a file that it exported
+(``infer_comment_context_from_filename`` of instructure/canvas-lms), Moodle the participant's number and the plugin from a
+folder's name (``mod/assign/feedback/file/importziplib.php`` of moodle/moodle). So both need submissions collected from them.
 Gradescope documents no way to upload pages.
 """
 
@@ -43,8 +43,8 @@ from autograder.platforms.formats import normalise_moodle_name
 FEEDBACK_PLATFORMS = ("folder", "canvas", "moodle")
 EXPORT_PLATFORMS = ("csv", "canvas", "moodle", "gradescope")
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-SPLIT_NAME_COLUMNS = ["LastName", "FirstName", "ID"]  # how Canvas's file begins where names are split
-FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
+SPLIT_NAME_COLUMNS = ["LastName", "FirstName", "ID"]  # the first columns of Canvas's file if names are split
+FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet evaluates cells that begin with these
 GRADESCOPE_COLUMNS = ("First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points")
 CSV_COLUMNS = ("student", "name", "email", "handed_in", "points", "late_penalty", "score", "max_score")
 CSV_COLUMNS += ("needs_marking", "receipt")
@@ -63,7 +63,7 @@ Canvas ignores this file, README.txt.
 
 @dataclass
 class ExportSummary:
-    """How many students a file has, and who is not in it: why -> names."""
+    """The number of students in a file, and those left out: reason -> names."""
 
     count: int = 0
     left_out: dict[str, list[str]] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class ExportSummary:
 
 @dataclass
 class _Sheet(ExportSummary):
-    """The rows of a file of grades, as well."""
+    """An ``ExportSummary`` with the rows of the file."""
 
     header: Sequence[str] = ()
     rows: list[Sequence[str]] = field(default_factory=list)
@@ -93,12 +93,12 @@ def export(
 ) -> ExportSummary:
     """Write the grades of ``topic`` to ``target``, in the format of the platform ``to``.
 
-    ``given`` is a file of the platform: Moodle's grading worksheet, or Canvas's exported gradebook, whose students and ids
-    are then used. ``column`` is what Canvas calls the assignment. Students with answers still to be marked are left out,
-    unless ``unmarked``; in ``csv`` they have a row that says so. With ``only``, no grade of others is written.
+    ``given`` is a file from the platform: Moodle's grading worksheet, or Canvas's exported gradebook, whose students and ids
+    are then used. ``column`` is what Canvas calls the assignment. Students with answers still to be marked are left out
+    unless ``unmarked``; in ``csv`` they have a row that says so. With ``only``, other students' grades are not written.
 
-    Raises ``CourseError`` if the platform is unknown, ``target`` is there already and not ``force``, or ``given`` is
-    missing or not its file.
+    Raises ``CourseError`` if the platform is unknown, ``target`` exists and ``force`` is not set, or ``given`` is missing
+    or not the platform's file.
     """
     if to not in EXPORT_PLATFORMS:
         raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(EXPORT_PLATFORMS)}.")
@@ -129,7 +129,7 @@ def export(
 
 
 def _points_by_student(released, plan, names):
-    """Return how many points the exercises are worth that count for each student."""
+    """Return the total points of the exercises that count for each student."""
     without = {name: plan.not_asked_of(name, released.points) for name in names}
     return {
         name: sum(points for exercise, points in released.points.items() if exercise not in without[name])
@@ -138,7 +138,7 @@ def _points_by_student(released, plan, names):
 
 
 def _single_maximum(points, released):
-    """Return the maximum that the assignment has on a platform; refuse students with different ones."""
+    """Return the assignment's maximum on a platform; refuse students whose maxima differ."""
     totals = sorted(set(points)) or [sum(released.points.values())]
     if len(totals) > 1:
         what = f"the maximum depends on the section: {' or '.join(f'{each:g}' for each in totals)} points"
@@ -148,9 +148,9 @@ def _single_maximum(points, released):
 
 
 def refuse_overwriting(target: str | Path, force: bool) -> None:
-    """Refuse a file that is there already, unless ``force``.
+    """Refuse to overwrite the file ``target`` unless ``force`` is set.
 
-    Raises ``CourseError`` if it is there, or a folder.
+    Raises ``CourseError`` if it exists, or is a folder.
     """
     if Path(target).is_dir():
         raise CourseError("this is a folder", str(target), "name a file in it with --output.")
@@ -165,7 +165,7 @@ def _format_number(value):
 
 
 def escape_formula(text: str) -> str:
-    """Return ``text`` so that a spreadsheet does not evaluate it: students choose their names."""
+    """Escape ``text`` so that no spreadsheet evaluates it: students choose their names."""
     return f"'{text}" if text.startswith(FORMULA_PREFIXES) else text
 
 
@@ -213,7 +213,7 @@ def _canvas_sheet(everybody, listed, points, column, unmarked):
         if student is None or not (student.canvas or student.sis or student.login):
             sheet.leave_out("have no Canvas id in the roster", result.student)
             continue
-        ids = [student.canvas, student.sis, student.login]  # which Canvas compares: they stay as they are
+        ids = [student.canvas, student.sis, student.login]  # not escaped, because Canvas compares them
         name, section = escape_formula(student.name or student.id), escape_formula(student.section)
         sheet.rows.append([name, *ids, section, _format_number(result.score)])
         sheet.count += 1
@@ -314,9 +314,9 @@ def _moodle_sheet(course, topic, everybody, selected, students, points, given, u
 def _match_moodle_rows(course, topic, everybody, students, cells, shared):
     """Return the student of each row of Moodle's worksheet, matched by number, or else e-mail, or else full name.
 
-    A number that two students have matches nobody, nor does a ``shared`` name; two rows never match one student. Without a
-    roster, which tells groups from people, a number counts only if the archive had the row's name: a group's number is
-    also that of some participant.
+    A number that two students share matches nobody, nor does a ``shared`` name; two rows never match one student. Only a
+    roster tells groups from people. Without one, a number counts only if the archive had the row's name, because a group's
+    number is also some participant's.
     """
     tried = [(attempt, name) for name in everybody for attempt in load_attempts(course, name, topic)]
     tried = [(attempt, name) for attempt, name in tried if attempt.platform == "Moodle"]
@@ -351,7 +351,7 @@ def _match_moodle_rows(course, topic, everybody, students, cells, shared):
 
 
 def _may_be_name(full_name, in_archive):
-    """Return whether ``full_name`` may be the name ``in_archive``; an empty name may be any."""
+    """Return whether ``full_name`` may be the name ``in_archive``; an empty name matches any."""
     name = normalise_moodle_name(full_name)
     return not (name and in_archive) or in_archive == name or in_archive.endswith(f"-{name}")
 
@@ -403,10 +403,10 @@ def write_feedback_archive(
 ) -> ExportSummary:
     """Write the feedback pages of ``topic`` into the archive ``target``, under the names that the platform ``to`` expects.
 
-    ``folder`` makes one folder per student, for people. Students who have to hand in again have a page too. With ``only``, it
-    has no pages of others.
+    ``folder`` makes one folder per student, for people to browse. Students who have to hand in again have a page, too. With
+    ``only``, other students' pages are left out.
 
-    Raises ``CourseError`` if the platform takes no such archive, or ``target`` is there already and not ``force``.
+    Raises ``CourseError`` if the platform accepts no such archive, or ``target`` exists and ``force`` is not set.
     """
     if to == "gradescope":
         remedy = "use --to folder, and send the pages another way."

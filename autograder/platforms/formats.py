@@ -1,27 +1,27 @@
-"""Tell whose a file is by the names that learning platforms give to the files in their archives.
+"""Find the owner of a file from the names that learning platforms give to the files in their archives.
 
-In: the names of an archive's entries, and the file that describes them where a platform adds one. Out: which platform it
-is, and the ``Submitter`` of each entry. Touches nothing.
+In: the names of an archive's entries and, if the platform adds one, the file that describes them. Out: the platform, and
+the ``Submitter`` of each entry. Changes nothing.
 
 Where the names come from:
 
-- Canvas: ``lib/content_zipper.rb`` of instructure/canvas-lms. NAME[_LATE]_USER_ATTACHMENT_FILE, the name in lower case
-  and without signs, but for _ and digits, which may look like a number of a user; for a group, the name is the group's and
-  the user who handed in. Where grading is anonymous, [LATE_]anon_ID_ATTACHMENT_FILE. A file that a student hands in again
-  under the same name gets -1, -2 at the end of its name.
+- Canvas: ``lib/content_zipper.rb`` of instructure/canvas-lms. NAME[_LATE]_USER_ATTACHMENT_FILE, with the name in lower case
+  and only its letters, digits and _; the digits may look like a user's number. For a group, NAME is the group's, and USER
+  the member who handed in. With anonymous grading, [LATE_]anon_ID_ATTACHMENT_FILE. If a student hands in a file of the same
+  name again, it gets -1, -2 at the end of its name.
 - Moodle: ``mod/assign/classes/downloader.php`` and ``mod/assign/feedback/file/importziplib.php`` of moodle/moodle.
-  FULL NAME_PARTICIPANT_assignsubmission_file as a folder (with _ at its end before Moodle 4.1), or in front of the file's
-  name; everybody is called Participant, in the site's language, where marking is blind. Names lose some signs
-  (``clean_filename``). Of a group: GROUP-FULL NAME_PARTICIPANT before Moodle 4.1, and GROUP_NUMBER OF THE GROUP since.
-- Gradescope: submission_metadata.yml beside one folder a submission, with :submitters (:name, :sid, :email) and
-  :created_at; Gradescope does not document it, and it was learned from programs that read it.
-- nbgrader's exchange: ``exchange/default/submit.py``: STUDENT+ASSIGNMENT+TIME, with +RANDOM behind it, as a folder;
-  in it a submission_secret.txt, from which ``release_feedback.py`` has the name of the page that goes back.
+  FULL NAME_PARTICIPANT_assignsubmission_file as a folder (with a trailing _ before Moodle 4.1), or in front of the file's
+  name; in blind marking, everybody is called Participant, in the site's language. Names lose some characters
+  (``clean_filename``). For a group: GROUP-FULL NAME_PARTICIPANT before Moodle 4.1, since then GROUP_NUMBER (the group's).
+- Gradescope: one folder per submission, and submission_metadata.yml beside them, with :submitters (:name, :sid, :email) and
+  :created_at. Gradescope does not document this file; its structure is known from programs that read it.
+- nbgrader's exchange: ``exchange/default/submit.py``: a folder STUDENT+ASSIGNMENT+TIME[+RANDOM]. It contains a
+  submission_secret.txt, from which ``release_feedback.py`` makes the name of the feedback page.
 - anything else: STUDENT/FILE, STUDENT_FILE or STUDENT.zip.
-- Blackboard: ASSIGNMENT_LOGIN_attempt_TIME_FILE, of the server's time zone, which nobody states, and beside it
-  ASSIGNMENT_LOGIN_attempt_TIME.txt (jupyter/nbgrader issue 511).
-- ILIAS: ``Exercise/Submission/class.SubmissionManager.php`` of ILIAS-eLearning/ILIAS. LAST NAME_FIRST NAME_LOGIN_NUMBER as a
-  folder, of a team below one with its number; what is late has that in front of the file's name, in the site's language.
+- Blackboard: ASSIGNMENT_LOGIN_attempt_TIME_FILE, with the time in the server's time zone, which is not stated, and beside
+  it ASSIGNMENT_LOGIN_attempt_TIME.txt (jupyter/nbgrader issue 511).
+- ILIAS: ``Exercise/Submission/class.SubmissionManager.php`` of ILIAS-eLearning/ILIAS. A folder LAST NAME_FIRST
+  NAME_LOGIN_NUMBER, for a team inside a folder with its number; late files have a prefix that says so in the site's language.
 """
 
 import pwd
@@ -64,23 +64,23 @@ PLATFORMS = {  # by the name that a command takes
     "folder": PLAIN_FILES,
 }
 METADATA = "submission_metadata.yml"
-NUMBER_PAIR = re.compile(r"(?<![^_])(?P<user>\d+)(?=_(?P<attachment>\d+)_)")  # they overlap: 17_50_3001_ has two
-DEFAULT_TEAM = "default group"  # of those in no group, in Moodle
+NUMBER_PAIR = re.compile(r"(?<![^_])(?P<user>\d+)(?=_(?P<attachment>\d+)_)")  # pairs may overlap: 17_50_3001_ has two
+DEFAULT_TEAM = "default group"  # Moodle's name for students without a group
 NUMBERED_PLATFORMS = (
     "Moodle",
     "Blackboard",
     "ILIAS",
-)  # grades go by numbers in Moodle; they tell people apart elsewhere
-MAX_NESTING = 100  # of the metadata's tables and lists in one another
+)  # Moodle's grades are matched by number; elsewhere, numbers tell people apart
+MAX_NESTING = 100  # levels of tables and lists in the metadata
 
 
 @dataclass(frozen=True)
 class Submitter:
-    """Whose an entry is: the ``student`` here, and the platform's ``number`` of the person, "" if the roster knows them.
+    """The owner of an entry: the ``student`` in this course, and the platform's ``number`` for them, "" if it is not needed.
 
-    ``late`` is what the platform says; ``time`` is when it came, in UTC, if known; ``order`` is larger for later attempts, 0
-    if not numbered; ``attempt`` is the folder of one attempt; ``prefix`` is what the platform wrote in front of the file's
-    name. Where work is taken ``by_arrival``, a collection's new entries came after those of earlier collections, whatever
+    ``late`` is what the platform says; ``time`` is when it arrived, in UTC, if known; ``order`` is larger for later
+    attempts, 0 if not numbered; ``attempt`` identifies one attempt; ``prefix`` is what the platform wrote in front of the
+    file's name. With ``by_arrival``, a collection's new entries count as later than those of earlier collections, whatever
     time they state.
     """
 
@@ -128,11 +128,11 @@ class ArchiveFormat:
 def detect_format(
     names: Sequence[str], topics: Collection[str], students: Sequence[Student] = (), platform: str = ""
 ) -> ArchiveFormat:
-    """Return the format of an archive whose entries have these ``names``, for a course of these ``topics``.
+    """Return the format of an archive whose entries have these ``names``, for a course with these ``topics``.
 
-    Only the names that the platform chose decide, not the students': the first part of each name or, if one folder that is
-    not a student's lies around all of them, the second part. At least two thirds must match a platform's pattern; the rest
-    belong to nobody. If ``platform`` is given, the names decide only whether there is a folder around all of them.
+    Only names that the platform chose are considered, not the students': the first part of each path or, if a single folder
+    that is not a student's contains all entries, the second part. At least two thirds must match a platform's pattern; the
+    rest belong to nobody. If ``platform`` is given, the names decide only whether a single folder contains all entries.
     """
     paths = [_split_path(name) for name in names]
     tops, inner = {parts[0] for parts in paths}, [parts[1:] for parts in paths]
@@ -148,7 +148,7 @@ def detect_format(
 
 
 def _is_wrapper(platform, top, paths, inner, topics, students):
-    """Return whether the folder ``top`` was put around the archive of ``platform`` and is not one of its own folders."""
+    """Return whether the folder ``top`` was wrapped around an archive of ``platform``, and is not one of its own."""
     if platform == "Gradescope":
         return (METADATA,) in inner
     if platform == PLAIN_FILES:
@@ -160,9 +160,9 @@ def _is_wrapper(platform, top, paths, inner, topics, students):
 
 
 def _matching_names(paths, topics, people=None):
-    """Return for each platform whether each of the first parts of ``paths`` matches its pattern.
+    """Return, for each platform, whether each first part of ``paths`` matches its pattern.
 
-    Many folders look like one of ILIAS; if ``people`` are given, it must name one of them.
+    Many folders look like ILIAS's; if ``people`` are given, a folder must name one of them.
     """
     folders = {first for first, *below in paths if below}
     files = {first for first, *below in paths if not below and is_notebook(first)}
@@ -178,13 +178,13 @@ def _matching_names(paths, topics, people=None):
 
 
 def _ilias_folder(parts):
-    """Return the folder of a person in a path of ILIAS: the first, or the second below a team's folder; "" if none."""
+    """Return the person's folder in a path of ILIAS: the first or, in a team's folder, the second; "" if there is none."""
     folders = parts[:-1][1:] if ILIAS_TEAM_FOLDER.fullmatch(parts[0]) else parts[:-1]
     return next((folder for folder in folders[:1] if ILIAS_FOLDER.fullmatch(folder)), "")
 
 
 def _is_exercise_folder(top, inner, students):
-    """Return whether ``top`` is the folder of an exercise of ILIAS, although its name looks like that of a team."""
+    """Return whether ``top`` is the folder of an ILIAS exercise, although its name looks like a team's."""
     folders = {parts[0] for parts in inner}
     if not ILIAS_TEAM_FOLDER.fullmatch(top) or len(folders) < 2:
         return False
@@ -215,7 +215,7 @@ def _possible_logins(name):
 def _guess_platform(paths, topics, people=()):
     """Return the platform whose pattern two thirds of the ``paths`` match; "" if there is none."""
     matching = _matching_names(paths, topics, people)
-    best = max(matching, key=lambda platform: sum(matching[platform]))  # of equals the first, which is more specific
+    best = max(matching, key=lambda platform: sum(matching[platform]))  # in a tie, the first, which is more specific
     if any(matching[best]) and 3 * sum(matching[best]) >= 2 * len(matching[best]):
         return best
     return "Gradescope" if (METADATA,) in paths else ""
@@ -237,13 +237,13 @@ def _match_exchange_folder(folder, topics):
 
 
 def exchange_topic(folder: str, topics: Collection[str]) -> str:
-    """Return the topic of a folder of nbgrader's exchange; "" if its name is not that of a submission to one of ``topics``."""
+    """Return the topic of a folder of nbgrader's exchange; "" if it is not named as a submission to one of ``topics``."""
     match = _match_exchange_folder(folder, topics)
     return match["topic"] if match else ""
 
 
 def is_notebook(name: str) -> bool:
-    """Return whether ``name`` is that of a notebook, or of an archive that may contain one."""
+    """Return whether ``name`` belongs to a notebook, or to an archive that may contain one."""
     return name.casefold().endswith((".ipynb", ".zip"))
 
 
@@ -281,16 +281,16 @@ class SubmitterReader:
         called = {name for name, _ in people}
         canvas = [match for first in firsts if (match := _match_canvas_file(first))]
         anonymous = sum(match.re is ANONYMOUS_CANVAS_FILE and not NUMBER_PAIR.search(match[0]) for match in canvas)
-        self.is_canvas_anonymous = 2 * anonymous >= len(canvas)  # a file may be called so that it looks like a name
+        self.is_canvas_anonymous = 2 * anonymous >= len(canvas)  # a student can name a file so that it looks identified
         blackboards = {form["name"] for first in firsts if (form := BLACKBOARD_FILE.fullmatch(first))}
         self.assignment = self._find_blackboard_assignment(blackboards) if self.platform == "Blackboard" else ""
         self.is_moodle_anonymous = called == {"Participant"} or (len(called) == 1 and len(people) > 2)
 
     def submitters(self, name: str, topic: str, uids: Sequence[int] = ()) -> list[Submitter]:
-        """Return whose the entry ``name`` is: nobody's, one student's, or that of the members of a group.
+        """Return the submitters of the entry ``name``: nobody, one student, or the members of a group.
 
-        ``uids`` are the owners of the folders above it, and its own. Where students choose the names, in nbgrader's exchange
-        and where ``accounts`` are given, an entry counts only if it belongs to the account that it names.
+        ``uids`` are the owners of the folders above it and, last, its own. Where students choose the names (in nbgrader's
+        exchange, and if ``accounts`` are given), an entry counts only if it belongs to the account that it names.
         """
         known = [self._resolve(submitter, column) for submitter, column in self._parse_name(name, topic)]
         own = uids[1:] if self.format.top else uids
@@ -326,14 +326,14 @@ class SubmitterReader:
         return self._describe_owners(claimed, uids)
 
     def _describe_owners(self, claimed, uids):
-        """Return which of the owners ``uids`` have another account than the student ``claimed``; "" if none."""
+        """Return a message naming the accounts in ``uids`` that are not the student ``claimed``'s; "" if there is none."""
         others = sorted({login for uid in uids if not self._is_account_of(login := login_of(uid), claimed)})
         if others:
             return f"it claims to be {claimed}'s, but belongs to the account {' and '.join(others)}"
         return ""
 
     def _is_account_of(self, login, claimed):
-        """Return whether the account ``login`` is that of the student ``claimed`` by a folder's name."""
+        """Return whether the account ``login`` belongs to ``claimed``, the student named by a folder."""
         if fold_name(login) == fold_name(claimed):
             return True
         mine, theirs = (self._find_in_roster(Submitter(name), "id") for name in (login, claimed))
@@ -369,7 +369,7 @@ class SubmitterReader:
             if any(known == name for known, _ in self.moodle_names):
                 what = f"{match['name']} is the name of both a student and a group in the roster; rename the group"
                 return [(Submitter(student, problem=what), "")]
-            return [(Submitter(member.id), "id") for member in members]  # the number is the group's, and nobody's here
+            return [(Submitter(member.id), "id") for member in members]  # the number is the group's, not a student's
         return [(Submitter(student, match["user"], prefix=prefix), "" if self.is_moodle_anonymous else "name")]
 
     def _group_members(self, group, normalise):
@@ -386,10 +386,10 @@ class SubmitterReader:
         return [(Submitter(login, whole, order=order, attempt=match["time"]), "id")]
 
     def _find_blackboard_assignment(self, wholes):
-        """Return the assignment's name in ``wholes``, Blackboard's names ASSIGNMENT_LOGIN.
+        """Return the assignment's name in ``wholes``, Blackboard's names of the form ASSIGNMENT_LOGIN.
 
-        Both parts may contain underscores: of the prefixes that all names share, the one that leaves the most logins of
-        the roster is chosen.
+        Both parts may contain underscores. Of the prefixes that all names share, this chooses the one that leaves the most
+        logins that are in the roster.
         """
         starts = [{whole[: -len(login) - 1] for login in _possible_logins(whole)} for whole in wholes]
         common = set.intersection(*starts) if starts else set()
@@ -404,7 +404,7 @@ class SubmitterReader:
         if not match:
             return []
         late = bool(ILIAS_LATE_PREFIX.match(parts[-1]))
-        attempt, order = ("late", 2) if late else ("in time", 1)  # what came later is late
+        attempt, order = ("late", 2) if late else ("in time", 1)  # late files came later
         owner = replace(self._ilias_login(match), late=late, attempt=attempt, order=order)
         if folder == parts[0]:
             return [(replace(owner, number=match["user"]), "id")]
@@ -417,7 +417,7 @@ class SubmitterReader:
         ]
 
     def _ilias_login(self, match):
-        """Return the submitter named in a folder of ILIAS, LAST NAME_FIRST NAME_LOGIN; each part may contain a "_"."""
+        """Return the submitter named by an ILIAS folder, LAST NAME_FIRST NAME_LOGIN; each part may contain a "_"."""
         logins = _possible_logins(match["name"])[:-1]
         listed = {}
         for login in logins:
@@ -444,7 +444,7 @@ class SubmitterReader:
             prefix = f"anon_{match['user']}_{match['attachment']}_"
             return [(Submitter(f"anon-{match['user']}", match["user"], late, None, order, "", prefix), "")]
         read = [self._read_canvas_name(file, number) for number in NUMBER_PAIR.finditer(file)]
-        if not read:  # of anonymous grading, in an archive that is not anonymous
+        if not read:  # an anonymous name in an archive that is not anonymous
             return []
         listed = [reading for reading in read if fold_name(reading.number) in self.by_column["canvas"]]
         if len({reading.number for reading in listed}) > 1:
@@ -461,7 +461,7 @@ class SubmitterReader:
         return [(replace(owner, student=owner.student.replace("_", "-")), "canvas")]
 
     def _read_canvas_name(self, file, pair):
-        """Return the submitter of ``file`` if ``pair`` has the numbers of its user and its attachment."""
+        """Return the submitter of ``file``, assuming that ``pair`` matches the numbers of its user and its attachment."""
         name, late = file[: pair.start()].rstrip("_"), False
         if re.search(r"(^|_)LATE$", name, re.IGNORECASE):
             name, late = name[:-4].rstrip("_"), True
@@ -472,7 +472,7 @@ class SubmitterReader:
         if not is_folder and (match := SINGLE_NUMBER_FILE.fullmatch(first)):
             return [(Submitter(match["name"], match["user"], bool(match["late"])), "id")]
         student = first if is_folder else PurePosixPath(first).stem.partition("_")[0]
-        if not is_folder and self.roster:  # a name that the roster knows may hold a _
+        if not is_folder and self.roster:  # an id in the roster may contain a _
             whole = fold_name(PurePosixPath(first).stem)
             known = [
                 person for key, person in self.by_column["id"].items() if whole == key or whole.startswith(f"{key}_")
@@ -481,7 +481,7 @@ class SubmitterReader:
         return [(Submitter(student), "id")] if self.roster or is_student_name(student) else []
 
     def _resolve(self, owner, column):
-        """Return ``owner`` under the roster's id; without a roster, or in anonymous marking, under the platform's name."""
+        """Return ``owner`` with the roster's id; without a roster, or in anonymous marking, with the platform's name."""
         if column and self.roster:
             students = self._find_in_roster(owner, column)
             if len(students) == 1:
@@ -513,32 +513,32 @@ class SubmitterReader:
 
 
 def normalise_moodle_name(name: str) -> str:
-    """Return ``name`` in the form in which it can be compared with Moodle's file names."""
+    """Return ``name`` normalised for comparison with Moodle's file names."""
     kept = re.sub(r"""[\x00-\x1f\x7f&<>"'`|:\\/]|\.\.+""", "", name.replace("_", " "))
     return fold_name(" ".join(kept.split()))
 
 
 def normalise_canvas_name(name: str) -> str:
-    """Return ``name`` as Canvas writes it in front of the name of a file."""
+    """Return ``name`` as Canvas writes it in front of a file's name."""
     return fold_name(re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", name)))
 
 
 def login_of(uid: int) -> str:
-    """Return the name of the account ``uid``; the number itself if this machine knows no name."""
+    """Return the name of the account ``uid``; "uid" and the number if this machine knows no name."""
     try:
         return pwd.getpwuid(uid).pw_name
     except (KeyError, OverflowError):
         return f"uid {uid}"
 
 
-# It reads strings, lists and mappings only: tags create no objects, and mappings are never merged.
+# This loader reads only strings, lists and mappings: tags create no objects, and mappings are never merged.
 _PlainLoader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def _read_gradescope_metadata(metadata: bytes) -> Mapping[str, tuple[datetime | None, list[tuple[str, str]]]]:
     """Return Gradescope's submissions: folder -> (when it came, [(the submitter's name, their SID)]).
 
-    Raises ``ValueError`` if ``metadata`` is no table in YAML.
+    Raises ``ValueError`` if ``metadata`` is not a table in YAML.
     """
     try:
         _refuse_depth(metadata)
@@ -569,11 +569,11 @@ def _refuse_depth(text):
 
 
 def _string_or_empty(value):
-    """Return ``value`` if it is a string other than a null; else ""."""
+    """Return ``value`` if it is a string that does not stand for null; else ""."""
     return value if isinstance(value, str) and value not in ("~", "null") else ""
 
 
 def _read_submitter(person):
-    """Return ``(name, SID)`` of a submitter: the e-mail address if there is one, or else the SID or the name."""
+    """Return ``(name, SID)`` of a submitter; the name is the first usable one of e-mail address, SID and full name."""
     names = [_string_or_empty(person.get(field)) for field in (":email", ":sid", ":name")]
     return next((name for name in names if is_student_name(name)), names[0] or names[1]), names[1]

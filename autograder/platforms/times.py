@@ -1,6 +1,6 @@
-"""When work was handed in: as platforms and nbgrader's exchange write it, and as a table says for archives that do not.
+"""Hand-in times: as platforms and nbgrader's exchange write them, or from a table for archives without times.
 
-In: text, or a CSV file with a student and a time in each row. Out: times in UTC, and text again. Reads that file.
+In: text, or a CSV file with a student and a time in each row. Out: times in UTC, and their text. Reads that file.
 """
 
 import re
@@ -10,8 +10,8 @@ from pathlib import Path
 from autograder.courses.plan import ID_COLUMNS, Student, fold_name, read_table, students_by_id
 from autograder.errors import CourseError
 
-CLOCK_SKEW = timedelta(minutes=10)  # that two machines' clocks may differ
-FIRST_YEAR = 1980  # the first date of zip archives: an earlier one means that none is known
+CLOCK_SKEW = timedelta(minutes=10)  # by which two machines' clocks may differ
+FIRST_YEAR = 1980  # zip dates begin here: an earlier date means that none is known
 EXAMPLE = "id,time and then, in each row, ada,2026-12-02T23:59:00+01:00"
 
 
@@ -30,15 +30,15 @@ def parse_time(text: str | bytes) -> datetime | None:
 
 
 def format_time(when: datetime | None) -> str:
-    """Return ``when`` as a ``timestamp.txt`` has it; "" for no time."""
+    """Return ``when`` in the format of ``timestamp.txt``; "" if it is None."""
     return f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC" if when else ""
 
 
 def read_times(path: str | Path, students: tuple[Student, ...] = ()) -> dict[str, datetime]:
     """Return when each student handed in, by ``id``, from a CSV file with a column ``time`` and one of the roster's ids.
 
-    Raises ``CourseError`` for the first row that cannot be understood: an unknown student, one that is there twice, a
-    time without a time zone or in the future.
+    Raises ``CourseError`` for the first row that cannot be understood: an unknown student, a student who is listed twice,
+    a time without a time zone or in the future.
     """
     file = Path(path).name
     try:

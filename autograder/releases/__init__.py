@@ -1,1 +1,1 @@
-"""Releases of assignments: made, proved, compared with those before."""
+"""Releases of assignments: make them, prove them, compare them with earlier ones."""

@@ -1,6 +1,6 @@
 """Choose the draws of numbers that students get in exercises worked by hand, and prove that each is as hard as the book's.
 
-In: an exercise of the key with ``own``. Out: the numbers of each draw. Executes copies of references, touches nothing else.
+In: an exercise of the key with ``own``. Out: the numbers of each draw. Runs copies of references, changes nothing.
 """
 
 import contextlib
@@ -17,24 +17,24 @@ from autograder.exercises.own_numbers import Flat, draw_numbers, exercise_of, ex
 from autograder.releases.proof import points_of_mistake
 from solutions.answer_key import AnswerKeyError
 
-VARIANTS = 40  # of an exercise: so few that the report can compare them, so many that neighbours rarely have the same
+VARIANTS = 40  # per exercise: few enough for the report to compare, and enough that neighbours rarely have the same
 PROBES = 10  # draws that show which entries of the answer change
-MAX_DRAWS = 40 * VARIANTS  # until the numbers of the exercise count as unsuitable
+MAX_DRAWS = 40 * VARIANTS  # after these, the numbers of the exercise count as unsuitable
 MARGIN = 20  # tolerances: results closer than this may be rounded to the same number
-SATURATED = 4.0  # in a tanh: more hardly changes a result of four decimals
-SAME = 1e-9  # difference of two results that only the order of additions makes different
+SATURATED = 4.0  # argument of a tanh: a larger one hardly changes a result of four decimals
+SAME = 1e-9  # results that differ by less differ only in the order of additions
 
 
 def choose_draws(
     exercise: Exercise, count: int = VARIANTS, progress: Callable[[str], object] = lambda _: None
 ) -> list[Flat]:
-    """Return the numbers of the first ``count`` draws for ``exercise`` with which it is as hard as with the book's numbers.
+    """Return the numbers of the first ``count`` draws that make ``exercise`` as hard as it is with the book's numbers.
 
-    In each, every listed mistake earns what it earns with the book's numbers and can be told from every other mistake that it
-    can be told from there, the right numbers are wrong for every other draw and for the book, no tanh is saturated, and
-    rounding decides nothing that it does not decide there.
+    In each draw, every listed mistake earns the same points as with the book's numbers, and differs from every other mistake
+    that it differs from there; the right answer is wrong for every other draw and for the book; no tanh is saturated unless
+    the book's is; and rounding decides nothing that it does not decide with the book's numbers.
 
-    Raises ``CourseError`` if there are not as many, or a listed mistake states its numbers instead of computing them.
+    Raises ``CourseError`` if there are fewer, or a listed mistake states its numbers instead of computing them.
     """
     _refuse_constant_mistakes(exercise)
     draws: list[Flat] = []
@@ -70,7 +70,7 @@ def _load(exercise, number):
 
 
 def _has_same_mistakes(book, variant):
-    """Return whether each mistake earns as much as with the book's numbers, and differs from the same other mistakes."""
+    """Return whether each mistake earns as much as with the book's numbers, and differs from at least the same others."""
     ((ours,), (theirs,)) = book.hidden, variant.hidden
     if any(points_of_mistake(book, name) != points_of_mistake(variant, name) for name in book.hints):
         return False
@@ -117,7 +117,7 @@ def _mismatches(variant, other):
 
 
 def _largest_in_tanh(exercise):
-    """Return the largest number, without its sign, of which the reference of ``exercise`` takes the tanh."""
+    """Return the largest absolute value of which the reference of ``exercise`` computes the tanh."""
     arguments = [0.0]
 
     def tanh(x):
@@ -131,7 +131,7 @@ def _largest_in_tanh(exercise):
 
 
 def _depends_on_rounding(book, variant):
-    """Return whether a result of ``variant`` may be rounded to 0, 1 or -1, or to the next in size, where the book's may not."""
+    """Return whether a result of ``variant`` may round to 0, 1, -1 or its neighbour in size, where the book's may not."""
     ((ours,), (theirs,)) = book.hidden, variant.hidden
     near, results = MARGIN * ours.atol, _by_entry(theirs.expected)
     return any(
@@ -141,7 +141,7 @@ def _depends_on_rounding(book, variant):
 
 
 def _distances(result):
-    """Return how far the numbers of ``result`` are from 0 and from 1 or -1; of a list, also its two smallest and two largest."""
+    """Return the distances of ``result`` from 0 and from 1 or -1, and in a vector those of the two smallest and two largest."""
     values = np.asarray(result, dtype=float)
     ends = np.diff(np.sort(values))[[0, -1]] if values.ndim == 1 and values.size > 1 else []
     return np.abs(np.concatenate([values.ravel(), np.abs(values.ravel()) - 1, ends]))
@@ -150,7 +150,7 @@ def _distances(result):
 def _refuse_constant_mistakes(exercise: Exercise) -> None:
     """Raise ``CourseError`` if a mistake states a wrong result instead of computing it: nobody would get its hint.
 
-    It is the same with other numbers in all vectors and matrices of the exercise, although the right result changes.
+    A stated result stays the same if all vectors and matrices of the exercise change, although the right result changes.
     """
     others = _load_others(exercise)
     for name in exercise.hints:
@@ -169,7 +169,7 @@ def _refuse_constant_mistakes(exercise: Exercise) -> None:
 
 
 def _load_others(exercise):
-    """Return ``exercise`` with all its vectors and matrices drawn anew. Half of them are doubled, so that 1 and -1 change too."""
+    """Return variants of ``exercise`` with all vectors and matrices redrawn; half are doubled, so that 1 and -1 change, too."""
     entry, others = vary_all(exercise.entry), []
     for number in range(PROBES):
         with contextlib.suppress(AnswerKeyError):

@@ -31,8 +31,8 @@ def prove(
 ) -> None:
     """Prove that the reference earns every automatic point, and the untouched release none.
 
-    ``later`` are the same questions with the hidden cases of later attempts, which only this grader uses. Raises
-    ``CourseError`` if either does not hold, with this grader or with stock nbgrader.
+    ``later`` has the same questions with the hidden cases of later attempts, which only this grader uses. Raises
+    ``CourseError`` if either claim fails, with this grader or with stock nbgrader.
     """
     place = f"assignment {questions[0].name.split('-')[0]}"
     automatic = {e.name: e.points for e in questions if e.is_automatic}
@@ -60,7 +60,7 @@ def prove(
 def prove_fairness(questions: Sequence[Exercise], others: Sequence[Exercise]) -> None:
     """Prove that each listed mistake earns the same points with the cases of ``questions`` as with those of ``others``.
 
-    These are the same exercises with hidden cases drawn from another seed. Raises ``CourseError`` if chance decides.
+    These are the same exercises with hidden cases drawn from another seed. Raises ``CourseError`` if the points differ.
     """
     for exercise, other in zip(questions, others, strict=True):
         for name in exercise.mistakes if exercise.is_called else ():
@@ -80,7 +80,7 @@ def points_of_mistake(exercise: Exercise, name: str) -> float:
 
 
 def reference_files(questions: Sequence[Exercise]) -> dict[str, bytes]:
-    """Return the files of weights that the references of ``questions`` train: name -> bytes."""
+    """Return the files of parameters that the references of ``questions`` train: name -> bytes."""
     files = {}
     for exercise in questions:
         if exercise.trained:

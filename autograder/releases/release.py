@@ -1,4 +1,4 @@
-"""Release an assignment: assemble it, prove that it grades correctly, let nbgrader make the notebook for students.
+"""Release an assignment: assemble it, prove that it grades correctly, and let nbgrader make the students' notebook.
 
 In: a course, a topic, a seed. Out: source, release and marking scheme in the course directory. If a check fails, nothing
 changes.
@@ -47,12 +47,12 @@ def release(
 ) -> Release:
     """Make the source and the release of ``topic`` in ``course``.
 
-    It links to its chapter on ``website`` if given. The course's plan says which exercises it asks, their points and the due
-    date. What has changed since the last release is added to the course's log. ``attempt_seeds`` are those of the attempts after
-    the first, each proved like the first and recorded; those recorded before stay for the attempts after them.
+    It links to its chapter on ``website`` if given. The course's plan determines its exercises, their points and the due date.
+    Changes since the last release are added to the course's log. ``attempt_seeds`` are the seeds of the attempts after the
+    first; each is proved like the first and recorded. Seeds recorded earlier remain for the attempts after these.
 
-    Raises ``AnswerKeyError`` or ``CourseError`` if key, page and solutions do not fit, the assignment does not grade as
-    it must, or another process is grading or releasing in this course.
+    Raises ``AnswerKeyError`` or ``CourseError`` if key, page and solutions do not match, the assignment does not grade
+    correctly, or another process is grading or releasing in this course.
     """
     plan = course.plan()
     wanted = plan.assignment(topic)
@@ -76,7 +76,7 @@ def release(
 
 
 def _prove_and_write(course, topic, seed, everything, questions, source, attempts):
-    """Prove and write the release; ``attempts`` has the questions with the hidden cases of the later ones, by seed."""
+    """Prove and write the release; ``attempts`` has the questions with the hidden cases of later attempts, by seed."""
     before = course.last_release(topic)
     with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a trial course
         trial = init(folder)
@@ -96,7 +96,7 @@ def _prove_and_write(course, topic, seed, everything, questions, source, attempt
     changes = describe_changes_since(before, released, (seed, digest))
     attempt_seeds = [*attempts, *course.attempt_seeds(topic, seed)[len(attempts) :]]
     number = course.record_release(topic, seed, digest, changes, attempt_seeds)
-    course.released(topic)  # which caches the facts of its exercises
+    course.released(topic)  # caches the facts of its exercises
     store_due_dates(course, topic)
     return Release(course.release(topic), number, changes)
 
@@ -159,7 +159,7 @@ def describe_changes(old: NotebookNode, new: NotebookNode) -> list[str]:
 
 
 def _describe_parts(name, before, after):
-    """Return in words which parts of the exercise ``name`` differ between two releases, given as cells by name."""
+    """Describe the parts of the exercise ``name`` that differ between two releases, given as cells by name."""
     parts = {text_id(name): "its text", name: "its starter", check_id(name): "its check"}
     changed = [what for cell_id, what in parts.items() if _source(before, cell_id) != _source(after, cell_id)]
     points = [sum(_cell_points(cells, cell_id) for cell_id in (name, test_id(name))) for cells in (before, after)]

@@ -1,1 +1,1 @@
-"""What an instructor reads about a class: tables in the terminal, the report page."""
+"""Reports on a class for its instructor: tables in the terminal, and the report page."""

@@ -1,12 +1,12 @@
 """Analyse what the marks of a class say about its exercises: their difficulty, discrimination and variants, and who marked them.
 
 In: the gradebook, the stored verdicts, the records of who marked. Out: frozen records of numbers. ``analyse`` and
-``analyse_marking`` read the course, and the rest touches nothing. Only ``alike``, ``missing`` and ``marking`` contain names.
+``analyse_marking`` read the course, the rest is pure. Only ``alike``, ``missing`` and ``marking`` contain names.
 
-Source of the discrimination: the corrected item-total correlation, as in any textbook of test theory; its interval is the
-percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13). Of kappa: Cohen (1960), A coefficient of agreement
-for nominal scales; each number of points is a category. Of the p-value for variants: a permutation test of the variance
-between groups (Good, 2005), as exact for small groups as for large ones.
+Sources. Discrimination: the corrected item-total correlation, as in any textbook of test theory; its interval is the
+percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13). Kappa: Cohen (1960), A coefficient of agreement
+for nominal scales; each number of points is a category. P-value for variants: a permutation test of the variance between
+groups (Good, 2005), as exact for small groups as for large ones.
 """
 
 import ast
@@ -35,13 +35,13 @@ from autograder.verdicts import Graded
 MIN_STUDENTS = 20  # for a meaningful correlation, or a comparison of variants
 RESAMPLES, PERMUTATIONS = 1000, 2000
 MAX_ANSWER_CHARACTERS = 20_000  # longer answers are not compared
-MIN_NODES = 40  # of a program; shorter ones may agree by chance
-MIN_WORDS = 12  # of a written answer; shorter ones may agree by chance
+MIN_NODES = 40  # in a program; shorter ones may agree by chance
+MIN_WORDS = 12  # in a written answer; shorter ones may agree by chance
 
 
 @dataclass(frozen=True)
 class HintCount:
-    """A hint: how many students have it now, how many were graded again after it, and how many then had all points."""
+    """A hint: how many students have it now, how many were graded again after it, and how many then earned all points."""
 
     hint: str
     now: int
@@ -54,7 +54,7 @@ class ExerciseAnalysis:
     """One exercise: the average share of its points that was earned, and its correlation with the rest of the marks.
 
     ``discrimination`` is (correlation, low, high) with the 95 % interval, None if there are too few students or all have the
-    same. ``parts`` has (name, how many have all its points, of how many), ``mistakes`` one ``HintCount`` per hint.
+    same points. ``parts`` has (name, how many have all its points, of how many), ``mistakes`` one ``HintCount`` per hint.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class MarkingAnalysis:
-    """The marking of one question. ``marked`` has (marker, answers), ``kappa`` is None where it is undefined."""
+    """The marking of one question. ``marked`` has (marker, answers), ``kappa`` is None if it is undefined."""
 
     name: str
     marked: tuple[tuple[str, int], ...]
@@ -93,9 +93,9 @@ class MarkingAnalysis:
 class VariantAnalysis:
     """One exercise with own numbers: how many ``variants`` the ``marked`` students had, and how their marks compare.
 
-    ``lowest`` and ``highest`` are the average shares of the points, 0 to 1, in the variants where they are least and most.
-    ``p_value`` is how often chance alone makes the variants differ as much; None if too few students were marked, or all have the
-    same points.
+    ``lowest`` and ``highest`` are the smallest and the largest average share of the points in a variant, 0 to 1. ``p_value``
+    is how often chance alone makes the variants differ as much; None if too few students were marked, or all have the same
+    points or the same variant.
     """
 
     name: str
@@ -108,9 +108,9 @@ class VariantAnalysis:
 
 @dataclass(frozen=True)
 class AssignmentAnalysis:
-    """The analysis of one assignment. ``scores`` are sorted, so that they do not say whose they are.
+    """The analysis of one assignment. ``scores`` are sorted, so that they do not reveal whose they are.
 
-    They are points, or percentages where the exercises, and so the points, depend on the section.
+    They are points, or percentages if the exercises, and so the points, depend on the section.
     ``alike`` has groups of students whose answers differ only in names and layout: (exercise, students).
     """
 
@@ -169,7 +169,7 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
 
 
 def _scale_scores(released, results):
-    """Return the unit of scores, their maximum, and those of ``results``: percentages where not all can have as many points."""
+    """Return the unit of the scores, their maximum, and the scores of ``results``: percentages if the maxima differ."""
     worth = {result.points for result in results} or {sum(released.points.values())}
     if len(worth) == 1:
         return "points", max(worth), [result.score for result in results]
@@ -179,7 +179,7 @@ def _scale_scores(released, results):
 def _load_verdicts(course, student, topic, not_asked):
     """Return the stored verdicts of all graded attempts of ``student``, in order; the last counts.
 
-    Those on exercises that the student was ``not_asked`` are left out.
+    Verdicts on the exercises ``not_asked`` of the student are left out.
     """
     try:
         record = course.load_record(student, topic)
@@ -227,7 +227,7 @@ def analyse_exercises(
 
 
 def _share_of_rest(result, name):
-    """Return the share that a student earned of the points of all other exercises."""
+    """Return the share of the points of all other exercises that a student earned."""
     entry = result.entries[name]
     return (result.earned - entry.score) / ((result.points - entry.points) or 1.0)
 
@@ -251,7 +251,7 @@ def discrimination(shares: np.ndarray, rest: np.ndarray) -> tuple[float, float, 
     Parameters
     ----------
     shares, rest : (students,)
-        The share of an exercise's points, and that of the points of all other exercises.
+        Each student's share of the exercise's points, and of the points of all other exercises.
     """
     if len(shares) < MIN_STUDENTS or not np.ptp(shares) or not np.ptp(rest):
         return None
@@ -272,7 +272,7 @@ def _correlation(one, other):
         return np.where(size > 1e-12, (one * other).sum(axis=-1) / size, np.nan)
 
 
-# --- answers that are alike ------------------------------------------------------------------------------------------
+# --- similar answers -------------------------------------------------------------------------------------------------
 
 
 def _load_answers(course, student, topic, names):
@@ -308,7 +308,7 @@ def find_alike_answers(
 
 
 def normalise_text(text: str) -> str:
-    """Return the words of a written answer, without punctuation and layout; "" if they are few."""
+    """Return the words of a written answer, without punctuation and layout; "" if there are too few."""
     words = re.findall(r"\w+", text.casefold())
     return " ".join(words) if len(words) >= MIN_WORDS else ""
 
@@ -335,7 +335,7 @@ def normalise_code(text: str) -> str:
 
 
 def _anonymise_node(node, own, numbers):
-    """Replace the name of ``node``, if it is the program's own, by a number; drop a docstring."""
+    """Replace the name of ``node`` with a number if it is the program's own; drop a docstring."""
     if isinstance(node, ast.FunctionDef | ast.Module) and ast.get_docstring(node, clean=False) is not None:
         node.body = node.body[1:] or [ast.Pass()]
     for field in ("id", "arg", "name"):
@@ -388,7 +388,7 @@ def _pair_marks(second_marks, given, points):
 def cohens_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Return Cohen's kappa of the two marks in each of ``pairs``; None without pairs, or if all marks are the same.
 
-    kappa = (p_o - p_e) / (1 - p_e), with the observed agreement p_o, and the p_e of two who give their marks at random.
+    kappa = (p_o - p_e) / (1 - p_e), with the observed agreement p_o, and the agreement p_e of two who mark at random.
     """
     count = len(pairs)
     first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
@@ -399,11 +399,11 @@ def cohens_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
     return (observed - expected) / (count * count - expected)
 
 
-# --- numbers of the students' own --------------------------------------------------------------------------------------
+# --- each student's own numbers ----------------------------------------------------------------------------------------
 
 
 def analyse_variants(release: NotebookNode, everybody: Mapping[str, StudentResult]) -> Iterable[VariantAnalysis]:
-    """Yield a ``VariantAnalysis`` for each exercise of ``release`` in which students have numbers of their own."""
+    """Yield a ``VariantAnalysis`` for each exercise of ``release`` in which each student has different numbers."""
     asked = handout(release)
     numbers = {student: select_own_draws(asked, student) for student in everybody}
     for name in select_own_draws(asked, ""):
@@ -419,12 +419,12 @@ def analyse_variants(release: NotebookNode, everybody: Mapping[str, StudentResul
 
 
 def compare_groups(shares: np.ndarray, groups: np.ndarray) -> float | None:
-    """Return how often groups of these sizes, drawn by chance, differ at least as much as ``groups``; None without a difference.
+    """Return how often random groups of these sizes differ at least as much as ``groups``; None if nothing can differ.
 
     Parameters
     ----------
     shares, groups : (students,)
-        The share of an exercise's points, and the number of the student's group, from 0.
+        Each student's share of the exercise's points, and the number of the student's group, counting from 0.
     """
     if not np.ptp(shares) or not np.ptp(groups):
         return None

@@ -1,6 +1,6 @@
-"""Make the page that tells an instructor how a class did: one HTML file with its pictures in it, and nothing from elsewhere.
+"""Build the page that tells an instructor how a class did: one HTML file that includes its pictures and loads nothing else.
 
-In: what ``analysis`` has worked out. Out: HTML. Pure. It names no student unless it is asked to.
+In: the results of ``analysis``. Out: HTML. Pure. It names no student unless it is asked to.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ def class_page(
     names: bool = False,
     called: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return the page for ``studies``; with ``names``, it says which students it speaks of, as they are ``called``."""
+    """Return the page for ``studies``; with ``names``, it names the students concerned, as they are ``called``."""
     heading = f"{title}: report" if title else "Report"
     return _template().render(heading=heading, studies=studies, names=names, called=called, min_students=MIN_STUDENTS)
 
@@ -42,7 +42,7 @@ def _template() -> Template:
 
 
 def _histogram(study: AssignmentAnalysis) -> list[tuple[float, float, int, float]]:
-    """Return for each bar the scores that it covers, from and to, how many students have one, and the height in pixels."""
+    """Return ``(from score, to score, number of students, height in pixels)`` for each bar."""
     counts = [0] * BINS
     for score in study.scores:
         share = score / study.maximum if study.maximum else 0.0

@@ -15,9 +15,9 @@ from autograder.verdicts import NOT_ASKED
 def request_rows(
     course: Course, topic: str, students: Sequence[str] = (), everything: bool = False
 ) -> tuple[list[list[str]], int]:
-    """Return a row for each request of ``students``, by default all, that waits, and how many wait.
+    """Return a row for each waiting request of ``students`` (by default, all), and how many wait.
 
-    With ``everything``, those that were answered have rows as well.
+    With ``everything``, answered requests have rows, too.
     """
     results, called = load_results(course, topic), course.plan().names_by_id()
     plan = course.plan().assignment(topic)
@@ -37,7 +37,7 @@ def request_rows(
 
 
 def _verdict(course, topic, request):
-    """Return why points were lost, as the student reads it; "" if nothing is known of it."""
+    """Return why points were lost, as the student reads it; "" if that is unknown."""
     try:
         key = json.loads(course.load_record(request.student, topic)["mark"])[0]
         verdict = course.store.get(key).by_exercise[request.exercise]

@@ -1,6 +1,6 @@
 """Show the results of a class in the terminal: points, hints, and what needs attention.
 
-In: exercises, rows. Out: Rich tables, and lines of text. Touches nothing.
+In: exercises, rows. Out: Rich tables, and lines of text. Pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,11 +13,11 @@ from rich.text import Text
 from autograder.courses.released import ReleasedExercise
 from autograder.feedback.notices import plain
 
-if TYPE_CHECKING:  # showing what was collected must not import what grades
+if TYPE_CHECKING:  # showing collected files must not import the grader
     from autograder.batch.results import SubmissionResult
     from autograder.platforms.collect import Collected
-MAX_ADVICE_CHARACTERS = 300  # said about one submission in the table
-WIDE_COLUMNS = 130  # narrower terminals have the hints below the table
+MAX_ADVICE_CHARACTERS = 300  # about one submission in the table
+WIDE_COLUMNS = 130  # narrower terminals show the hints below the table
 
 
 def grade_table(
@@ -26,9 +26,9 @@ def grade_table(
     width: int = WIDE_COLUMNS,
     called: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
-    """Return the grade table: one line a student, one column an exercise, and hints where ``width`` leaves room.
+    """Return the grade table: one row per student, one column per exercise, and hints if ``width`` leaves room.
 
-    ``called`` says what to call a student, by id.
+    ``called`` has the display names of students, by id.
     """
     wide, title = width >= WIDE_COLUMNS, f"{questions[0].entry.topic}: points by exercise"
     grid = Table(title=title, pad_edge=False, expand=wide, padding=(0, int(wide)))
@@ -57,7 +57,7 @@ def _format_points(row, name):
 
 
 def changes_table(rows: Iterable["SubmissionResult"], called: Mapping[str, str] = MappingProxyType({})) -> Table:
-    """Return whose marks would change: for which exercise, from what to what."""
+    """Return a table of the marks that would change: whose, for which exercise, from what to what."""
     grid = Table(pad_edge=False)
     for name in ("student", "what"):
         grid.add_column(name, overflow="fold")

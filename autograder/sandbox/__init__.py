@@ -1,6 +1,6 @@
 """Run a submission in isolation: cells and inputs go in, outputs and values come out, and every byte is checked.
 
-Starts processes behind bubblewrap or a container engine, and ends each with everything it started. Knows no answers.
+Starts processes under bubblewrap or a container engine, and ends each with everything it started. Never sees answers.
 """
 
 import time
@@ -30,15 +30,14 @@ __all__ = [
 ]
 
 DEFAULT = "zygote"
-ATTEMPTS = 2  # a worker that was killed may have been killed from outside: once more, before it counts
+ATTEMPTS = 2  # a killed worker may have been killed from outside, so it is tried again before that counts
 
 
 def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, hidden: Iterable[str] = ()) -> Run:
-    """Run ``script`` in a process of its own and return what came out of it. Never raises for what a student did.
+    """Run ``script`` in its own process and return the resulting ``Run``. Nothing that a student did raises an exception.
 
-    ``hidden`` are paths that it must not see, such as the course. The project itself and the home directory are always
-    hidden. Raises CourseError if the sandbox itself cannot be started, and SandboxLost if it
-    was killed from outside, more than once.
+    ``hidden`` lists paths that it must not see, such as the course. The project itself and the home directory are always
+    hidden. Raises CourseError if the sandbox cannot be started, and SandboxLost if it is killed from outside repeatedly.
     """
     from autograder.sandbox.protocol import NoReply, run_script  # it imports numpy, which not every caller needs
 
@@ -78,6 +77,6 @@ def run_trusted(
 
 
 def warm_up(limits: Limits, isolation: str = DEFAULT, hidden: Iterable[str] = (), prepared: Prepared = NOTHING) -> None:
-    """Start what this thread will need, so that its first submission does not wait for it."""
+    """Start this thread's zygote, if ``isolation`` uses one, so that the first submission does not wait for it."""
     if isolation == DEFAULT:
         run_trusted(Script((), {}, prepared=prepared), limits, isolation, hidden)

@@ -1,4 +1,4 @@
-"""The command line that puts a worker behind bubblewrap: no network, no course, no home, nothing to write on but memory."""
+"""Build the command that runs a worker under bubblewrap: no network, no course, no home; writable files in memory only."""
 
 import os
 import secrets
@@ -18,7 +18,7 @@ WORKER_FILES = (
     Path(__file__).parents[1] / "exercises" / "compare.py",
 )
 NOBODY = "65534"
-UNUSED_UIDS = range(2_010_000_000, 2_110_000_000)  # below 2**31; no range of systemd, of containers or of sssd
+UNUSED_UIDS = range(2_010_000_000, 2_110_000_000)  # below 2**31; outside the ranges of systemd, containers and sssd
 REMEDY = (
     "install bubblewrap (Debian and Ubuntu: `sudo apt-get install bubblewrap`; Fedora: `sudo dnf install bubblewrap`) "
     "on a Linux machine where user namespaces are allowed, and see what `python -m autograder doctor` says. "
@@ -39,19 +39,19 @@ ENVIRONMENT = {
 
 
 def is_installed() -> bool:
-    """Return whether the program is installed. Whether it works, only the canary can tell."""
+    """Return whether bubblewrap is installed. Only the canary can tell whether it works."""
     return sys.platform == "linux" and shutil.which("bwrap") is not None
 
 
 def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[list[str], list[str]]:
-    """Return ``(arguments of bubblewrap, what it starts)`` for ``script``, one of ``WORKER_FILES``, in a sandbox of its own.
+    """Return ``(bubblewrap's arguments, command to start)`` for ``script``, one of ``WORKER_FILES``, in its own sandbox.
 
-    The arguments are for ``--args``: they name folders of this machine, and a submission can read the command line.
-    ``hidden`` are paths that the sandbox must not show, beside those of the project and of the home directory.
+    Pass the arguments by ``--args``: they name folders of this machine, and a submission can read the command line.
+    ``hidden`` lists paths that the sandbox must not show, besides the project and the home directory.
 
-    Started as root, bubblewrap makes the namespaces with root's rights and the worker becomes an unprivileged user
-    inside them; started as anybody else, it uses a user namespace. Raises CourseError if something that Python needs
-    would have to be hidden.
+    Started as root, bubblewrap creates the namespaces with root's privileges, and the worker becomes an unprivileged
+    user inside them; started as any other user, it uses a user namespace. Raises CourseError if a path that Python
+    needs would have to be hidden.
     """
     as_root, size = os.geteuid() == 0, str(limits.disk_mb * 2**20)
     args = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
@@ -65,7 +65,7 @@ def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[li
         args += ["--ro-bind", str(path), f"/worker/{path.name}"]
     args += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", size, "--tmpfs", "/dev/shm"]
     args += ["--perms", "1777", "--size", size, "--tmpfs", "/scratch", "--perms", "1777", "--dir", "/scratch/tmp"]
-    if Path("/tmp") not in view.made:  # an environment that lies under /tmp has made it already
+    if Path("/tmp") not in view.made:  # created already if the Python environment is under /tmp
         args += ["--symlink", "/scratch/tmp", "/tmp"]
     args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/scratch"]
     start = [sys.executable, "-I", "-B", f"/worker/{script}"]
@@ -73,12 +73,12 @@ def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[li
 
 
 def become_user(uid: str) -> list[str]:
-    """Return the command, for root, that gives up every right and becomes the user ``uid``; what it starts follows."""
+    """Return a command prefix that makes root drop every privilege and run the rest as the user ``uid``."""
     return ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--bounding-set", "-all", "--no-new-privs"]
 
 
 def unused_uid() -> str:
-    """Return a user id that runs nothing else here, because limits count per user; nobody's in a small container."""
+    """Return a user ID that runs nothing else here, because limits count per user; ``NOBODY`` in a small container."""
     first, last = UNUSED_UIDS[0], UNUSED_UIDS[-1]
     for kind in ("uid", "gid"):
         with open(f"/proc/self/{kind}_map") as file:
@@ -89,15 +89,15 @@ def unused_uid() -> str:
 
 
 def python_paths() -> list[str]:
-    """Return what Python needs to run, and nothing above it: system libraries and the environment's own folders."""
+    """Return the paths that Python needs, but not their parents: system libraries and the environment's own folders."""
     system = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/etc/ld.so.cache", "/etc/fonts")
     return [*system, sys.base_prefix, sys.prefix, sys.executable]
 
 
 class View:
-    """What of this machine's files a sandbox sees: ``shown`` read-only, but for ``hidden``, and what is shown in that.
+    """The files of this machine that a sandbox sees: the ``shown`` paths, read-only, without the ``hidden`` ones.
 
-    Of two that lie one in the other, the inner one wins. Links by which something shown is reached are made anew.
+    Where one path contains another, the inner one decides. Symbolic links on the way to a shown path are recreated.
     """
 
     def __init__(self, shown: Iterable[str | Path], hidden: Iterable[str | Path]):
@@ -111,7 +111,7 @@ class View:
             raise CourseError(what, str(clash[0]), "put the course, or HOME, into a folder of its own.")
 
     def arguments(self) -> list[str]:
-        """Return the arguments for bubblewrap; ``made`` then has the folders that they create."""
+        """Return the arguments for bubblewrap, and add the folders that they create to ``made``."""
         args, covers = [], []
         for path in sorted(self.shown | self.hidden, key=lambda path: (len(path.parts), path)):
             visible = self._enclosing_folder(path) in self.shown
@@ -133,7 +133,7 @@ class View:
         return next((parent for parent in path.parents if parent in self.shown or parent in self.hidden), None)
 
     def _parents(self, path):
-        """Yield arguments that make the folders above ``path``, so that they may be entered but show nothing."""
+        """Yield arguments that create the folders above ``path``, which can be entered but show nothing else."""
         for parent in list(reversed(path.parents))[1:]:
             if parent not in self.made | self.shown and self._enclosing_folder(parent) not in self.shown:
                 self.made.add(parent)
@@ -141,7 +141,7 @@ class View:
 
 
 def _symlinks_on_path(path):
-    """Yield ``(link, what it leads to)`` for every symbolic link on the way to ``path``, each named without links."""
+    """Yield ``(link, target)`` for every symbolic link on the way to ``path``; the parents of each link are resolved."""
     at, ahead = Path("/"), list(Path(path).absolute().parts[1:])
     for _ in range(100):
         if not ahead:

@@ -1,6 +1,6 @@
-"""What the doctor sends into a sandbox as if a student had written it: it tries to read, to write, to connect and to stay.
+"""The canary, which the doctor runs in a sandbox like a submission: it tries to read, write, connect and outlive its run.
 
-Its text is run in the sandbox, where nothing of the project is, so it has the standard library only.
+Its source is run in the sandbox, where the project does not exist, so it uses the standard library only.
 """
 
 import contextlib
@@ -14,15 +14,15 @@ import sys
 import time
 
 TRACE_LIFETIME_SECONDS = 60  # how long the processes it leaves behind run unless they are killed
-SCRATCH_FOLDERS = ("/scratch", "/tmp", "/dev/shm", "/dev/mqueue")  # a submission's own
-SOCKETS = ("AF_VSOCK", "AF_NETLINK", "AF_PACKET")  # past the network
+SCRATCH_FOLDERS = ("/scratch", "/tmp", "/dev/shm", "/dev/mqueue")  # where a submission may write
+SOCKETS = ("AF_VSOCK", "AF_NETLINK", "AF_PACKET")  # they bypass the network
 NO_LIMIT = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 NEW_USER_NAMESPACE = 0x10000000
 TRACE_PATHS = ("/scratch/left", "/tmp/left", "/dev/shm/{}", "/dev/{}")
 
 
 def leave_traces(token: str) -> None:
-    """Leave files and processes behind that bear ``token``."""
+    """Leave files and processes behind, for ``find_traces(token)`` and the doctor to find."""
     with open(os.path.join(os.environ["HOME"], "left"), "w"):
         pass
     for folder in ("/dev/shm", "/dev"):
@@ -39,9 +39,9 @@ def leave_traces(token: str) -> None:
 def probe(
     paths: list[str], names: list[str], places: list[str], folders: list[str], port: int, by_rights: bool = False
 ) -> dict[str, object]:
-    """Return what could be done: files of ``paths`` read, modules ``names`` of ``places`` imported, ``folders`` written …
+    """Return what succeeded: which ``paths`` it read, ``names`` it imported from ``places``, ``folders`` it wrote to …
 
-    Where only the rights of files keep them (``by_rights``), one may be seen that cannot be read.
+    If only file permissions protect ``paths`` (``by_rights``), a file may be visible as long as it cannot be read.
     """
     return {
         "reads": [
@@ -62,12 +62,12 @@ def probe(
 
 
 def find_traces(token: str) -> list[str]:
-    """Return what ``leave_traces(token)`` of the previous submission has left where this one can see it."""
+    """Return the files left by ``leave_traces(token)`` in the previous submission that this one can see."""
     return [path for path in (place.format(token) for place in TRACE_PATHS) if os.path.exists(path)]
 
 
 def _succeeds(action, *args):
-    """Return whether ``action(*args)`` is possible: the machine refuses it with an OSError, a limit with a ValueError."""
+    """Return whether ``action(*args)`` succeeds: the system refuses it with an OSError, a limit with a ValueError."""
     try:
         action(*args)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Limit what a sandbox and everything in it use together, with a control group where this machine grants one."""
+"""Limit the memory and the processes of a whole sandbox with a control group, where this machine grants one."""
 
 import contextlib
 import os
@@ -10,17 +10,17 @@ from pathlib import Path
 from autograder.sandbox.script import Limits
 
 ROOT = Path("/sys/fs/cgroup")
-HEADROOM_MB = 1024  # for the interpreter itself and for files in memory, on top of what one process may use
+HEADROOM_MB = 1024  # for the interpreter itself and for files in memory, beyond what one process may use
 
 
 class ControlGroup:
-    """Folders of a control group; none where none can be had."""
+    """The folders of a control group; no folders if this machine grants none."""
 
     def __init__(self, folders: list[Path]):
         self.folders = folders
 
     def join(self, command: list[str]) -> list[str]:
-        """Return ``command`` so that it, and all that it starts, is in the group from its beginning."""
+        """Return ``command``, wrapped so that it and everything it starts belong to the group from the start."""
         if not self.folders:
             return command
         enter = "; ".join(f"echo $$ > {shlex.quote(str(folder / 'cgroup.procs'))}" for folder in self.folders)
@@ -29,7 +29,7 @@ class ControlGroup:
 
 @contextlib.contextmanager
 def limit_memory(limits: Limits) -> Iterator[ControlGroup]:
-    """Give a ``ControlGroup`` with room for ``limits``, and remove it when all that was in it has ended."""
+    """Yield a ``ControlGroup`` with room for ``limits``, and remove it when its last process has ended."""
     folders = []
     name = f"autograder-{os.getpid()}-{time.monotonic_ns()}"
     try:
@@ -51,13 +51,13 @@ def limit_memory(limits: Limits) -> Iterator[ControlGroup]:
 
 
 def is_available(limits: Limits) -> bool:
-    """Return whether this machine grants a control group that limits memory and processes of a whole sandbox."""
+    """Return whether this machine grants a control group that limits the memory and processes of a whole sandbox."""
     with limit_memory(limits) as group:
         return len(group.folders) == len(_candidate_folders(limits)) > 0
 
 
 def _candidate_folders(limits):
-    """Return ``[(folder in which a group may be made, {file: value})]``, for version 2 or 1 of control groups."""
+    """Return ``[(folder in which to create a group, {file: value})]``, for version 2 or 1 of control groups."""
     memory = (limits.memory_mb + HEADROOM_MB) * 2**20
     groups = _read_own_groups()
     unified = ROOT / groups.get("", "")
@@ -70,7 +70,7 @@ def _candidate_folders(limits):
 
 
 def _read_own_groups():
-    """Return ``{controller: the group that this process is in}``; "" stands for version 2."""
+    """Return ``{controller: group of this process}``; the key "" is the hierarchy of version 2."""
     groups = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
@@ -85,7 +85,7 @@ def _remove(folder):
             folder.rmdir()
         if not folder.exists():
             return
-        time.sleep(0.01)  # its last process is not buried yet
+        time.sleep(0.01)  # its last process has not been reaped yet
 
 
 def remove_left_behind(limits: Limits) -> None:

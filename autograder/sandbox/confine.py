@@ -1,7 +1,7 @@
 """Install the kernel's system call filter and become the worker, as bubblewrap does by itself.
 
-In: the filter of ``seccomp.program`` as base64, then a command. Out: nothing; it becomes the command. Already another
-user by now, without rights. Standard library only: it runs where nothing of the project can be read.
+In: the filter of ``seccomp.program`` as base64, then a command. Out: nothing; it becomes the command. It already runs as
+another, unprivileged user, who cannot read the project, so it uses the standard library only.
 """
 
 import base64

@@ -1,6 +1,6 @@
-"""The command line that puts a worker into a container: for machines where bubblewrap cannot run (macOS).
+"""Build the command that runs a worker in a container, for machines where bubblewrap cannot run (macOS).
 
-The image is made from ``Containerfile`` beside this file: it holds the worker's files, and never the course.
+The image is built from ``Containerfile`` beside this file: it contains the worker's files, but never the course.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ REMEDY = (
 
 
 HASHES = "import hashlib, pathlib; print([hashlib.sha256(pathlib.Path(p).read_bytes()).hexdigest() for p in {paths!r}])"
-ENGINE_TIMEOUT_SECONDS = 60.0  # seconds that a container may take to say what it holds
+ENGINE_TIMEOUT_SECONDS = 60.0  # seconds that a container may take to hash its files
 
 
 def engine() -> str:
-    """Return the first container engine that is installed, or ""; AUTOGRADER_ENGINE names another one."""
+    """Return AUTOGRADER_ENGINE if it is set, else the first container engine that is installed, or ""."""
     chosen = os.environ.get("AUTOGRADER_ENGINE", "")
     return chosen or next((name for name in ENGINES if shutil.which(name)), "")
 
@@ -50,13 +50,13 @@ def command(limits: Limits, program: str | None = None) -> list[str]:
 
 
 def files_in_image() -> tuple[Path, ...]:
-    """Return the worker's files that an image must hold as they are here."""
+    """Return the worker's files of which an image must hold identical copies."""
     return tuple(path for path in WORKER_FILES if path.name != "zygote.py")
 
 
 @cache
 def require_image(program: str) -> None:
-    """Raise CourseError unless the image holds the files of this installation: another would grade differently."""
+    """Raise CourseError unless the image holds this installation's files, as other versions may grade differently."""
     script = HASHES.format(paths=[f"/worker/{path.name}" for path in files_in_image()])
     args = [program, "run", "--rm", "--pull", "never", "--network", "none", IMAGE, "python", "-I", "-c", script]
     try:

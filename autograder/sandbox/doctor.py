@@ -1,4 +1,4 @@
-"""Find out whether this machine can keep submissions apart, by sending a canary into two sandboxes that tries to leave."""
+"""Find out whether this machine can isolate submissions, by running a canary in two sandboxes that tries to escape."""
 
 import contextlib
 import itertools
@@ -16,9 +16,9 @@ from autograder.errors import CourseError
 from autograder.sandbox import Limits, Prepared, bubblewrap, cgroup, container, setuid
 from autograder.sandbox.hidden import PACKAGES, home_directory, project_paths
 
-MAX_FILES_PER_FOLDER = 200  # that are looked for below one folder
+MAX_FILES_PER_FOLDER = 200  # of one folder that the canary tries to read
 CANARY = Path(__file__).with_name("canary.py")
-PROC = Path("/proc")  # of this machine, where it has such a list
+PROC = Path("/proc")  # this machine's list of processes, if it has one
 OUTLIVES_ITS_RUN, SEES_PROCESSES = "leaves a process running after it ends", "sees processes other than its own"
 WRITES_OUTSIDE = "writes outside its scratch directory"
 
@@ -29,12 +29,12 @@ def examine(
     hidden: Iterable[str] = (),
     prepared: Prepared = sandbox.NOTHING,
 ) -> list[tuple[str, bool]]:
-    """Return ``[(what was tried, whether it was stopped)]`` for ``isolation``: what could be looked for on this machine.
+    """Return ``[(what was tried, whether it was stopped)]`` for ``isolation``, for what can be checked on this machine.
 
-    ``hidden`` are the paths that submissions must not see, beside those of the project and of the home directory;
-    ``prepared`` is what they will be sent with. The isolation ``user`` is not tested for what it cannot promise: hiding
-    processes, and world-writable folders (which are emptied afterwards). Raises CourseError if the sandbox does not
-    start.
+    ``hidden`` lists paths that submissions must not see, besides the project and the home directory; ``prepared`` is
+    what their scripts will have. The isolation ``user`` is not tested for what it cannot promise: hiding processes, and
+    protecting world-writable folders (it removes a submission's files there afterwards). Raises CourseError if the
+    sandbox does not start.
     """
     os.environ.setdefault("AUTOGRADER_CANARY", "1")
     token = f"canary-{os.getpid()}-{time.monotonic_ns()}"
@@ -42,7 +42,7 @@ def examine(
         secret.write(b"hush")
         secret.flush()
         paths = [secret.name, *_secret_files(hidden)]
-        if isolation != "container":  # an image has its own
+        if isolation != "container":  # an image has its own files
             paths += ["/etc/shadow"] if isolation == "user" else ["/etc/shadow", "/etc/passwd"]
         given = {
             "paths": paths,
@@ -58,7 +58,7 @@ def examine(
     world_writable, writes = set(setuid.WORLD_WRITABLE) if isolation == "user" else set(), seen.get("writes")
     alive = _end_left_processes(token)
     seen_after = _send_canary("", f"{{'left': find_traces({token!r})}}", *settings)
-    for folder in ("/dev/shm", "/dev"):  # it is there if there was no sandbox
+    for folder in ("/dev/shm", "/dev"):  # left there if there was no sandbox
         Path(folder, token).unlink(missing_ok=True)
     findings = [
         ("reads files of the course, the project, the home directory or this machine", seen.get("reads") == []),
@@ -80,7 +80,7 @@ def examine(
 def require(
     isolation: str, limits: Limits | None = None, hidden: Iterable[str] = (), prepared: Prepared = sandbox.NOTHING
 ) -> None:
-    """Refuse to grade where the canary gets out. Raises CourseError if ``isolation`` does not hold on this machine."""
+    """Raise CourseError if the canary escapes from ``isolation`` on this machine; "none" is not tested."""
     if isolation == "none":
         return
     if escapes := [what for what, stopped in examine(isolation, limits, hidden, prepared) if not stopped]:
@@ -90,12 +90,12 @@ def require(
 
 @cache
 def require_once(isolation: str, hidden: tuple[str, ...] = ()) -> None:
-    """As ``require``, once in the life of this process: nbgrader's own commands begin no batch that could ask."""
+    """Like ``require``, but once per process: nbgrader's own commands start no batch that could call ``require``."""
     require(isolation, hidden=hidden)
 
 
 def _secret_files(paths):
-    """Return files that no submission may see: all of the packages, of the home directory and of ``paths`` the first."""
+    """Return files that no submission may see: all of the packages, the first of the project and ``paths``, the home's own."""
     shown = bubblewrap.View(bubblewrap.python_paths(), ()).shown
     packages = [folder / name for folder in project_paths() for name in PACKAGES]
     packages += [folder for folder in project_paths() if folder.name in PACKAGES]
@@ -110,7 +110,7 @@ def _secret_files(paths):
 
 
 def _files_below(path, shown):
-    """Yield the files below ``path``, or ``path`` if it is one, but for what Python itself needs."""
+    """Yield the files below ``path``, or ``path`` if it is a file, except those that Python itself needs."""
     if path.is_file():
         yield path
     for folder, names, files in os.walk(path):
@@ -119,7 +119,7 @@ def _files_below(path, shown):
 
 
 def warnings(isolation: str, limits: Limits) -> list[str]:
-    """Return sentences on what holds, but less well than it could, and on what could not be looked for."""
+    """Return warnings about protection that is weaker than it could be, and about what could not be checked."""
     if not PROC.is_dir():
         return [f"This machine has no {PROC}, so it could not be checked whether a submission {OUTLIVES_ITS_RUN}."]
     if isolation in ("zygote", "single-use", "user") and not cgroup.is_available(limits):
@@ -132,7 +132,7 @@ def warnings(isolation: str, limits: Limits) -> list[str]:
 
 
 def _send_canary(statement, expression, isolation, limits, hidden, prepared):
-    """Run the canary's text and ``statement`` in a sandbox, then call for the value of ``expression``."""
+    """Run the canary's source and ``statement`` in a sandbox, and return the value of ``expression`` there, a dict."""
     source = f"{CANARY.read_text(encoding='utf-8')}\n\n{statement}\n\n\ndef canary():\n    return {expression}\n"
     cells = sandbox.Cell(source), sandbox.Cell("", "doctor-canary", "canary")
     script = sandbox.Script(cells, {"doctor-canary": (sandbox.Call({}),)}, prepared=prepared)
@@ -143,12 +143,12 @@ def _send_canary(statement, expression, isolation, limits, hidden, prepared):
 
 
 def remedy(isolation: str) -> str:
-    """Return what to do where ``isolation`` does not hold."""
+    """Return advice on what to do if ``isolation`` does not hold."""
     return {"container": container.REMEDY, "user": setuid.REMEDY}.get(isolation, bubblewrap.REMEDY)
 
 
 def _end_left_processes(token):
-    """Return whether a process with ``token`` in its command line is there on this machine, None if none can be seen; end it."""
+    """Kill processes with ``token`` in their command line; return whether there were any, None if processes cannot be seen."""
     if not PROC.is_dir():
         return None
     is_there = False

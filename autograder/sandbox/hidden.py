@@ -1,4 +1,4 @@
-"""What no sandbox may show, wherever it lies on this machine: this project's packages, and the home directory."""
+"""Find the paths that no sandbox may show: this project's packages, wherever they are, and the home directory."""
 
 import json
 import site
@@ -24,19 +24,19 @@ def home_directory() -> Path | None:
 
 @cache
 def project_paths() -> tuple[Path, ...]:
-    """Return the folders of the project: a checkout whole, an installation its packages only."""
+    """Return the folders of the project: the whole of a checkout, but only the packages of an installation."""
     projects = set()
     for folder in _package_parents():
         present = [folder / name for name in PACKAGES if (folder / name).is_dir()]
         checkout = present and (folder / "pyproject.toml").is_file()
         projects |= {path.resolve() for path in ([folder] if checkout else present)}
-    if sys.pycache_prefix:  # there lie compiled copies of the packages
+    if sys.pycache_prefix:  # it holds compiled copies of the packages
         projects.add(Path(sys.pycache_prefix).resolve())
     return tuple(sorted(projects))
 
 
 def hidden_paths(more: Iterable[str | Path] = ()) -> list[Path]:
-    """Return every path that no sandbox may show, with ``more`` (paths as text) among them; those that exist here."""
+    """Return every existing path that no sandbox may show, including those of ``more``."""
     paths = {*project_paths(), *(Path(path).resolve() for path in more), home_directory()}
     return sorted(path for path in paths if path and path.exists())
 

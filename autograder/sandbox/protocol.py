@@ -1,4 +1,4 @@
-"""The host's side of one run: requests go in, every reply is checked, nothing is waited for longer than it may take."""
+"""The host's side of one run: send requests, check every reply, and wait for nothing longer than its time limit."""
 
 import base64
 import contextlib
@@ -13,12 +13,12 @@ from autograder.sandbox import wire
 from autograder.sandbox.script import GRACE_SECONDS, START_SECONDS, Limits, Reply, Run, Script
 
 ALLOWED_MIME_TYPES = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
-MAX_LINE_CHARACTERS = 100  # characters of a line of a cell
+MAX_LINE_CHARACTERS = 100  # of a cell's line that is quoted
 EXCEPTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 
 
 class _RunEnded(Exception):
-    """The run cannot go on; the sentence says why."""
+    """The run cannot continue; the message says why."""
 
 
 class NoReply(Exception):
@@ -26,14 +26,14 @@ class NoReply(Exception):
 
 
 def run_script(requests: int, replies: int, script: Script, limits: Limits, alone: bool) -> Run:
-    """Return the ``Run`` of ``script`` in the worker behind two descriptors; raise NoReply if it sends nothing."""
+    """Run ``script`` in the worker behind two descriptors and return its ``Run``; raise NoReply if it sends nothing."""
     return _WorkerRun(requests, replies, script, limits, alone).execute()
 
 
 class _WorkerRun:
     def __init__(self, requests, replies, script, limits, alone):
         self.requests, self.replies, self.script, self.limits = requests, replies, script, limits
-        self.alone = alone  # without a sandbox, neither counts nor kills may reach beyond the worker
+        self.alone = alone  # False without a sandbox: then it must not count or kill other processes
         self.run, self.sources = Run(), {wire.cell_file_name(cell.source): cell.source for cell in script.cells}
         self.buffer, self.searched, self.received = bytearray(), 0, 0
         self.reply_bytes = limits.reply_mb * 2**20
@@ -107,7 +107,7 @@ class _WorkerRun:
             if type(number) is int and 0 <= number < len(calls) and (exercise, number) not in self.run.replies:
                 with contextlib.suppress(wire.InvalidMessage):
                     reply, now = _check_reply(message, calls[number], self.sources), time.monotonic()
-                    # whatever happened to the worker's own clock
+                    # in case the worker's own timer has failed
                     if now - since > self.limits.call_seconds + GRACE_SECONDS:
                         reply = Reply(raised="CellTimeout")
                     self.run.replies[exercise, number], since = reply, now
@@ -136,7 +136,7 @@ class _WorkerRun:
                     raise self._lost_worker_error("its calls") from None
 
     def _receive(self, is_wanted, seconds, where, items=math.inf):
-        """Return the first message that ``is_wanted`` accepts; what cannot be read is dropped."""
+        """Return the first message that ``is_wanted`` accepts; drop all before it, and lines that cannot be parsed."""
         end = min(self.deadline, time.monotonic() + seconds)
         while True:
             while (at := self.buffer.find(b"\n", self.searched)) >= 0:
@@ -169,7 +169,7 @@ class _WorkerRun:
                 raise _RunEnded(f"Stopped at {where}: it wrote more than {self.limits.reply_mb} MB.")
 
     def _lost_worker_error(self, where):
-        """Return the exception for a worker that is gone; one that never started is our fault, not the student's."""
+        """Return the exception for a worker that has exited; NoReply if it never started: our fault, not the student's."""
         reason = "the process was killed or exited early, so nothing after that could be graded"
         return _RunEnded(f"Python ended at {where}: {reason}.") if self.received else NoReply()
 
@@ -177,11 +177,11 @@ class _WorkerRun:
 def _source_line(sources, name, number):
     """Return line ``number`` of the cell that a worker calls ``name``, or "".
 
-    It is looked up here: text from the worker could hold anything, the hidden inputs above all.
+    It is looked up here because text from the worker could contain anything, above all the hidden inputs.
     """
     if type(name) is not str or number < 1:
         return ""
-    lines = sources.get(name, "").split("\n", number)  # no further: a cell may have millions
+    lines = sources.get(name, "").split("\n", number)  # split no further: a cell may have millions
     line = lines[number - 1].strip()[:MAX_LINE_CHARACTERS] if number <= len(lines) else ""
     return "".join(letter for letter in line if letter.isprintable())
 
@@ -206,7 +206,7 @@ def _execution_count(message):
 
 
 def _check_outputs(items, room):
-    """Return ``(outputs, size)`` of a cell as a notebook file may hold them; drop what does not belong in one."""
+    """Return ``(outputs, size)`` of a cell, keeping only what may occur in a notebook file, as far as ``room`` allows."""
     kept, size = [], 0
     for item in items if type(items) is list else []:
         output = _check_output(item) if type(item) is dict else None

@@ -1,4 +1,4 @@
-"""What goes into a sandbox and what comes out of it: plain records."""
+"""Plain records of the data that goes into a sandbox and comes out of it."""
 
 import json
 from dataclasses import dataclass, field
@@ -11,24 +11,24 @@ def _limit(default, least, help):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use; nbgrader's configuration and the command line take names and bounds from here."""
+    """What one submission may use; nbgrader's configuration and the command line take their names and bounds from here."""
 
     cell_seconds: float = _limit(20.0, 0.1, "Seconds that one cell may run.")
     call_seconds: float = _limit(5.0, 0.1, "Seconds that one call of a function may run.")
     submission_seconds: float = _limit(120.0, 1, "Seconds that one submission may run.")
-    # of one process, and of all together where a cgroup can be had
+    # per process; where a cgroup is available, it limits all processes together as well
     memory_mb: int = _limit(4096, 1500, "Megabytes that one process may use; torch needs 1500.")
     disk_mb: int = _limit(64, 1, "Megabytes of files that one submission may write.")
     processes: int = _limit(64, 8, "Processes that one submission may have at once.")
     output_kb: int = _limit(256, 1, "Kilobytes of output that one cell may produce.")
     outputs_mb: int = _limit(4, 1, "Megabytes of output that all cells together may produce.")
-    reply_mb: int = _limit(16, 1, "Megabytes that the calls of one function may return together.")  # as they cross
+    reply_mb: int = _limit(16, 1, "Megabytes that the calls of one function may return together.")  # as encoded
     submission_mb: int = _limit(20, 1, "Maximum size of a notebook in megabytes.")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell to run, or, with ``exercise``, the place where that exercise's function is taken for its test."""
+    """A code cell to run; or, with ``exercise``, the point at which that exercise's ``function`` is taken for its test."""
 
     source: str
     exercise: str = ""
@@ -37,10 +37,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What all submissions of one or more assignments have in common, which a warm process prepares before the first one.
+    """What all submissions of one or more assignments have in common; a warm process prepares it before the first one.
 
-    ``sources`` are the code cells of the releases. ``optimiser`` and ``pictures`` say whether they mention torch's
-    optimisers or pictures: where they do not, a submission that uses them waits a second for the import.
+    ``sources`` are the locked code cells of the releases. ``optimiser`` and ``pictures`` say whether a release mentions
+    torch's optimisers or pictures; if not, a submission that uses them waits a second for the import.
     """
 
     sources: tuple[str, ...] = ()
@@ -53,26 +53,26 @@ class Prepared:
         return flags and set(self.sources) >= set(other.sources)
 
     def merge(self, other: "Prepared") -> "Prepared":
-        """Return what prepares for both, with the sources of ``other`` first."""
+        """Return the union of both, with the sources of ``other`` first."""
         sources = tuple(dict.fromkeys((*other.sources, *self.sources)))
         return Prepared(sources, self.optimiser or other.optimiser, self.pictures or other.pictures)
 
 
-GRACE_SECONDS = 3.0  # seconds on top of a limit, before the host ends what did not end itself
+GRACE_SECONDS = 3.0  # seconds beyond a limit, before the host ends what has not ended itself
 START_SECONDS = 60.0  # seconds that the interpreter may take to start
 NOTHING = Prepared()
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call: inputs by argument name, gradients wanted."""
+    """One call: its inputs by argument name, and the names of those whose gradients are wanted."""
 
     inputs: dict[str, object]
     gradients: tuple[str, ...] = ()
 
     @cached_property
     def text(self) -> str:
-        """The call as JSON for the worker, encoded once however many submissions it is sent to."""
+        """The call as JSON for the worker, encoded only once for all submissions."""
         from autograder.sandbox import wire  # callers that only read limits need no numpy
 
         inputs = {name: wire.encode(item) for name, item in self.inputs.items()}
@@ -86,13 +86,13 @@ class Script:
     cells: tuple[Cell, ...]
     calls: dict[str, tuple[Call, ...]]  # by exercise
     tensors: frozenset[str] = frozenset()  # exercises whose inputs are torch tensors
-    files: dict[str, bytes] = field(default_factory=dict)  # what lies beside the notebook, by name
+    files: dict[str, bytes] = field(default_factory=dict)  # those beside the notebook, by name
     prepared: Prepared = NOTHING
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What one call gave: a value, or the exception's name, and the number and ``text`` of the line that raised it."""
+    """The result of one call: a value, or an exception's name with the number and ``text`` of the line that raised it."""
 
     value: object = None
     raised: str = ""
@@ -104,14 +104,14 @@ class Reply:
 
 @dataclass
 class Run:
-    """What came out. ``failure`` is "" or a sentence that says what ended the notebook early, in cell ``ended_in``."""
+    """The results of a script. ``failure`` is "" or a sentence on what ended the notebook early, in cell ``ended_in``."""
 
     # number of the cell -> (execution count, its outputs)
     outputs: dict[int, tuple[int | None, list[dict[str, object]]]] = field(default_factory=dict)
     replies: dict[tuple[str, int], Reply] = field(default_factory=dict)  # by exercise and number of the call
     failure: str = ""
     ended_in: int | None = None
-    timed_out: bool = False  # somewhere, a limit of time was reached
-    killed: bool = False  # its process, or that of a call, was ended by a SIGKILL that we did not send
+    timed_out: bool = False  # some time limit was reached
+    killed: bool = False  # a SIGKILL that we did not send ended its process, or that of a call
     spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds: start, cells, calls
     used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU: sandbox, where that is known

@@ -1,11 +1,11 @@
-"""The system calls that a submission has no use for, as a filter that the kernel applies.
+"""Build the filter by which the kernel refuses system calls that a submission does not need.
 
 In: the machine's architecture. Out: a classic BPF program as bytes, for ``bwrap --seccomp`` and for ``prctl``. Pure.
 
-Everything is allowed but: new namespaces, mounts, other processes' memory, the kernel's keys, tracing, loading code
-into the kernel, asynchronous rings (they go round filters), sockets that are not local, memory that belongs to no
-process and to no folder (no limit counts it), lists of this machine's mounts. A refused call fails with EPERM and harms
-nothing; ``clone3``, whose flags a filter cannot read, fails with ENOSYS, and the C library takes ``clone``.
+Everything is allowed except new namespaces, mounts, other processes' memory, the kernel's keys, tracing, loading code into
+the kernel, io_uring (it bypasses filters), non-local sockets, memory that belongs to no process or folder (no limit counts
+it), lists of this machine's mounts, and administration (reboot, swap, quotas, logs). A refused call does nothing and fails
+with EPERM; ``clone3``, whose flags a filter cannot read, fails with ENOSYS, so that the C library falls back to ``clone``.
 """
 
 import platform
@@ -77,9 +77,9 @@ MACHINES = {
 
 
 def program(machine: str | None = None, local_sockets: bool = True) -> bytes:
-    """Return the filter for ``machine`` as bytes, or b"" for an architecture that is not known here.
+    """Return the filter for ``machine`` as bytes, or b"" for an unknown architecture.
 
-    Without ``local_sockets`` it refuses Unix sockets too: for workers that share the machine's namespace of sockets.
+    Without ``local_sockets``, it refuses Unix sockets too, for workers within reach of the machine's own sockets.
     """
     known = MACHINES.get(machine or platform.machine())
     if known is None:
@@ -91,7 +91,7 @@ def program(machine: str | None = None, local_sockets: bool = True) -> bytes:
     for numbers in REFUSED.values():
         lines += [(JUMP_EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ERRNO | EPERM)]
     lines += [(JUMP_EQUAL, 0, 1, clone3), (RETURN, 0, 0, ERRNO | ENOSYS)]
-    # clone: no flag that makes a namespace
+    # clone: refuse flags that create a namespace
     lines += [(JUMP_EQUAL, 0, 4, clone), (LOAD, 0, 0, FIRST_ARGUMENT), (JUMP_ANY_BIT, 0, 1, NEW_NAMESPACES)]
     lines += [(RETURN, 0, 0, ERRNO | EPERM), (RETURN, 0, 0, ALLOW)]
     if not local_sockets:

@@ -1,11 +1,10 @@
-"""The command line that runs a worker as a user of its own: for containers in which no namespace can be made.
+"""Build the command that runs a worker as a separate user, for containers in which no namespace can be created.
 
-Only root can. Makes folders for the worker and, when it has ended, ends what that user runs and removes what it has
-left.
+Requires root. Creates folders for the worker; when it has ended, kills that user's processes and removes its files.
 
-Three things isolate a submission then: file permissions, so nothing secret may be world-readable; the filter of system
-calls, which allows no socket at all, because those of the machine's other processes would be in reach; and limits for
-each process. It sees the names of other processes, and can write to world-writable folders.
+Three things then isolate a submission: file permissions, so nothing secret may be world-readable; the system call filter,
+which allows no socket at all, because those of the machine's other processes would be within reach; and limits for each
+process. The submission can see the names of other processes, and can write to world-writable folders.
 """
 
 import base64
@@ -26,8 +25,8 @@ from autograder.sandbox import bubblewrap, seccomp
 CONFINE = Path(__file__).with_name("confine.py")
 WORLD_WRITABLE = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")
 PROC = Path("/proc")
-MAX_PATHS_PER_COMMAND = 100  # paths that a command is given to remove
-EXIT_GRACE_SECONDS = 10.0  # seconds that what was killed may take to be gone
+MAX_PATHS_PER_COMMAND = 100  # paths to remove that one command is given
+EXIT_GRACE_SECONDS = 10.0  # seconds that killed processes may take to disappear
 REMEDY = (
     "grade as root, with a separate container for each submission and util-linux (setpriv) installed in it, or on a "
     "machine where bubblewrap can make namespaces."
@@ -35,7 +34,7 @@ REMEDY = (
 
 
 def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str], dict[str, object]]:
-    """Return ``(command, Popen arguments)`` of a worker as another user; raise CourseError where that is impossible."""
+    """Return ``(command, Popen arguments)`` for a worker run as another user; raise CourseError if that is impossible."""
     program = seccomp.program(local_sockets=False)
     user = bubblewrap.unused_uid() if PROC.is_dir() else ""
     for is_missing, problem in (
@@ -65,9 +64,9 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
 
 
 def _end_user(user, scratch):
-    """Kill every process of ``user`` and remove what it has left; raise CourseError if a process survives."""
+    """Kill every process of ``user`` and remove the files it left; raise CourseError if a process survives."""
     end = time.monotonic() + EXIT_GRACE_SECONDS
-    # all at once, so that none can start another meanwhile
+    # all at once, so that none can start another in the meantime
     kill_all = [*bubblewrap.become_user(str(user)), "sh", "-c", "kill -9 -1"]
     while alive := list(_running_processes(user)):
         if time.monotonic() > end:
@@ -88,7 +87,7 @@ def _running_processes(user) -> Iterator[int]:
 
 
 def _find_owned_paths(folder, user):
-    """Return the topmost paths in ``folder`` that ``user`` owns; follow no link, enter no folder that is closed to others."""
+    """Return the topmost paths in ``folder`` that ``user`` owns, following no links and entering no folder closed to others."""
     owned = []
     for top, folders, files in os.walk(folder):
         open_folders = []
@@ -100,12 +99,12 @@ def _find_owned_paths(folder, user):
                     owned.append(path)
                 elif state.st_mode & stat.S_IXOTH and name in folders:
                     open_folders.append(name)
-        folders[:] = open_folders  # in place: these are walked
+        folders[:] = open_folders  # in place, so that os.walk enters only these
     return owned
 
 
 def _remove(paths):
-    """Remove ``paths`` with all that is in them; not by Python, which gives up in folders a thousand deep."""
+    """Remove ``paths`` recursively, with ``rm`` because Python gives up on folders nested a thousand deep."""
     for first in range(0, len(paths), MAX_PATHS_PER_COMMAND):
         some = map(os.fspath, paths[first : first + MAX_PATHS_PER_COMMAND])
         subprocess.run(["rm", "-rf", "--", *some], stderr=subprocess.DEVNULL, check=False)

@@ -1,4 +1,4 @@
-"""Start a worker, and end it with everything it started: one for each submission, or a child of a warm zygote."""
+"""Start a worker, either a new process or a child of a warm zygote, and end it with everything it started."""
 
 import base64
 import contextlib
@@ -22,35 +22,35 @@ from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap, cgroup, container, seccomp, setuid
 from autograder.sandbox.script import GRACE_SECONDS, NOTHING, START_SECONDS, Limits, Prepared
 
-ZYGOTE_EXIT_SECONDS = 2.0  # seconds that a zygote may take to go
-MAX_PREPARED_BYTES = 200_000  # bytes, of one message on a socket
+ZYGOTE_EXIT_SECONDS = 2.0  # seconds that a zygote may take to exit
+MAX_PREPARED_BYTES = 200_000  # bytes in one message on a socket
 ISOLATIONS = ("zygote", "single-use", "container", "user", "none")
 
 
 class SandboxLost(Exception):
-    """The sandbox was killed from outside while a submission ran. Nobody's answer is to blame."""
+    """The sandbox was killed from outside. No submission is to blame."""
 
 
 @dataclass
 class Worker:
-    """A process that waits for one script: descriptors to write requests to and to read replies from."""
+    """A process that waits for one script, with descriptors for writing requests and reading replies."""
 
     requests: int
     replies: int
     last_words: Callable[[], str]
     remedy: str = bubblewrap.REMEDY
     alone: bool = True
-    killed: bool = False  # known once it has ended: a signal ended it that we did not send
-    used: float | None = None  # seconds of CPU, known once it has ended, of a zygote's child
+    killed: bool = False  # known once it has ended: by a SIGKILL that we did not send
+    used: float | None = None  # seconds of CPU, known once a zygote's child has ended
 
 
 def start_worker(
     limits: Limits, isolation: str, hidden: Iterable[str] = (), prepared: Prepared = NOTHING
 ) -> contextlib.AbstractContextManager[Worker]:
-    """Return a context manager that gives a ``Worker`` and ends it. ``hidden`` are paths that it must not see.
+    """Return a context manager that yields a ``Worker`` and ends it. ``hidden`` lists paths that it must not see.
 
-    A zygote has got ``prepared`` ready; nothing else depends on it. Raises CourseError if ``isolation`` is unknown, or
-    cannot be had on this machine, and SandboxLost if the zygote was killed from outside.
+    Only a zygote uses ``prepared``, to start faster. Raises CourseError if ``isolation`` is unknown or unavailable on
+    this machine, and SandboxLost if the zygote was killed from outside.
     """
     require_known(isolation)
     if isolation == "zygote":
@@ -65,14 +65,14 @@ def start_worker(
 
 
 def require_known(isolation: str) -> None:
-    """Refuse the name of an isolation that there is not."""
+    """Raise CourseError unless ``isolation`` is one of ``ISOLATIONS``."""
     if isolation not in ISOLATIONS:
         raise CourseError(f"no isolation called {isolation!r}", "--isolation", f"name one of {', '.join(ISOLATIONS)}.")
 
 
 @contextlib.contextmanager
 def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
-    """Give a worker that serves one submission and no other."""
+    """Yield a worker that serves a single submission."""
     with contextlib.ExitStack() as stack:
         args, settings = prepare(stack, limits)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -133,7 +133,7 @@ def _prepare_unsandboxed(stack, limits):
     home = {name: value.replace("/scratch", folder) for name, value in bubblewrap.ENVIRONMENT.items()}
     os.makedirs(home["TMPDIR"])
     worker = stack.enter_context(tempfile.TemporaryDirectory(prefix="worker-"))
-    for path in bubblewrap.WORKER_FILES:  # by themselves, as in a sandbox: what lies beside them may have any name
+    for path in bubblewrap.WORKER_FILES:  # alone, as in a sandbox: files beside them could shadow other modules
         shutil.copy(path, worker)
     env = {**home, "PYTHONPATH": worker, "PATH": os.environ.get("PATH", os.defpath)}
     return [sys.executable, "-B", os.path.join(worker, bubblewrap.WORKER_FILES[0].name)], {"env": env, "cwd": folder}
@@ -145,7 +145,7 @@ def _require_bubblewrap():
 
 
 def _is_closed(replies):
-    """Return whether nobody can write to ``replies`` any more: then the worker is ending, though not by our doing."""
+    """Return whether every writer has closed ``replies``, that is, whether the worker is exiting by itself."""
     os.set_blocking(replies, False)
     with contextlib.suppress(BlockingIOError):
         for _ in range(64):
@@ -155,7 +155,7 @@ def _is_closed(replies):
 
 
 def _read_when_ready(stack, content):
-    """Return a descriptor to read ``content`` from; it must fit into a pipe."""
+    """Return a descriptor from which to read ``content``, which must fit into a pipe."""
     reader, writer = os.pipe()
     stack.callback(os.close, reader)
     with os.fdopen(writer, "wb") as pipe:
@@ -191,7 +191,7 @@ class Zygote:
                 start_new_session=True,
             )
         self.stack.callback(_end_zygote, self.process, self.control)
-        with contextlib.suppress(OSError):  # it has ended: why is looked up below
+        with contextlib.suppress(OSError):  # it has exited; the reason is read below
             self.control.send(_format_prepared(prepared))
         if self._receive_status(START_SECONDS) != {"ready": True}:
             reason = self._last_words()
@@ -203,7 +203,7 @@ class Zygote:
 
     @contextlib.contextmanager
     def child(self, limits: Limits) -> Iterator[Worker]:
-        """Give a worker for one submission; on leaving, it and everything it started is dead, or ``SandboxLost`` is raised."""
+        """Yield a worker for one submission; on exit, it and everything it started is dead, or ``SandboxLost`` is raised."""
         with contextlib.ExitStack() as stack:
             theirs_in, requests = os.pipe()
             replies, theirs_out = os.pipe()
@@ -221,7 +221,7 @@ class Zygote:
 
             def last_words():
                 statuses.append(self._receive_status(GRACE_SECONDS))
-                # before the child sent anything, so no notebook is to blame
+                # the child has sent nothing yet, so no notebook is to blame
                 if statuses[0] is None:
                     raise SandboxLost("the zygote is gone")
                 if statuses[0].get("killed") is True:
@@ -244,7 +244,7 @@ class Zygote:
         worker.killed, worker.used = answer.get("killed") is True, answer.get("used")
 
     def _receive_status(self, seconds):
-        """Return the zygote's next message, or None if there is none."""
+        """Return the zygote's next message, or None if it sends none within ``seconds``, or an invalid one."""
         ready, _, _ = select.select([self.control], [], [], seconds)
         try:
             message = self.control.recv(4096) if ready else b""
@@ -261,7 +261,7 @@ class Zygote:
 
 
 def _format_prepared(prepared):
-    """Return the first message to a zygote: as much of ``prepared`` as fits; the rest only takes longer later."""
+    """Return the first message to a zygote: as much of ``prepared`` as fits; what does not fit only costs time later."""
     sources, room = [], MAX_PREPARED_BYTES
     for source in prepared.sources:
         room -= len(json.dumps(source))
@@ -292,7 +292,7 @@ def _zygote_child(limits, hidden, prepared):
     if kept is None or before is None or not before.covers(prepared):
         close()
         _require_bubblewrap()
-        # for both from now on: a start takes seconds, and assignments may take turns
+        # prepare for both from now on, because a start takes seconds and assignments may alternate
         prepared = before.merge(prepared) if before else prepared
         kept = _thread_state.zygote = settings, Zygote(limits, hidden, prepared)
     try:
@@ -303,7 +303,7 @@ def _zygote_child(limits, hidden, prepared):
             close()
         raise
     finally:
-        if not kept[1].clean:  # the next one gets a new sandbox
+        if not kept[1].clean:  # the next submission gets a new sandbox
             close()
 
 

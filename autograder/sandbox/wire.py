@@ -1,7 +1,7 @@
-"""The values that cross the sandbox boundary, as JSON: ``encode`` runs inside, ``decode`` on the host.
+"""Encode and decode, as JSON, the values that cross the sandbox boundary, in either direction.
 
-In: a Python value, or JSON text from a process that is not trusted. Out: JSON-able data, or a checked plain value.
-Touches nothing. Never pickle; dtypes from a list; every size checked before memory is taken for it.
+In: a Python value, or JSON text from an untrusted process. Out: JSON-serialisable data, or a checked plain value.
+Touches nothing. Never unpickles, accepts only listed dtypes, and checks every size before it allocates memory.
 """
 
 import base64
@@ -18,7 +18,7 @@ DTYPES += ("float16", "float32", "float64")
 MAX_DEPTH = 8
 MAX_ITEMS = 10_000
 MAX_TEXT_CHARACTERS = 20_000
-MAX_ITEMS_IN_ALL = 200_000  # of one value, however they are nested
+MAX_ITEMS_IN_ALL = 200_000  # in one value, at any depth
 MAX_LISTED_ITEMS = 2_000  # a longer value must be an array, or a dict of a few arrays
 MAX_LISTED_KEYS = 100
 MAX_KEY_CHARACTERS = 40
@@ -32,15 +32,15 @@ def cell_file_name(source: str) -> str:
 
 
 class InvalidMessage(ValueError):
-    """A message from the sandbox that no worker of ours would write."""
+    """A message from the sandbox that our own worker would never write."""
 
 
 def encode(value: Any, depth: int = 0) -> dict[str, Any] | bool | int | float | None:
-    """Return ``value`` as JSON-able data; a value that cannot be sent becomes ``{"other": type name}``."""
+    """Return ``value`` as JSON-serialisable data; a value that cannot be sent becomes ``{"other": type name}``."""
     if depth > MAX_DEPTH:
         return {"other": "deeply nested data"}
     encoder = ENCODERS.get(type(value))
-    if not encoder:  # almost all have one: what follows is slow for each entry of a long list
+    if not encoder:  # almost all have one; what follows would be slow for a long list
         kind = type(value)
         if kind.__module__.startswith("torch") and kind.__name__ in ("Tensor", "Parameter"):
             try:
@@ -92,9 +92,9 @@ ENCODERS = {
 def decode(data: object) -> object:
     """Return the plain value that ``encode`` wrote: numbers, text, lists, dicts, arrays. Checks everything.
 
-    Type names and dict keys, which a submission chooses and a reader sees, are cut short. Long lists come back as
-    arrays, so that they are never processed item by item. Raises InvalidMessage if ``data`` is anything that ``encode``
-    does not write.
+    Long or odd type names and dict keys, which a submission chooses and people read, are replaced or cut. Long lists
+    come back as arrays, so that they are never processed item by item. Raises InvalidMessage if ``data`` is anything
+    that ``encode`` does not write.
     """
     room = [MAX_ITEMS_IN_ALL]
     value = _decode(data, 0, room)
@@ -140,7 +140,7 @@ def _decode_dict(item, depth, room):
 
 
 def _as_arrays(value, inside=False):
-    """Return ``value`` with arrays instead of lists; ``UnsendableValue`` where it is neither an array nor a dict of a few."""
+    """Return ``value`` with arrays for lists; ``UnsendableValue`` for lists that are no arrays, and large or nested dicts."""
     if type(value) is dict:
         if inside or len(value) > MAX_LISTED_KEYS:
             return UnsendableValue("very large dict")
@@ -154,11 +154,11 @@ def _as_arrays(value, inside=False):
 
 
 def parse(line: bytes, items: float = math.inf) -> dict[str, Any]:
-    """Return the object in a line of JSON of about ``items`` things at most; else raise InvalidMessage."""
+    """Return the JSON object in ``line``; raise InvalidMessage if there is none, or it has far more than ``items`` items."""
     if items < math.inf and sum(map(line.count, (b"{", b"[", b","))) > 3 * items:  # parsing it would take seconds
         raise InvalidMessage("too many items")
     try:
-        message = json.loads(line.decode())  # of bytes, json would first have to find out how they are encoded
+        message = json.loads(line.decode())  # given bytes, json would first have to detect their encoding
     except (ValueError, RecursionError):
         raise InvalidMessage("no JSON") from None
     if type(message) is not dict:
@@ -197,7 +197,7 @@ def _decode_array(item, depth, room):
     return array if shape else array[()]
 
 
-DECODERS = {  # tag: (type that its item has in JSON, the longest that may be, what makes the value of it)
+DECODERS = {  # tag: (JSON type of its item, maximum length of that, function that decodes it)
     "float": (str, 4, _decode_float),
     "text": (str, MAX_TEXT_CHARACTERS, lambda item, depth, room: item.encode("utf-8", "replace").decode()),
     "other": (str, math.inf, lambda item, depth, room: UnsendableValue(item if KIND.fullmatch(item) else UNKNOWN_KIND)),

@@ -24,15 +24,15 @@ import compare
 import numpy as np
 import wire
 
-SLOW_CALLS = 6  # calls as long as one may be: what all calls of an exercise may take together
-HARD_TIMEOUT_SLACK_SECONDS = 2.0  # on top of a call's own clock, which it can swallow, on a busy machine
-POLL_INTERVAL_SECONDS = 0.2  # between two checks of how far the calls have come
-CHECKS_MARKER = "\ndef make_checks():\n"  # in the cell of a release that defines the checks
-BATCH_BYTES, BATCH_SECONDS = 1 << 16, 0.02  # of replies that are sent in one piece, and how long they may wait
+SLOW_CALLS = 6  # all calls of an exercise together may take as long as this many at their limit
+HARD_TIMEOUT_SLACK_SECONDS = 2.0  # beyond a call's own timer, whose exception it can catch, on a busy machine
+POLL_INTERVAL_SECONDS = 0.2  # between two checks of the calls' progress
+CHECKS_MARKER = "\ndef make_checks():\n"  # marks the cell of a release that defines the checks
+BATCH_BYTES, BATCH_SECONDS = 1 << 16, 0.02  # size of a batch of replies, and how long it may wait
 
 
 class CellTimeout(BaseException):
-    """The cell, or the call, ran longer than it may."""
+    """The cell or the call exceeded its time limit."""
 
 
 def main() -> None:
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def serve(requests: TextIO, replies: int, shell: Any = None) -> None:
-    """Run the notebook that the first of ``requests`` holds, then the calls that the second one asks for."""
+    """Run the notebook in the first of ``requests``, then make the calls that the second one asks for."""
     first = json.loads(requests.readline())
     _set_limits(first["limits"])
     for name, content in first["files"].items():
@@ -55,7 +55,7 @@ def serve(requests: TextIO, replies: int, shell: Any = None) -> None:
             captured[cell["capture"]] = shell.user_ns.get(cell["function"])
         else:
             result = _run_cell(shell, cell["source"], first["limits"])
-            if os.getpid() != process:  # a child that the cell has forked: only the parent goes on
+            if os.getpid() != process:  # the cell has forked this child: only the parent continues
                 os._exit(0)
             _send(replies, {"cell": number, **result})
     _send(replies, {"cells": len(first["cells"])})
@@ -64,7 +64,7 @@ def serve(requests: TextIO, replies: int, shell: Any = None) -> None:
 
 
 def _detach_stdio():
-    """Move the pipes to the host out of the way: descriptors 0, 1 and 2 lead nowhere from here on."""
+    """Move the pipes to the host to other descriptors, return those, and point 0, 1 and 2 at /dev/null."""
     replies, requests = os.dup(1), os.fdopen(os.dup(0), "r")
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -87,7 +87,7 @@ def _set_limits(limits):
 
 
 def _encode_line(message):
-    # The line break in front ends whatever a killed child may have left half written.
+    # The leading line break terminates any line that a killed child left unfinished.
     return b"\n" + json.dumps(message).encode() + b"\n"
 
 
@@ -102,13 +102,13 @@ def _write(replies, data):
 
 
 class _Outbox:
-    """A buffer of replies to the host, sent in batches: each write wakes up three processes.
+    """A buffer of replies to the host, sent in batches because each write wakes up three processes.
 
-    It is shared with the process that forked the calls, which sends what is left when a call ends its process, and sees
-    in ``state`` how far the calls have come.
+    It is shared with the parent process, which sends what is left when a call ends the child, and sees in ``state`` how
+    far the calls have come.
     """
 
-    EXERCISES, CALLS, WAITING = range(3)  # in ``state``: how many have ended of each, and how many bytes wait
+    EXERCISES, CALLS, WAITING = range(3)  # indices of ``state``: exercises and calls finished, bytes waiting
     STATE = 3 * 8  # bytes
 
     def __init__(self, replies):
@@ -117,7 +117,7 @@ class _Outbox:
         self.sent = time.monotonic()
 
     def add(self, message, most=float("inf")):
-        """Queue ``message`` unless it has more than ``most`` bytes; return its size, 0 where it is dropped."""
+        """Queue ``message`` unless it has more than ``most`` bytes; return its size, or 0 if it was dropped."""
         data = _encode_line(message)
         if len(data) > most:
             return 0
@@ -133,13 +133,13 @@ class _Outbox:
 
     def send(self):
         self.sent = time.monotonic()
-        _write(self.replies, self.text[: max(0, self.state[self.WAITING])])  # where a student's code can write
+        _write(self.replies, self.text[: max(0, self.state[self.WAITING])])  # student code can write to it
         self.state[self.WAITING] = 0
 
 
 @contextlib.contextmanager
 def _alarm(seconds):
-    """Raise CellTimeout in the block after ``seconds``; yield a list that is no longer empty once that has happened."""
+    """Raise CellTimeout in the block after ``seconds``; yield a list that is non-empty once this has happened."""
     alarms = []
 
     def ring(signum, frame):
@@ -155,7 +155,7 @@ def _alarm(seconds):
 
 
 class _CellOutputs(list):
-    """The outputs of one cell, as in a notebook file, no longer than ``room`` characters in all."""
+    """The outputs of one cell, as in a notebook file: at most ``room`` characters in all, apart from errors."""
 
     def __init__(self, room):
         super().__init__()
@@ -187,7 +187,7 @@ class _CellOutputs(list):
 
 
 class _OutputStream:
-    """Takes the place of sys.stdout or sys.stderr while cells run."""
+    """A replacement for sys.stdout or sys.stderr while cells run."""
 
     encoding, errors = "utf-8", "replace"
 
@@ -215,7 +215,7 @@ class _OutputStream:
 
 
 def make_shell() -> Any:
-    """Return the IPython shell that cells run in; from here on, sys.stdout and sys.stderr are the notebook's."""
+    """Return the IPython shell that cells run in, and redirect sys.stdout and sys.stderr to the notebook."""
     from IPython.core.compilerop import CachingCompiler
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
@@ -224,10 +224,10 @@ def make_shell() -> Any:
 
     class Compiler(CachingCompiler):
         def get_code_name(self, raw_code, transformed_code, number):
-            # As a kernel names a cell: tracebacks are shorter where the name is that of a file which does not exist.
+            # Name the cell as a kernel does: tracebacks are shorter if the name is that of a file that does not exist.
             name = f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}/{wire.cell_file_name(raw_code)}"
-            # Register it as a file of no module, or each traceback searches thousands of modules, whose memory is then
-            # copied. This table is an implementation detail of Python: without it, tracebacks are only slower.
+            # Register it as a file without a module, or each traceback searches thousands of modules, whose memory is
+            # then copied. This table is an implementation detail of Python: without it, tracebacks are only slower.
             getattr(inspect, "modulesbyfile", {})[name] = name
             return name
 
@@ -265,12 +265,12 @@ def make_shell() -> Any:
             self.prepared = {source: self._compile_checks(read(source)) for source in sources}
 
         def _compile_checks(self, text):
-            """Return ``text``, or where it defines the checks, a text that runs the same, compiled."""
+            """Return ``text``; if it defines the checks, compile it and return text that runs the compiled code."""
             if CHECKS_MARKER not in text:
                 return text
             try:
                 self.compiled.append(compile(text, "checks.py", "exec"))
-            except (SyntaxError, ValueError):  # as each submission will find
+            except (SyntaxError, ValueError):  # each submission will find it, too
                 return text
             return f'# compiled before\nexec(__import__("IPython").get_ipython().compiled[{len(self.compiled) - 1}])\n'
 
@@ -352,7 +352,7 @@ def _run_cell(shell, source, limits):
 
 
 def _run_calls(exercises, captured, replies, limits):
-    """Call each exercise's function on its inputs, in a forked child: a call that ends it ends only its own exercise."""
+    """Call each exercise's function on its inputs, in a forked child, so that a call that ends it costs one exercise only."""
     first = 0
     while first < len(exercises):
         if limits["alone"]:
@@ -381,7 +381,7 @@ def _run_calls(exercises, captured, replies, limits):
 
 
 def _wait_for_calls(finished, outbox, limits):
-    """Wait while the child makes the calls; return why it makes no more: "ended", or "stopped"."""
+    """Wait while the child makes the calls; return "ended" when it has finished or died, "stopped" if a call hangs."""
     before, since = list(outbox.state[:2]), time.monotonic()
     while not select.select([finished], [], [], POLL_INTERVAL_SECONDS)[0]:
         now = list(outbox.state[:2])
@@ -393,7 +393,7 @@ def _wait_for_calls(finished, outbox, limits):
 
 
 def _end_child(child, patience):
-    """End ``child`` unless it ends by itself within ``patience`` seconds; return its exit status if it did."""
+    """Kill ``child`` unless it exits within ``patience`` seconds; return its exit code if it does, else None."""
     end = time.monotonic() + patience
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -407,7 +407,7 @@ def _end_child(child, patience):
 
 
 def _kill_all_others():
-    """Kill whatever cells or calls have left running: it must neither watch nor starve what comes next."""
+    """Kill every process that cells or calls have left running, so that none can observe or starve what comes next."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(-1, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
@@ -416,10 +416,10 @@ def _kill_all_others():
 
 
 def _call_exercise(request, function, outbox, limits):
-    """Make the calls of one exercise. After one that ran too long or returned too much, the others are not made.
+    """Make the calls of one exercise, but none after one that ran too long or returned too much.
 
     There are dozens, and each would take as long again. For the same reason, all calls of an exercise together may take
-    no longer than ``SLOW_CALLS`` times the limit of one.
+    at most ``SLOW_CALLS`` times the limit of one.
     """
     sys.stdout, sys.stderr = _OutputStream("stdout"), _OutputStream("stderr")
     reason_to_stop, room = "", limits["reply_mb"] * 2**20  # for all of its replies together
@@ -466,7 +466,7 @@ def _call(function, call, tensors):
 
 
 def _error_line(error):
-    """Return the line of the student's own cell where ``error`` was raised, or 0, and the name of that cell's file."""
+    """Return ``(line, file name)`` of the student's cell in which ``error`` was raised, or ``(0, "")``."""
     line, name, trace = 0, "", error.__traceback__
     while trace is not None:
         if "/ipykernel_" in trace.tb_frame.f_code.co_filename:

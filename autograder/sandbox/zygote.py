@@ -1,9 +1,9 @@
-"""The warm process inside the outer sandbox: everything imported once, one forked child for each submission.
+"""The warm process inside the outer sandbox: it imports everything once and forks one child for each submission.
 
-In: what every submission was handed out, then orders, on a socket (descriptor 0), each order with two pipes to the
-host. Out: what became of each child. It never runs student code, cannot be traced, and has one child at a time: the
-next one begins when that one, and all it started, are dead. The child enters namespaces, folders and a filter of its
-own before it reads its first request. After each child the zygote looks at every place that can be written; the host
+In: what all submissions have in common, then orders, each with two pipes to the host, on a socket (descriptor 0).
+Out: how each child ended. It never runs student code, cannot be traced, and has one child at a time: the next one
+starts when the last one, and everything it started, is dead. Each child enters its own namespaces, folders and system
+call filter before it reads its first request. After each child, the zygote inspects every writable place; the host
 ends a zygote in which something was left.
 """
 
@@ -33,12 +33,12 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1, 2, 4, 0x4000, 0x40000
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 22, 24, 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
 LAST_CAPABILITY = 63
-EXIT_GRACE_SECONDS = 2.0  # seconds that a process may take from closing its pipes to its end
+EXIT_GRACE_SECONDS = 2.0  # seconds that a process may take to exit after closing its pipes
 MAP_FIXED = 0x10
 MADV_COLLAPSE = 25  # from Linux 6.1 on; elsewhere it is refused, and nothing changes
 HUGE_PAGE_BYTES = 2**21
-COLLAPSE_AFTER_CHILDREN = 3  # a zygote that serves fewer is gone before it would pay
-VIRTUAL_FS = ("proc", "devpts")  # of the kernel: they hold no files
+COLLAPSE_AFTER_CHILDREN = 3  # for fewer, collapsing would cost more than it saves
+VIRTUAL_FS = ("proc", "devpts")  # interfaces of the kernel, which store no files
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -67,7 +67,7 @@ def main() -> None:
         order, pipes, _, _ = socket.recv_fds(control, 1 << 16, 2)
         if not order:
             os._exit(0)
-        if pipes:  # an order without pipes is to end a child that has ended already
+        if pipes:  # without pipes, the order is to end a child that has already ended
             answer = _serve(control, {**json.loads(order), "shared": shared}, pipes, shell)
             control.send(json.dumps({**answer, "left": _snapshot(folders) != clean}).encode())
             served += 1
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def writable_folders() -> list[str]:
-    """Return every folder of this sandbox in which somebody may write: where something mounted is not read-only."""
+    """Return the mount points of this sandbox that are folders and not read-only, without the kernel's own."""
     writable = set()
     with open("/proc/self/mountinfo") as file:
         for line in file:
@@ -91,7 +91,7 @@ def writable_folders() -> list[str]:
 
 
 def _snapshot(folders):
-    """Return what lies in ``folders``, so that it differs after anything there was made, changed or removed."""
+    """Return the state of all files in ``folders``, which differs after any of them is created, changed or removed."""
     states = {}
     for top in folders:
         for folder, names, files in os.walk(top):
@@ -102,22 +102,21 @@ def _snapshot(folders):
 
 
 def _mappings():
-    """Return ``[(first, last, rights, [name])]`` of the memory of this process."""
+    """Return ``[(first, last, rights, [name])]`` for the memory mappings of this process."""
     with open("/proc/self/maps") as file:
         lines = [line.split() for line in file]
     return [(*(int(end, 16) for end in place.split("-")), rights, name) for place, rights, _, _, _, *name in lines]
 
 
 def _find_shared_memory():
-    """Return ``[(first, last)]``: where this process has memory that a child could write for the next one to read."""
+    """Return ``[(first, last)]`` of the memory in which a child could leave something for the next one to read."""
     return [(first, last) for first, last, rights, _ in _mappings() if rights[1::2] == "ws"]
 
 
 def _collapse_huge_pages(seconds=1.0):
-    """Let the kernel hold what this process has made in large pages, as far as it does so in ``seconds``.
+    """Ask the kernel to move this process's memory into huge pages, for at most ``seconds``.
 
-    A fork copies the table of all pages, and the end of a child goes through it again: with small pages both take
-    longer.
+    A fork copies the page table, and the exit of a child walks it again: both take longer with small pages.
     """
     libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     end = time.monotonic() + seconds
@@ -132,7 +131,7 @@ def _collapse_huge_pages(seconds=1.0):
 
 
 def _privatise_shared_memory(shared):
-    """Put copies of its own in the place of ``shared`` memory, for this process and those that it forks."""
+    """Replace ``shared`` memory by private copies, for this process and those that it forks."""
     libc.mmap.restype = ctypes.c_void_p
     for first, last in shared:
         content = ctypes.string_at(first, last - first)
@@ -144,11 +143,11 @@ def _privatise_shared_memory(shared):
 
 
 def _warm_up(prepared):
-    """Import and use once what notebooks use, so that no submission waits for it. No backward pass: it starts threads.
+    """Import what notebooks use and use it once, so that no submission waits for it. No backward pass: it starts threads.
 
-    Nothing of what was handed out is run: its text is read as IPython would read it.
+    No code of the releases is run: IPython only transforms it, and the checks are compiled.
     """
-    import bdb  # noqa: F401  as are the two below, when a cell fails or a check looks at its first array
+    import bdb  # noqa: F401  needed, like the two below, when a cell fails or a check looks at its first array
 
     import IPython.core.logger  # noqa: F401
     import numpy.ma  # noqa: F401
@@ -157,7 +156,7 @@ def _warm_up(prepared):
     torch.set_num_threads(1)
     shell = worker.make_shell()
     weights = torch.nn.Parameter(torch.ones(4, 4))
-    if prepared["optimiser"]:  # as dear as torch itself
+    if prepared["optimiser"]:  # it takes as long to import as torch itself
         weights.grad = torch.ones(4, 4)
         torch.optim.Adam([weights]).step()
     with torch.no_grad():
@@ -209,7 +208,7 @@ def _serve(control, order, pipes, shell):
     if not by_itself:
         os.kill(child, signal.SIGKILL)
     _, status, usage = os.wait4(child, 0)  # returns when the whole pid namespace is empty
-    # it wrote before any student code ran
+    # written before any student code ran
     failed = failed or os.read(reports, 1000).decode(errors="replace").lstrip("!")
     os.close(reports)
     # The first process of a namespace can only be killed from outside.
@@ -221,7 +220,7 @@ def _serve(control, order, pipes, shell):
 def _enter_namespaces(order, pipes, report, shell):
     """Enter fresh namespaces, fork the child into them and report its process id. No student code runs here."""
     _privatise_shared_memory(order["shared"])
-    _prctl(PR_SET_DUMPABLE, 1)  # else /proc/self/uid_map is not ours to write
+    _prctl(PR_SET_DUMPABLE, 1)  # otherwise, /proc/self/uid_map is not writable
     user, group = os.getuid(), os.getgid()
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")  # if memory runs out, the submission is killed first
@@ -246,9 +245,9 @@ def _enter_namespaces(order, pipes, report, shell):
 
 
 def _become_worker(order, pipes, report, shell):
-    """Give up every right, then be the worker. The first process of its namespace: when it dies, all of them do.
+    """Drop all privileges and become the worker, the first process of its namespace: when it dies, all others do.
 
-    What goes wrong on the way is written to ``report``, which is closed before student code runs.
+    Errors on the way are written to ``report``, which is closed before student code runs.
     """
     try:
         os.setsid()
@@ -259,7 +258,7 @@ def _become_worker(order, pipes, report, shell):
         header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
         _raise_on_error(libc.capset(header, nothing), "capset")
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
-        null = os.open(os.devnull, os.O_RDWR)  # the zygote's own has flags that would stay
+        null = os.open(os.devnull, os.O_RDWR)  # not the zygote's: flags set on it would persist
         for number in range(3):
             os.dup2(null, number)
         aside = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 64) for pipe in (*pipes, report)]
@@ -285,7 +284,7 @@ def _format_error(error):
 
 
 def _install_filter(program):
-    """Let the kernel refuse what ``seccomp.program`` lists, from here on and in every process started from here."""
+    """Make the kernel refuse the calls that ``seccomp.program`` lists, from now on, here and in all processes started here."""
     if not program:
         return
     code = ctypes.create_string_buffer(program, len(program))

@@ -37,7 +37,7 @@ class _Asset(Asset):
 
 
 def load_token(course: Course) -> str:
-    """Return the token of the page of ``course``, which is drawn once, so that bookmarks and readers of metrics keep it."""
+    """Return the token of the page of ``course``, generated only once so that bookmarks and metrics readers stay valid."""
     path = course.root / ".autograder" / "watch.token"
     path.parent.mkdir(exist_ok=True)
     path.touch(mode=0o600)
@@ -47,5 +47,5 @@ def load_token(course: Course) -> str:
 
 
 def status_page(status: Status, port: int, token: str) -> contextlib.AbstractContextManager[str]:
-    """As ``serve_pages``, the page of ``status`` and its metrics."""
+    """Serve the page of ``status`` and its metrics; see ``serve_pages``."""
     return serve_pages([(r"/", _StatusPage), (r"/metrics", _Metrics), (r"/(page\.css)", _Asset)], status, token, port)

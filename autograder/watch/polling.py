@@ -14,7 +14,7 @@ from pathlib import Path
 
 from autograder.courses.course import SECRET
 
-SETTLE_SECONDS = 2.0  # that an entry must stay unchanged
+SETTLE_SECONDS = 2.0  # for which an entry must stay unchanged
 UNFINISHED_SECONDS = 20.0  # the same in the exchange, without the sign that `nbgrader submit` has finished
 MAX_FILES = 1000  # of one hand-in
 SUBMITTED_FOLDER_MODE = 0o007  # the mode that `nbgrader submit` gives a folder in its last step
@@ -22,7 +22,7 @@ SUBMITTED_FOLDER_MODE = 0o007  # the mode that `nbgrader submit` gives a folder 
 
 @dataclass(frozen=True)
 class InboxEntry:
-    """An entry as it was found; ``mark`` changes when it changes, ``changed`` is when the system last changed it."""
+    """An entry as it was found. ``mark`` differs once the entry changes; ``changed`` is its st_ctime_ns, or the latest in it."""
 
     name: str
     mark: str
@@ -31,9 +31,9 @@ class InboxEntry:
 
 @dataclass
 class Inbox:
-    """The folder ``path``. ``known`` maps the entries that were taken to their marks; ``wanted`` says of names if they may be.
+    """The folder ``path``. ``known`` maps entries that were taken to their marks; ``wanted`` says whether a name may be taken.
 
-    ``is_exchange`` if `nbgrader submit` writes there.
+    ``is_exchange`` says whether `nbgrader submit` writes there.
     """
 
     path: Path
@@ -44,10 +44,10 @@ class Inbox:
     growing: dict[str, tuple[str, float]] = field(default_factory=dict)  # name -> mark, since when
 
     def poll(self) -> tuple[list[InboxEntry], list[str]]:
-        """Return ``(complete entries that are new or changed, names that are newly passed over)``; raise ``OSError``.
+        """Return ``(complete entries that are new or changed, names newly passed over)``; may raise ``OSError``.
 
-        A listing is not taken at one moment: an entry may be complete only after it was looked at, and one that was completed
-        still later be found complete. So it is listed again, and what is later than all found before waits for the next time.
+        A listing is not atomic: it may miss an entry completed just after it was looked at, yet find one completed still
+        later. So the folder is listed twice, and what is later than everything in the first listing waits for the next poll.
         """
         first, others = self._scan()
         if not first:
@@ -83,7 +83,7 @@ class Inbox:
         self.known.pop(name, None)
 
     def _check_entry(self, entry):
-        """Return ``entry`` if it has changed since it was taken, and is complete."""
+        """Return ``entry`` if it has changed since it was taken and is complete, else None."""
         try:
             status = entry.stat(follow_symlinks=False)
             if self.is_exchange:  # nobody changes what was submitted; if a file is added, the folder's time changes
@@ -107,7 +107,7 @@ class Inbox:
         return InboxEntry(entry.name, mark, changed) if now - since >= needed else None
 
     def _is_submitted(self, path, status):
-        """Return whether `nbgrader submit` has done its last step with the folder ``path``."""
+        """Return whether `nbgrader submit` has completed its last step on the folder ``path``."""
         if not stat.S_ISDIR(status.st_mode) or status.st_mode & SUBMITTED_FOLDER_MODE != SUBMITTED_FOLDER_MODE:
             return False
         try:
@@ -118,7 +118,7 @@ class Inbox:
 
 
 def _is_text(name):
-    """Return whether ``name`` can be stored: names of files may be any bytes."""
+    """Return whether ``name`` can be stored, because file names may be arbitrary bytes."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:

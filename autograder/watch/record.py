@@ -16,7 +16,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 
 NEW, WAITING, ADMITTED, DONE = "new", "waiting", "admitted", "done"  # states of an arrival
-GRADED, FAILED = "graded", "failed"  # outcomes: that counts as an attempt; and that is tried again after a restart
+GRADED, FAILED = "graded", "failed"  # outcomes: counts as an attempt; is tried again after a restart
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 BUSY_SECONDS = 5.0
 
@@ -26,8 +26,8 @@ class Arrival:
     """One hand-in: the folder or file ``entry`` in ``source``, the ``number``-th that arrived; ``mark`` changes with it.
 
     ``claimed`` is the student that its name claims. ``student``, ``digest`` (of all its files), ``notebook`` (of the notebook
-    alone) and ``secret`` (the exchange's) are known once it was opened. ``came`` and ``ended`` are times of this machine's
-    clock, ``boot`` and ``uptime`` those of its ending on the clock that nobody sets.
+    alone) and ``secret`` (the exchange's) are known once it has been opened. ``came`` and ``ended`` are times on this
+    machine's clock; ``boot`` and ``uptime`` say when it ended on the clock that cannot be set.
     """
 
     number: int
@@ -64,7 +64,7 @@ CREATE INDEX IF NOT EXISTS by_student ON arrival (topic, student, number);
 
 @dataclass(frozen=True)
 class Clock:
-    """The time now: ``wall`` can be set; ``uptime`` cannot, and begins anew with each ``boot`` of the machine."""
+    """The time now: ``wall`` can be set; ``uptime`` cannot, and starts again with each ``boot`` of the machine."""
 
     wall: float
     boot: str
@@ -79,16 +79,16 @@ class Clock:
         return cls(time.time(), boot, time.clock_gettime(clock))
 
     def seconds_since(self, arrival: Arrival) -> float:
-        """Return how long ago ``arrival`` ended, whatever was done to the clock since."""
+        """Return how many seconds ago ``arrival`` ended, unaffected by clock changes unless the machine was restarted."""
         if self.boot and self.boot == arrival.boot:
             return self.uptime - arrival.uptime
-        if self.boot and arrival.boot:  # the machine has been started since
+        if self.boot and arrival.boot:  # the machine has been restarted since
             return max(self.wall - arrival.ended, self.uptime)
         return self.wall - arrival.ended
 
 
 class Record(contextlib.ExitStack):
-    """The record of ``course``, open. Only one process writes it: the one that has the ``watch_lock``."""
+    """The open record of ``course``. Only one process writes it: the one that holds the ``watch_lock``."""
 
     def __init__(self, course: Course) -> None:
         super().__init__()
@@ -126,14 +126,14 @@ class Record(contextlib.ExitStack):
         return self.connection.total_changes - before
 
     def update(self, arrival: Arrival, **changes: Any) -> Arrival:
-        """Write ``arrival`` with ``changes``, and return it with them."""
+        """Store ``arrival`` with ``changes`` applied, and return the changed one."""
         changed = replace(arrival, **changes)
         named = ", ".join(f"{name} = ?" for name in COLUMNS)
         self._change(f"UPDATE arrival SET {named} WHERE number = ?", *astuple(changed), arrival.number)
         return changed
 
     def finish(self, arrival: Arrival, outcome: str, shown: str = "") -> Arrival:
-        """Write that ``arrival`` has come to its end, now."""
+        """Record that ``arrival`` has ended now, with ``outcome``."""
         now = Clock.now()
         ended = {"ended": now.wall, "boot": now.boot, "uptime": now.uptime}
         return self.update(arrival, state=DONE, outcome=outcome, shown=shown, **ended)
@@ -143,17 +143,17 @@ class Record(contextlib.ExitStack):
         self._change("UPDATE arrival SET state = ?, outcome = '' WHERE topic = ? AND outcome = ?", NEW, topic, FAILED)
 
     def set_shown(self, topic: str, student: str, shown: str) -> None:
-        """Write how much of the feedback the published pages of ``student`` show."""
+        """Record how much of the feedback the published pages of ``student`` show."""
         statement = "UPDATE arrival SET shown = ? WHERE topic = ? AND student = ? AND shown <> ''"
         self._change(statement, shown, topic, student)
 
     def list_pending(self, topic: str) -> list[Arrival]:
-        """Return the arrivals of ``topic`` that have not come to their end, those first that were admitted."""
+        """Return the arrivals of ``topic`` that have not ended, the admitted ones first."""
         order = f"CASE state WHEN '{ADMITTED}' THEN 0 ELSE 1 END, number"
         return self._select("topic = ? AND state <> ?", (topic, DONE), order)
 
     def list_all(self, topic: str) -> list[Arrival]:
-        """Return all arrivals of ``topic``, in their order."""
+        """Return all arrivals of ``topic``, in the order of arrival."""
         return self._select("topic = ?", (topic,))
 
     def list_graded(self, topic: str, student: str) -> list[Arrival]:
@@ -167,7 +167,7 @@ class Record(contextlib.ExitStack):
         return [student for (student,) in self.connection.execute(query, (topic,))]
 
     def find_oldest(self) -> float | None:
-        """Return when the first arrival came that is in the queue; None if it is empty."""
+        """Return when the oldest arrival in the queue came; None if the queue is empty."""
         query = "SELECT MIN(came) FROM arrival WHERE state IN (?, ?)"
         return self.connection.execute(query, (NEW, ADMITTED)).fetchone()[0]
 

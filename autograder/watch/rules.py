@@ -1,4 +1,4 @@
-"""Decide what becomes of an attempt by the rules of course.toml. Pure: the clock and the record are given.
+"""Decide what to do with an attempt by the rules of course.toml. Pure: the clock and the record are arguments.
 
 In: an assignment's rules, the attempts graded so far, a new one. Out: a ``Decision``.
 """
@@ -14,9 +14,9 @@ GRADE, WAIT, USED_UP = "grade", "wait", "used up"
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do with an attempt: ``what`` is one of the words above; ``seconds`` is how long it still waits.
+    """What to do with an attempt: ``what`` is ``GRADE``, ``WAIT`` or ``USED_UP``; ``seconds`` is how long it still waits.
 
-    ``attempt`` is its number from 1, or that of the same content before.
+    ``attempt`` is its number, from 1, or that of an earlier attempt with the same content.
     """
 
     what: str
@@ -34,8 +34,8 @@ def decide(
 ) -> Decision:
     """Return the ``Decision`` about the attempt with these hashes of all its files and of its ``notebook``.
 
-    ``graded`` are the student's attempts so far, in the order of arrival; ``recorded`` are the hashes of notebooks that the
-    course's own record of graded attempts has, which `grade` may have graded without `watch`.
+    ``graded`` lists the student's attempts so far, in the order of arrival; ``recorded`` has the notebook hashes in the
+    course's own record of graded attempts, some of which `grade` may have graded without `watch`.
     """
     digests = list(dict.fromkeys(attempt.digest for attempt in graded))
     if digest in digests:

@@ -1,4 +1,4 @@
-"""Run until stopped: look for what has arrived, serve it round by round, and wait out whatever does not let it go on.
+"""Run until stopped: look for new hand-ins, serve them in rounds, and wait out whatever prevents progress.
 
 In: a course, topics, options. Out: lines for the instructor. Writes what ``service`` writes; holds the course's `watch` lock.
 """
@@ -32,14 +32,14 @@ from autograder.watch.sources import Source, find_sources
 from autograder.watch.status import Status
 from autograder.with_nbgrader.exchange import exchange_problems
 
-FIRST_DELAY_SECONDS, LAST_DELAY_SECONDS = 1.0, 30.0  # between two tries where something does not let it go on
-HAND_INS_PER_WORKER = 4  # in a round: fewer leave workers idle between rounds, more let newcomers wait
+FIRST_DELAY_SECONDS, LAST_DELAY_SECONDS = 1.0, 30.0  # between two tries while something prevents progress
+HAND_INS_PER_WORKER = 4  # in a round: fewer leave workers idle between rounds, more make newcomers wait
 BACKUP_SECONDS = 24 * 60 * 60.0
 
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """How to watch. ``folder`` replaces nbgrader's exchange; without a ``port`` there is no page, 0 takes any.
+    """How to watch. ``folder`` replaces nbgrader's exchange; ``port`` is None for no page, 0 for any free port.
 
     ``machines`` is the address of a dask scheduler and its certificates, "" for none.
     """
@@ -53,7 +53,7 @@ class WatchOptions:
 
 
 class Stop:
-    """Asks to stop on SIGINT and SIGTERM: at once while something is served, by an exception; else when it is asked."""
+    """Handles SIGINT and SIGTERM: sets an event and, while something is served, also raises KeyboardInterrupt."""
 
     def __init__(self) -> None:
         self.event, self.is_serving = threading.Event(), False
@@ -61,7 +61,7 @@ class Stop:
     def __call__(self, *_: object) -> None:
         self.event.set()
         if self.is_serving:
-            self.is_serving = False  # a second signal does not disturb the end
+            self.is_serving = False  # a second signal does not interrupt the shutdown
             raise KeyboardInterrupt
 
     @contextlib.contextmanager
@@ -84,7 +84,7 @@ def watch(
     write: Callable[[str], object],
     stop: Stop | None = None,
 ) -> None:
-    """Serve what arrives for ``topics`` until ``stop`` or a signal; ``write`` is given a line for each event.
+    """Serve what arrives for ``topics`` until ``stop`` or a signal; ``write`` is called with a line for each event.
 
     Raises ``CourseError`` if it cannot begin: a topic was not released, the exchange or the sandbox cannot be used, or
     another `watch` is already running in this course.
@@ -120,7 +120,7 @@ def _prepare(stack, course, topics, grading, options, status):
     else:
         count = options.workers
         executor = stack.enter_context(start_workers(runs, count))
-        for run in runs:  # one for each process, so that no hand-in waits for it
+        for run in runs:  # one task per process, so that no hand-in waits for it
             asked = run.topic, run.released.seed, run.released.extra
             for future in [executor.submit(submission.prepare, *asked) for _ in range(count)]:
                 future.result()
@@ -158,7 +158,7 @@ class _Loop:
         self.backed_up: float | None = None
 
     def run(self, stop: Stop) -> None:
-        """Serve until ``stop``. An exception in a round does not end it, only a signal does."""
+        """Serve until ``stop``. Only a signal ends it, not an exception in a round."""
         delay = FIRST_DELAY_SECONDS
         while not stop.event.is_set():
             served, trouble = 0, ""
@@ -189,7 +189,7 @@ class _Loop:
         for service in self.services:
             try:
                 served += service.serve()
-            except Exception as error:  # the other topics are served all the same
+            except Exception as error:  # the other topics are still served
                 first = first or error
         self._update_queue_lengths()
         if first:
@@ -214,7 +214,7 @@ class _Loop:
         status.oldest = None if since is None else max(time.time() - since, 0.0)
 
     def _describe_error(self, error: Exception) -> str:
-        """Return in one line what keeps `watch` from going on."""
+        """Return one line on what keeps `watch` from continuing."""
         what: tuple[str, str, str] | None = None
         if isinstance(error, CourseError):
             what = error.args

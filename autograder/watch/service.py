@@ -41,14 +41,14 @@ from autograder.watch.sources import Source
 from autograder.watch.status import Status
 from autograder.with_nbgrader.exchange import ExchangeFolders, read_page
 
-OPENED_PER_STUDENT = 4  # hand-ins opened in a round, for each one graded: those set aside cost little
-AGAIN, EARLIER, REFUSED, SET_ASIDE = "again", "earlier", "refused", "set aside"  # outcomes, beside those of ``record``
+OPENED_PER_STUDENT = 4  # hand-ins opened in a round, for each student graded: those set aside cost little
+AGAIN, EARLIER, REFUSED, SET_ASIDE = "again", "earlier", "refused", "set aside"  # outcomes, besides those of ``record``
 USED_UP, REQUEST, SUPERSEDED, GONE = "used up", "request", "superseded", "gone"
-MAX_WAIT_SECONDS = 60.0  # after which a wait is worked out anew: the course.toml of a waiting student may have changed
+MAX_WAIT_SECONDS = 60.0  # after which a wait is computed again: course.toml may have changed for a waiting student
 MACHINE_ERRNOS = {*OS_ERROR_REMEDIES, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EMFILE}
 MACHINE_ERRNOS |= {errno.ENFILE, errno.ENOMEM, errno.EBUSY}
 RETRIED_ERRORS = (CourseError, OSError, sqlite3.Error, sqlalchemy.exc.SQLAlchemyError)
-MAX_TRIES = 3  # of a hand-in that ends rounds with an error, before it counts as failed
+MAX_TRIES = 3  # rounds that a hand-in may end with an error before it counts as failed
 FAILED_NOTICE = "The grader itself failed on this submission. Your instructor has been told."
 UNREAD_NOTICE = (
     "Your request for another look was not read, because something else has changed as well. To ask, hand in the graded notebook "
@@ -81,7 +81,7 @@ class Service:
         self.journal = Journal(self.course, topic)
         self.lock = partial(patient_lock, self.course, self.say)
         self.tries: dict[int, int] = {}  # number of an arrival -> rounds that ended in an error
-        # number of an arrival -> rules, its time on the steady clock
+        # number of an arrival -> rules, monotonic time until which it waits
         self.waits: dict[int, tuple[Assignment, float]] = {}
         self.alone = False  # the last round failed: the next one takes one hand-in
         self._released: tuple[str, Released] | None = None
@@ -89,16 +89,16 @@ class Service:
     # --- choosing hand-ins -------------------------------------------------------------------------------------------
 
     def serve(self) -> int:
-        """Serve one round; return how many arrivals came to their end, or pages were released again.
+        """Serve one round; return how many arrivals ended, plus how many pages were released again.
 
-        Raises ``CourseError``, ``OSError`` or an error of the database if the machine or the course does not let it go on.
+        Raises ``CourseError``, ``OSError`` or a database error if the machine or the course prevents it from continuing.
         """
         rules_now = self.course.plan().assignment(self.topic)
         pending = self.record.list_pending(self.topic)
         overdue = self._find_withheld_past_due(rules_now)
         if not pending and not overdue:
             return 0
-        self._load_released()  # raises errors of the course, which no hand-in is to blame for
+        self._load_released()  # raises the course's errors, for which no hand-in is to blame
         to_grade: dict[str, Arrival] = {}  # by student
         done, size = 0, self.settings.size
         for arrival in islice(self._select_arrivals(pending, rules_now), OPENED_PER_STUDENT * size):
@@ -115,9 +115,9 @@ class Service:
         return done + (self._grade(to_grade, again) if to_grade or again else 0)
 
     def _select_arrivals(self, pending, rules_now):
-        """Yield the arrivals that may be opened, in order, at most one of each student.
+        """Yield the arrivals that may be opened, in order, at most one per student.
 
-        So a student who hands in a hundred times delays nobody else by more than one submission a round.
+        So a student who hands in a hundred times delays nobody else by more than one submission per round.
         """
         chosen = set()
         waiting = {arrival.student: arrival for arrival in pending if arrival.state == WAITING}  # the newest of each
@@ -134,7 +134,7 @@ class Service:
             yield arrival
 
     def _must_keep_waiting(self, arrival, rules_now):
-        """Return whether the time of a waiting ``arrival`` has not come; the record is read only when it may have."""
+        """Return whether a waiting ``arrival`` must wait longer; the record is read only if its time may have come."""
         known_rules, until = self.waits.get(arrival.number, (None, 0.0))
         if known_rules == rules_now and time.monotonic() < until:
             return True
@@ -143,7 +143,7 @@ class Service:
         return decision.what == rules.WAIT
 
     def _find_withheld_past_due(self, rules_now):
-        """Return the students whose due date has passed, and whose pages do not show everything yet."""
+        """Return the students whose due date has passed, but whose pages do not show everything yet."""
         now = datetime.now(UTC)
         return [
             student for student in self.record.list_withheld(self.topic) if rules_now.shown_to(student, now) == "all"
@@ -157,13 +157,13 @@ class Service:
     # --- opening a hand-in ---------------------------------------------------------------------------------------------
 
     def _open(self, to_grade, arrival, rules_now):
-        """Collect ``arrival``; return 1 if that was its end. One that is to be graded is entered into ``to_grade``."""
+        """Collect ``arrival``, and add it to ``to_grade`` if it is to be graded; return 1 if it has ended, else 0."""
         decided: list[tuple[Arrival, rules.Decision, dict[str, bytes]]] = []
 
         def admit(student: str, attempt: Attempt, files: dict[str, bytes]) -> Admission:
             digest, notebook = _hash_files(attempt), attempt.files[f"{self.topic}.ipynb"]
             known = {"student": student, "digest": digest, "notebook": notebook, "secret": attempt.secret}
-            if student in to_grade:  # it came under another name: the next round takes it
+            if student in to_grade:  # this one came under another name: the next round takes it
                 return Admission.LEAVE
             decision = self._decide(student, digest, notebook, rules_now)
             if decision.what == rules.GRADE:
@@ -201,7 +201,7 @@ class Service:
             self._publish_own(problem.student)
             return self._finish_arrival(arrival, REFUSED, problem.problem, student=problem.student)
         if not decided:
-            if arrival.state == ADMITTED and self._is_current_attempt(arrival):  # deleted since, but it is here
+            if arrival.state == ADMITTED and self._is_current_attempt(arrival):  # deleted since, but already collected
                 to_grade[arrival.student] = arrival
                 return 0
             if collected:
@@ -254,7 +254,7 @@ class Service:
             return self._finish_arrival(arrival, outcome, sentence)
 
     def _read_requests(self, files):
-        """Return ``(hash of the work, requests)`` of a notebook and its ``files``: a worker reads it, as students wrote it."""
+        """Return ``(hash of the work, requests)`` of the notebook in ``files``, read by a worker as a student wrote it."""
         released = self._load_released()
         beside = select_kept_files(released.exercises, files)
         asked = files[f"{self.topic}.ipynb"], beside, released.templates, self.topic
@@ -278,7 +278,7 @@ class Service:
         return f"{used} used up, so this hand-in is kept but not graded; {counts}."
 
     def _supersede(self, arrival):
-        """End a waiting ``arrival`` after which the student has handed in again."""
+        """End a waiting ``arrival``, because the student has handed in again since."""
         with self.lock():
             self._notify(arrival, SUPERSEDED_NOTICE, lasts=False)
             self._finish_arrival(arrival, SUPERSEDED, "a later hand-in is waiting in its place")
@@ -297,7 +297,7 @@ class Service:
         released, left = self._load_released(), set(students)
 
         def progress(done: int, total: int, row: SubmissionResult) -> None:  # called with the course locked
-            with contextlib.suppress(*RETRIED_ERRORS):  # then it is tried below, where an error is reported
+            with contextlib.suppress(*RETRIED_ERRORS):  # tried again below, where an error is reported
                 self._finish_student(to_grade, row)
                 left.discard(row.student)
 
@@ -338,7 +338,7 @@ class Service:
             self._release_again(row.student)
 
     def _record_error(self, arrival, error):
-        """Return whether ``arrival`` has ended rounds with an error too often: then it counts as failed."""
+        """Count an error of ``arrival``; return whether there were too many, in which case it ends as failed."""
         self.tries[arrival.number] = self.tries.get(arrival.number, 0) + 1
         if self.tries[arrival.number] < MAX_TRIES:
             return False
@@ -390,7 +390,7 @@ class Service:
     # --- messages to students and the instructor ---------------------------------------------------------------------
 
     def _publish_own(self, student, secret=""):
-        """Release the feedback page of ``student`` for the submission that it is about, and for that with ``secret``."""
+        """Release the feedback page of ``student`` for the submission that it covers, and for the one with ``secret``."""
         if not self.settings.exchange or not is_student_name(student):
             return
         page, own = read_page(self.course, student, self.topic)
@@ -398,9 +398,9 @@ class Service:
             self.settings.exchange.publish(self.topic, name, page)
 
     def _notify(self, arrival, sentence, lasts=True):
-        """Release the student's feedback page as that on ``arrival``, with ``sentence`` on it.
+        """Release the student's feedback page for ``arrival``, with ``sentence`` on it.
 
-        If it ``lasts``, the course's own page has it, too, until the next hand-in is graded.
+        If it ``lasts``, the course's own page shows it, too, until the next hand-in is graded.
         """
         if lasts:
             self.course.set_refusal(arrival.student, self.topic, sentence)
@@ -421,7 +421,7 @@ class Service:
 
     def _name_of(self, student: str) -> str:
         """Return what to call ``student``: the roster's name with the id, or the id alone."""
-        with contextlib.suppress(CourseError, OSError):  # nobody waits for a name until course.toml is mended
+        with contextlib.suppress(CourseError, OSError):  # a broken course.toml must not delay a message
             return escape_unprintable(self.course.plan().names_by_id().get(student, student))
         return escape_unprintable(student)
 

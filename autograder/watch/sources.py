@@ -1,6 +1,6 @@
 """Where hand-ins come from: nbgrader's exchange, or a folder of files.
 
-In: a course, a folder. Out: ``Source`` objects. Reads nbgrader_config.py; makes the exchange's folder of feedback.
+In: a course, a folder. Out: ``Source`` objects. Reads nbgrader_config.py; creates the exchange's feedback folder.
 """
 
 import os
@@ -19,10 +19,10 @@ from solutions.answer_key import topics
 
 @dataclass(frozen=True)
 class Source:
-    """A folder in which hand-ins arrive, and what `collect` has to know of it.
+    """A folder in which hand-ins arrive, and what `collect` has to know about it.
 
-    ``topic_of`` returns the topic of an entry by its name, "" if it is not a hand-in; ``accounts`` are those whose files
-    count whomever they name, None where every entry must belong to the account that it names.
+    ``topic_of`` returns the topic of an entry by its name, "" if it is not a hand-in; files of the ``accounts`` count
+    whichever student they name, and None requires every entry to belong to the account that it names.
     """
 
     path: Path
@@ -35,7 +35,7 @@ class Source:
         return self.platform == "exchange"
 
     def read_claim(self, entry: str) -> str:
-        """Return the student that the name of ``entry`` claims, in a form in which names can be compared."""
+        """Return the student that the name of ``entry`` claims, folded so that names can be compared."""
         if self.is_exchange:
             return fold_name(entry.partition("+")[0])
         path = PurePosixPath(entry)
@@ -56,7 +56,7 @@ def find_sources(
         raise CourseError("there is no such folder", str(folder), "specify the folder in which hand-ins arrive.")
     if folder.name == INBOUND:
         return [_exchange_source(folder)], ExchangeFolders.of(course)
-    accounts = frozenset({0, os.geteuid()})  # what students cannot own
+    accounts = frozenset({0, os.geteuid()})  # accounts that no student has
     if len(chosen) == 1:
         return [Source(folder, "folder", lambda name: chosen[0], accounts)], None
     sources = []

@@ -58,7 +58,7 @@ class Status:
         self.say(line)
 
     def report_trouble(self, trouble: str) -> None:
-        """Report what keeps `watch` from serving, once; "" when it is over."""
+        """Report once what keeps `watch` from serving; ``trouble`` is "" when it is over."""
         if trouble and trouble != self.trouble:
             self.report_error(f"{trouble} It will be tried again.")
         elif self.trouble and not trouble:
@@ -66,7 +66,7 @@ class Status:
         self.trouble = trouble
 
     def count(self, outcome: str, seconds: float) -> None:
-        """Count a hand-in that came to its end ``seconds`` after it arrived."""
+        """Count a hand-in that ended ``seconds`` after it arrived."""
         self.outcomes[outcome] += 1
         self.ends.append((time.monotonic(), seconds))
         self._arrivals.labels(outcome).inc()
@@ -88,7 +88,7 @@ class Status:
         }
 
     def format_metrics(self) -> bytes:
-        """Return what was done so far in the format that Prometheus reads."""
+        """Return the metrics so far in the format that Prometheus reads."""
         return prometheus.generate_latest(self._registry)
 
 

@@ -1,1 +1,1 @@
-"""What nbgrader calls: the plugin that grades in its place, and its export."""
+"""What nbgrader calls: the plugin that replaces its grading and exchange commands, and the export."""

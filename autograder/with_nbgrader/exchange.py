@@ -1,6 +1,6 @@
 """Make nbgrader's own exchange commands as strict as `collect`: in the exchange, students choose names, times and contents.
 
-In: the folder that ``Exchange.root`` names. Out: collected submissions; published feedback pages; problems of the folder's
+In: the folder that ``Exchange.root`` names. Out: collected submissions; published feedback pages; problems with the folder's
 permissions. Writes what ``collect`` and nbgrader write.
 """
 
@@ -67,7 +67,7 @@ class ReleaseAssignment(ExchangeReleaseAssignment):
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):
-    """Publish the grader's feedback pages, and no other files beside them."""
+    """Publish the grader's feedback pages, and no other files."""
 
     def copy_files(self) -> None:
         directory = cast(CourseDirectory, self.coursedir)
@@ -87,14 +87,14 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
 
 @dataclass(frozen=True)
 class ExchangeFolders:
-    """The folders of a course in nbgrader's exchange: ``inbound``, where students hand in, and that of the ``feedback``."""
+    """The folders of a course in nbgrader's exchange: ``inbound``, where students hand in, and ``feedback``."""
 
     inbound: Path
     feedback: Path
 
     @classmethod
     def of(cls, course: Course) -> Self:
-        """Return the folders that nbgrader_config.py names; that of the feedback is made as nbgrader makes it.
+        """Return the folders that nbgrader_config.py names; create the feedback folder as nbgrader does.
 
         Raises ``CourseError`` if the exchange cannot be used.
         """
@@ -127,7 +127,7 @@ class ExchangeFolders:
 
 
 def read_page(course: Course, student: str, topic: str) -> tuple[bytes, str]:
-    """Return ``(the grader's feedback page, the secret of the submission that it is about)``, each empty if there is none."""
+    """Return ``(the grader's feedback page, the secret of its submission)``, each empty if there is none."""
     course.remove_leftovers(student, topic)
     path = course.feedback(student, topic)
     if path.is_symlink() or not path.is_file():
@@ -137,7 +137,7 @@ def read_page(course: Course, student: str, topic: str) -> tuple[bytes, str]:
 
 
 def exchange_root(course: Course) -> str:
-    """Return the folder of the exchange that nbgrader_config.py names, "" if it names none."""
+    """Return the exchange folder that nbgrader_config.py names, or "" if it names none."""
     stated = PyFileConfigLoader(str(course.config)).load_config().Exchange.get("root")
     return stated if isinstance(stated, str) else ""
 

@@ -17,7 +17,7 @@ from autograder.sandbox import Limits
 
 
 def limit_traits() -> dict[str, Any]:
-    """Return nbgrader's settings for the ``Limits``, and for the isolation: name -> trait."""
+    """Return nbgrader's settings for the ``Limits`` and for the isolation: name -> trait."""
     kinds = {float: Float, int: Integer}
     traits = {"isolation": Unicode(sandbox.DEFAULT, help="How submissions are isolated from this machine.")}
     for limit in fields(Limits):
@@ -30,7 +30,7 @@ _Traits: Any = new_class("_Traits", (Configurable,), exec_body=lambda names: nam
 
 
 class Judge(_Traits):
-    """What nbgrader_config.py states as ``c.Judge.NAME``."""
+    """The settings that nbgrader_config.py makes as ``c.Judge.NAME``."""
 
     def limits(self) -> Limits:
         return Limits(**{limit.name: getattr(self, limit.name) for limit in fields(Limits)})

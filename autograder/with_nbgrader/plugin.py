@@ -58,7 +58,7 @@ def configure(config: Config) -> None:
 
 
 def __getattr__(name: str) -> object:
-    """Return what older courses import from here, which imports nbgrader."""
+    """Return what older courses import from here; this imports nbgrader."""
     if name.startswith("_"):
         raise AttributeError(name)
     return getattr(importlib.import_module("autograder.with_nbgrader.preprocessors"), name)

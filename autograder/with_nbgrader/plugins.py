@@ -1,4 +1,4 @@
-"""nbgrader's plugins of this course: the late rule of course.toml, and an export that says what is still to be marked.
+"""This course's plugins for nbgrader: the late rule of course.toml, and an export that lists what is still to be marked.
 
 In: a score and how late it is, or the gradebook. Out: the deducted points, or one CSV file with a row for each assignment and
 student. Reads course.toml.

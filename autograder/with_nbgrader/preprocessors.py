@@ -1,7 +1,7 @@
-"""nbgrader's ``Execute`` replaced: notebooks run in the sandbox, verdicts are made here, nbgrader records them.
+"""Replace nbgrader's ``Execute``: notebooks run in the sandbox, this module judges them, nbgrader records the verdicts.
 
-In: a notebook on its way through ``nbgrader autograde``. Out: the same notebook with its outputs, each test cell with one
-trusted output, hidden tests taken out. Reads the course directory; writes verdicts to its store.
+In: a notebook that ``nbgrader autograde`` is processing. Out: the same notebook with its outputs, one trusted output in each
+test cell, and no hidden tests. Reads the course directory; writes verdicts to its store.
 """
 
 import os
@@ -37,11 +37,11 @@ from autograder.notebooks.submitted_file import read_file
 from autograder.sandbox import doctor
 from autograder.with_nbgrader import limits
 
-MAX_BESIDE_CHARACTERS = 1000  # of a time, or a secret; nbgrader's have at most 128
+MAX_BESIDE_CHARACTERS = 1000  # of a timestamp or a secret; nbgrader's have at most 128
 
 
 def _load_released(course, topic):
-    """Return what was released of ``topic``, cached until its files change."""
+    """Return the release of ``topic``, cached until its files change."""
     return _load_released_state(course, topic, course.release_hash(topic))
 
 
@@ -51,7 +51,7 @@ def _load_released_state(course, topic, _):
 
 
 def _load_run(resources, options):
-    """Return the run of nbgrader's command as one of `grade` with ``options``, and the student whom it is at."""
+    """Return nbgrader's run as a run of `grade` with ``options``, and the student whom it is processing."""
     course, names = Course.at(Path.cwd()), resources["nbgrader"]
     topic = names["assignment"]
     return load_run(course, topic, options, _load_released(course, topic)), names["student"]
@@ -82,7 +82,7 @@ def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[st
 
 
 def _is_readable_beside(path):
-    """Return whether nbgrader can read the ``timestamp.txt`` or the secret at ``path``; if not, it would not grade."""
+    """Return whether nbgrader can read the ``timestamp.txt`` or the secret at ``path``; otherwise it would not grade."""
     try:
         text = read_file(path).decode()
     except (CourseError, UnicodeDecodeError):
@@ -169,7 +169,7 @@ class Judge(limits.Judge, NbGraderPreprocessor):
         if graded is None:
             how = questions, self.limits(), self.isolation, job.files, course.hidden
             graded = grade.grade(nb, *how)
-            if graded.timed_out or graded.killed:  # the machine may have been busy: once more, before it counts
+            if graded.timed_out or graded.killed:  # the machine may have been busy: try again before it counts
                 graded = grade.grade(nb, *how)
             if not graded.killed:
                 course.store.put(job.key, graded)
@@ -179,8 +179,8 @@ class Judge(limits.Judge, NbGraderPreprocessor):
             meta = cell.metadata.get("nbgrader", {})
             if not (meta.get("grade") and meta.get("solution")):
                 continue
-            if meta.grade_id in not_asked:  # nbgrader then gives 0 points, and lets it wait for nobody
+            if meta.grade_id in not_asked:  # nbgrader then gives 0 points, without waiting for a marker
                 meta["checksum"] = compute_checksum(cell)
             elif any(select_added_cells(nb.cells, meta.grade_id)):
-                meta.pop("checksum", None)  # else nbgrader takes it for no response
+                meta.pop("checksum", None)  # otherwise nbgrader would take it for no response
         return nb, resources

@@ -1,9 +1,9 @@
-"""Code that a reader can run: each chapter as a notebook that brings along the modules of this project that it imports.
+"""Offer each chapter's code as a notebook that readers can run, with the modules of this project that it imports.
 
-In: the chapters, ``solutions``, the answer key. Out: in ``chapters`` of the website a notebook for each chapter, linked from
-its card; and no copy button at code which, copied alone, would run nowhere else. A notebook needs numpy, torch and matplotlib.
-The functions that the exercises ask for have no body in it: it takes a reader's answers that lie beside it, and where there
-are none, a statement that calls such a function, or that needs the repository itself, says so, and the others run.
+In: the chapters, ``solutions``, the answer key. Out: a notebook for each chapter in the website's ``chapters``, linked from
+its card; no copy button on code that runs only in this project. A notebook needs numpy, torch and matplotlib. It omits the
+bodies of functions that exercises ask for, and uses the reader's answers from assignment notebooks beside it. Without them,
+statements that call such a function, or need the repository itself, are skipped with a message, and the others run.
 """
 
 import ast
@@ -25,12 +25,12 @@ PROJECT_PACKAGES = ("solutions", "figures", "autograder", "benchmarks")  # packa
 AVAILABLE_PACKAGES = (
     "solutions.in_numpy",
     "solutions.in_torch",
-)  # packages whose modules a notebook brings along as they are
+)  # packages whose modules a notebook includes, without their answers
 SOLUTION_REGION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?### END SOLUTION$", flags=re.MULTILINE | re.DOTALL)
 CODE_ENDS = re.compile(r"^## (Check yourself|Exercises|Sources)$", flags=re.MULTILINE)
 NO_COPY_CLASS = "runs-here-only"
 COPY_SELECTOR = (
-    f":not(.{NO_COPY_CLASS}, .cell_output) > div > div.highlight pre"  # nobody needs to copy what a cell says
+    f":not(.{NO_COPY_CLASS}, .cell_output) > div > div.highlight pre"  # nobody needs to copy what a cell prints
 )
 PICTURE_NAMES = ("INK", "BLUE", "WEIGHT", "heat_map")  # of figures.pictures
 MOVING_STUB = """
@@ -171,7 +171,7 @@ def find_imported_names(source):
     Raises
     ------
     ValueError
-        If it imports a module whole, which a notebook cannot bring along.
+        If it imports a whole module, which a notebook cannot include.
     """
     imports = {}
     for statement in ast.walk(ast.parse(source)):
@@ -187,7 +187,7 @@ def _is_of_project(module):
 
 
 def copyable(sources):
-    """Return for each code cell of a page whether it runs anywhere, where what stands above it on the page was run."""
+    """Return for each code cell of a page whether it runs outside this project once the cells above it have run."""
     ours, flags = set(), []
     for source in sources:
         alone = True
@@ -207,9 +207,9 @@ def copyable(sources):
 
 
 def module_cells(source):
-    """Return the cells that make the modules which Python source imports, each after those that it imports itself.
+    """Return cells that create the modules imported by Python source, each after those that it imports itself.
 
-    Cells are ``{module: text}``; a module that no notebook can bring along is not among them.
+    Cells are ``{module: text}``; modules that a notebook cannot include are left out.
     """
     cells = {}
     for module in find_imported_names(source):
@@ -229,7 +229,7 @@ def _is_available(module):
 
 
 def _module_text(module, source):
-    """Return the text of a module without answers, and the functions that lack one; ``source`` imports it."""
+    """Return the text of a module without answers, and the functions whose answers are missing; ``source`` imports it."""
     if module == "solutions.answer_key":
         return _examples_module(set(re.findall(r'worked_example\("([\w-]+)"\)', source))), []
     folder = ROOT if module.startswith("solutions.") else ROOT / "book"
@@ -282,7 +282,7 @@ def build_notebook(page):
 
 
 def _drop_unavailable_imports(source):
-    """Return a cell without its imports of modules that a notebook cannot bring along."""
+    """Return a cell without its imports of modules that a notebook cannot include."""
     for statement in ast.parse(source).body:
         if (
             isinstance(statement, ast.ImportFrom)
@@ -312,7 +312,7 @@ def _strip_myst(text):
 
 @cache
 def _equation_numbers():
-    """Return the number of each labelled equation of the chapters, as the pages have it."""
+    """Return the number of each labelled equation of the chapters, as shown on the pages."""
     numbers = {}
     for topic in answer_key.topics():
         path = ROOT / "book" / f"{topic}.md"
@@ -343,7 +343,7 @@ def _examples_module(names):
 
 
 def hide_copy_buttons(app, doctree):
-    """Take the copy button away from cells that would run nowhere else."""
+    """Remove the copy button from cells that run only in this project."""
     blocks = [block for block in doctree.findall(nodes.container) if "cell_input" in block["classes"]]
     sources = [block.next_node(nodes.literal_block).astext() for block in blocks]
     for block, alone in zip(blocks, copyable(sources), strict=True):
@@ -371,7 +371,7 @@ def set_copy_selector(app, config):
 
 
 def setup(app):
-    app.connect("config-inited", set_copy_selector, priority=100)  # before copying reads it
+    app.connect("config-inited", set_copy_selector, priority=100)  # before sphinx-copybutton reads it
     app.connect("doctree-read", hide_copy_buttons)
     app.connect("build-finished", write_notebooks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

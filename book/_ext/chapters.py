@@ -1,11 +1,11 @@
-"""What pages say of the chapters: what there is to do in each, and numbers that count by chapter.
+"""Add chapter cards, assignment cards, numbers by chapter and the inputs of exercises to the pages.
 
 In: the table of contents, the answer key, the chapters' titles, the notebooks that ``course_site`` has found, and ``course_hosts``.
-Out: on the first page a card for each chapter, with its question; after a chapter's first paragraph a card with its assignment in
-numbers, the way to the exercises and the notebooks. A host is a label and an address with ``{notebook}`` in it, such as Binder's of
-the branch with the notebooks. Exercises, equations and figures are numbered by chapter: 2.1 is the first of the second chapter that
-has exercises, as in notebooks and feedback, because ``autograder.notebooks.chapter`` counts the chapters for all of them. On a page
-that is no chapter they count from 1. Below the text of an exercise in code stands what its inputs may be, as the key declares it.
+Out: on the first page, a card for each chapter with its question; after a chapter's first paragraph, a card with the size of its
+assignment and links to the exercises and notebooks. A host is a label and an address that contains ``{notebook}``, such as Binder's
+for the branch with the notebooks. Exercises, equations and figures are numbered by chapter: 2.1 is the first of the second chapter
+that has exercises, as in notebooks and feedback, because ``autograder.notebooks.chapter`` numbers the chapters for all of them. On
+other pages they are numbered from 1. The text of an exercise in code ends with the inputs that the key allows.
 """
 
 import copy
@@ -34,7 +34,7 @@ EXERCISE = re.compile(
 
 
 class Chapters(SphinxDirective):
-    """One card for each line ``topic: question``, in the order of the lines; a topic that has a key and no question is an error."""
+    """One card for each line ``topic: question``, in the order of the lines, which must cover the topics of the answer key."""
 
     has_content = True
 
@@ -87,7 +87,7 @@ def add_assignment_card(app, doctree):
 
 
 def add_inputs(app, docname, source):
-    """Write below the text of each exercise what the inputs of its function may be."""
+    """Append to the text of each exercise what the inputs of its function may be."""
     topic = docname.rpartition("/")[2]
     if topic not in answer_key.topics():
         return
@@ -102,14 +102,14 @@ def add_inputs(app, docname, source):
 
 
 def restore_numbers(app, env, docnames):
-    """Put Sphinx's own numbers back: by them it sees which pages have others than in the build before."""
+    """Restore Sphinx's own numbers, by which it finds the pages whose numbers have changed since the last build."""
     env.toc_fignumbers = getattr(env, "sphinx_fignumbers", env.toc_fignumbers)
 
 
 def number_by_chapter(app, env):
     env.sphinx_fignumbers = copy.deepcopy(env.toc_fignumbers)
     for page, kinds in env.toc_fignumbers.items():
-        kinds.pop("code-block", None)  # the captions of listings have none
+        kinds.pop("code-block", None)  # captions of listings have no numbers
         chapter = chapter_number(Path(app.srcdir, f"{page}.md"))
         for kind in NUMBERED:
             for place, label in enumerate(kinds.get(kind, ()), start=1):

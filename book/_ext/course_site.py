@@ -1,13 +1,13 @@
-"""What the website has beside its pages: an entrance, the assignments, files that pages made, a sitemap, a page for dead links.
+"""What the website has besides its pages: an entrance, the assignments, files that pages made, a sitemap, a page for dead links.
 
-In: ``html_baseurl``, which is empty as long as nobody knows where the website will stand; the notebooks in ``assignments`` beside
-the folder of the website (``make site`` puts them there); and in ``made`` beside it what pages published while they ran, which
-find that folder through the environment variable ``COURSE_MADE_FILES``. Out: ``index.html``, ``sitemap.xml`` and copies of both
-folders. They are kept apart, because a page that has not changed is not run again, and a website may be removed and built anew.
-No page links to a notebook that is not there.
+In: ``html_baseurl``, which is empty until the website's address is known; the notebooks in ``assignments`` beside the website's
+folder (``make site`` puts them there); and ``made`` beside it, with the files that pages published while they ran: they find that
+folder through the environment variable ``COURSE_MADE_FILES``. Out: ``index.html``, ``sitemap.xml`` and copies of both folders.
+Both are kept outside the website because it may be deleted and rebuilt, while unchanged pages are not run again.
+No page links to a missing notebook.
 
-Pages run in kernels that are reached through Unix sockets in a folder of their own: a TCP port may be given to another program
-between being picked and being used, and then the page gets that program's messages.
+Pages run in kernels that listen on Unix sockets in a folder of their own: a TCP port may be given to another program between
+being picked and being used, and the page would then get that program's messages.
 """
 
 import atexit
@@ -84,7 +84,7 @@ class SocketKernelManager(AsyncKernelManager):
 
 
 class AssignmentRole(SphinxRole):
-    """``{assignment}`softmax```: a link to the notebook; its name alone where the website is built without it."""
+    """``{assignment}`softmax```: a link to the notebook, or only its name if the website is built without it."""
 
     def run(self):
         name = f"{self.text}.ipynb"
@@ -96,7 +96,7 @@ class AssignmentRole(SphinxRole):
 
 
 class Minutes(SphinxRole):
-    """``{minutes}`softmax```: how long the exercises of a topic take, by an estimate of the answer key."""
+    """``{minutes}`softmax```: the answer key's estimate of how long the exercises of a topic take."""
 
     def run(self):
         least, most = answer_key.minutes(answer_key.load(self.text).values())
@@ -104,7 +104,7 @@ class Minutes(SphinxRole):
 
 
 def configure(app, config):
-    """Tell other extensions the address, and remember which notebooks there are: pages are read anew when that has changed."""
+    """Tell other extensions the address, and record which notebooks exist: pages are read again when that changes."""
     config.ogp_site_url, config.ogp_site_name = config.html_baseurl, config.html_title
     top = config.notfound_urls_prefix = f"/{urlsplit(config.html_baseurl).path.strip('/')}/".replace("//", "/")
     config.notfound_context = {"title": "Page not found", "body": NOT_FOUND.format(top=top)}

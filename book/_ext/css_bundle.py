@@ -1,6 +1,6 @@
-"""One style sheet for all pages: without the rules for what is on no page, and minified by Lightning CSS.
+"""Bundle one style sheet for all pages, without rules that no page uses, minified by Lightning CSS.
 
-In: the style sheets that pages ask for, in the order in which each page asks for them. Out: one sheet that keeps all these orders.
+In: the style sheets that pages load, in the order in which each page loads them. Out: one sheet that keeps all these orders.
 """
 
 import re
@@ -12,14 +12,14 @@ from posixpath import dirname, join, normpath
 
 import lightningcss
 
-# Of our own sheets nothing is left out: their scripts put names of classes together.
+# Our own sheets keep all their rules, because their scripts compose class names.
 PURGED = re.compile(r"styles/|basic\.css|katex/katex\.css|mystnb\.")
 CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
 ADDRESS = re.compile(r"""url\((["']?)(?!["']|[a-z]+:|[/#])([^"')]+)\1\)""")
 
 
 def sort_names(lists: Iterable[list[str]]) -> list[str]:
-    """Return everything that the ``lists`` name, once, each name after those that stand before it in some list.
+    """Return each name in the ``lists`` once, after all names that precede it in some list.
 
     Raises
     ------
@@ -36,12 +36,12 @@ def sort_names(lists: Iterable[list[str]]) -> list[str]:
 
 
 def purge(sheet: str, words: set[str]) -> str:
-    """Return a minified style sheet without the rules whose every selector asks for a class that is not among ``words``."""
+    """Return a minified style sheet without the rules whose every selector needs a class that is not in ``words``."""
     return lightningcss.process_stylesheet(sheet, unused_symbols=set(CLASS.findall(sheet)) - words)
 
 
 def bundle(static: Path, names: list[str], words: set[str]) -> str:
-    """Return the sheets of these ``names`` in the folder ``static`` as one sheet that lies in it."""
+    """Return the sheets ``names`` in the folder ``static`` as one sheet for that folder."""
 
     def moved(name):
         sheet = static.joinpath(name).read_text(encoding="utf-8")

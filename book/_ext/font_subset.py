@@ -1,8 +1,8 @@
-"""Fonts that hold what the pages write: Hindi words, the letters of formulas in each face, and icons. A tenth of the whole.
+"""Cut fonts down to what the pages use, about a tenth: Hindi words, the letters of formulas in each face, and icons.
 
-In: parsed pages, styles, the fonts as they were published. Out: smaller fonts in their place. Of Hindi there are the letters of
-the words that are written somewhere, and the shapes that they take beside each other; which face shows a letter of a formula is
-decided by the style of formulas.
+In: parsed pages, style sheets, the fonts as published. Out: smaller fonts in their place. The Hindi font keeps the letters of the
+words in pages and scripts, and the shapes that they take beside each other; the style sheet of formulas decides which face
+shows a letter of a formula.
 """
 
 import hashlib
@@ -26,8 +26,8 @@ ICON = re.compile(r"[\ue000-\uf8ff]")
 ICON_ESCAPE = re.compile(r"\\([ef][0-9a-f]{3})\b")
 FONT_PROPERTIES = ("font-family", "font-style", "font-weight")
 
-logging.getLogger("fontTools.subset").setLevel(logging.WARNING)  # it reports every table that it has cut
-logging.getLogger("fontTools.ttLib.tables._h_e_a_d").setLevel(logging.ERROR)  # KaTeX's fonts say no date of theirs
+logging.getLogger("fontTools.subset").setLevel(logging.WARNING)  # it reports every table that it cuts
+logging.getLogger("fontTools.ttLib.tables._h_e_a_d").setLevel(logging.ERROR)  # KaTeX's fonts state no date
 
 
 def subset_hindi(site: Path, texts: list[str]) -> None:
@@ -46,7 +46,7 @@ def _character(escape):
 
 
 def _find_shaped_glyphs(font, words):
-    """Return the names of all glyphs that take part when a ``TTFont`` shows ``words``."""
+    """Return the names of all glyphs that are involved when a ``TTFont`` shows ``words``."""
     plain = io.BytesIO()
     font.flavor = None
     font.save(plain)
@@ -56,7 +56,7 @@ def _find_shaped_glyphs(font, words):
         buffer.add_str(word)
         buffer.guess_segment_properties()
 
-        def look(step, buffer=buffer):  # between two rules a glyph may appear that is not there at the end
+        def look(step, buffer=buffer):  # a glyph may appear between two rules and be gone at the end
             seen.update(glyph.codepoint for glyph in buffer.glyph_infos)
             return True
 
@@ -67,7 +67,7 @@ def _find_shaped_glyphs(font, words):
 
 
 def font_rules(sheet: str) -> list[tuple[str, dict[str, str]]]:
-    """Return ``(selectors, declarations of FONT_PROPERTIES)`` for each rule of KaTeX's style ``sheet`` that chooses a font."""
+    """Return ``(selectors, declarations of FONT_PROPERTIES)`` for each rule of KaTeX's ``sheet`` that selects a font."""
     rules = []
     for selectors, body in formulas.RULE.findall(formulas.FACE.sub("", sheet)):
         declared = {name: value for name, _, value in (each.partition(":") for each in body.split(";"))}
@@ -79,7 +79,7 @@ def font_rules(sheet: str) -> list[tuple[str, dict[str, str]]]:
 def collect_letters(
     tree: LexborHTMLParser, rules: list[tuple[str, dict[str, str]]], letters: dict[str, set[str]]
 ) -> None:
-    """Add to ``letters``, which is ``{face: letters}``, what the formulas of a page and of its pictures show."""
+    """Add the letters in the formulas of a page and of its pictures to ``letters``, which is ``{face: letters}``."""
     looks = {}
     for selectors, look in rules:
         for node in tree.css(selectors):
@@ -94,14 +94,14 @@ def collect_letters(
 
     for formula in tree.css(".katex-html"):
         visit(formula, {"font-family": "KaTeX_Main"})
-    for part in tree.css(".picture .m"):  # as pictures.css has it
+    for part in tree.css(".picture .m"):  # as in pictures.css
         letters.setdefault("Math-Italic", set()).update(part.text())
 
 
 def subset_formula_faces(site: Path, sheet: str, letters: dict[str, set[str]]) -> tuple[str, dict[str, str]]:
-    """Cut KaTeX's fonts down to ``{face: letters}``; return the style ``sheet`` that asks for them, and their addresses.
+    """Cut KaTeX's fonts down to ``{face: letters}``; return the style ``sheet`` that loads them, and their addresses.
 
-    Addresses are by face, as seen from the sheet. A face that shows nothing is not there.
+    Addresses are by face, relative to the sheet. A face that shows nothing is left out.
     """
     addresses = {}
 
@@ -113,7 +113,7 @@ def subset_formula_faces(site: Path, sheet: str, letters: dict[str, set[str]]) -
         path = site / KATEX_SHEET.parent / "fonts" / f"KaTeX_{face}.woff"
         source = formulas.KATEX / "fonts" / f"KaTeX_{face}.ttf"
         save_subset(source, path, layout_features=["*"], text="".join(sorted(letters[face])))
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]  # so that no browser takes an older one for it
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]  # so that no browser uses a cached, older one
         addresses[face] = f"fonts/{path.name}?v={digest}"
         return formulas.SOURCES.sub(f'src:url({addresses[face]}) format("woff")', rule[0])
 
@@ -121,15 +121,15 @@ def subset_formula_faces(site: Path, sheet: str, letters: dict[str, set[str]]) -
 
 
 def subset_icons(source: Path, target: Path, sheet: str) -> None:
-    """Write to ``target`` the icons of the font ``source`` that a style ``sheet`` draws."""
+    """Write to ``target`` the icons of the font ``source`` that a style ``sheet`` uses."""
     drawn = set(ICON.findall(ICON_ESCAPE.sub(_character, sheet)))
     save_subset(source, target, drop_tables=["FFTM", "GSUB", "GPOS"], text="".join(sorted(drawn)))
 
 
 def save_subset(source, target, text, glyphs=(), layout_features=(), **options):
-    """Write to ``target`` what shows ``text`` and ``glyphs`` of the font ``source``."""
+    """Write to ``target`` the part of the font ``source`` that ``text`` and ``glyphs`` need."""
     options = subset.Options(flavor="woff", layout_features=list(layout_features), hinting=False, **options)
-    options.bidi_closure = False  # no line runs from right to left
+    options.bidi_closure = False  # there is no right-to-left text
     cutter = subset.Subsetter(options)
     cutter.populate(text=text, glyphs=glyphs)
     with subset.load_font(source, options) as font:

@@ -1,7 +1,7 @@
-"""Pictures that cells draw stand in the page itself, where they have its colours and its font.
+"""Put the pictures that cells draw into the page itself, where they take its colours and its font.
 
-In: the SVG that ``figures.pictures`` makes of a figure, the words that the cell gives for it, and the captions. Out: the same
-as elements of the page.
+In: the SVG that ``figures.pictures`` makes of a figure, its alternative text, and the captions. Out: the same as elements of
+the page.
 """
 
 import html
@@ -18,15 +18,15 @@ SVG_PART = re.compile(r'<svg class="(?:wide|narrow|only)".*?</svg>', flags=re.DO
 
 
 class InlinePictures(SphinxPostTransform):
-    """Replace the picture that a page would fetch by its elements."""
+    """Replace pictures that a page would fetch by inline SVG."""
 
-    default_priority = 300  # after the outputs of a cell have been chosen from
+    default_priority = 300  # after one of a cell's outputs has been chosen
     formats = ("html",)
 
     def run(self, **kwargs):
         for image in list(self.document.findall(nodes.image)):
             path = Path(self.app.srcdir, image["uri"])
-            if path.suffix != ".svg" or not path.is_file():  # of another host, or missing, which Sphinx says
+            if path.suffix != ".svg" or not path.is_file():  # on another host, or missing, which Sphinx reports
                 continue
             if 'class="picture"' not in (text := path.read_text(encoding="utf-8"))[:200]:
                 continue
@@ -39,9 +39,9 @@ class InlinePictures(SphinxPostTransform):
 
 
 class MoveCodeBelow(SphinxPostTransform):
-    """Let the code that drew a picture follow it in the page itself.
+    """Move the code that drew a picture below it.
 
-    Turned round by a style, code would stand above the picture for as long as a browser has half of the cell, and then move.
+    If a style sheet reordered them, the code would be above the picture until the whole cell has loaded, and then move.
     """
 
     default_priority = 310  # after the pictures are in place, and the code is folded

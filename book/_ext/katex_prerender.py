@@ -1,7 +1,7 @@
-"""Formulas are in the pages when they arrive: typeset as the website is built, with scripts off too.
+"""Typeset formulas while the website is built, so that pages show them at once, even without scripts.
 
-In: the formulas of the pages. Out: HTML with MathML, and in ``_static/katex`` the style and the fonts that it needs. A
-formula that cannot be typeset is a warning with file and line. Numbers of equations, and what refers to them, are Sphinx's.
+In: the formulas of the pages. Out: HTML with MathML, and in ``_static/katex`` the style sheet and fonts that it needs. A
+formula that cannot be typeset causes a warning with file and line. Equation numbers and references to them are Sphinx's.
 """
 
 import shutil
@@ -15,9 +15,9 @@ from sphinx.util.math import get_node_equation_number
 from autograder import formulas
 from autograder.errors import CourseError
 
-BETWEEN_BASES = '</span><span class="katex-base">'  # where a formula in a line may break
+BETWEEN_BASES = '</span><span class="katex-base">'  # where an inline formula may break
 logger = logging.getLogger(__name__)
-typesetter = None  # of the build that runs
+typesetter = None  # of the current build
 
 
 def visit_math(translator, node):
@@ -47,7 +47,7 @@ def _typeset(node, block):
 
 
 def start_typesetting(app):
-    """Start to typeset, and put the style and the fonts where pages look for them."""
+    """Start the typesetter, and put the style sheet and the fonts where pages look for them."""
     global typesetter
     if app.builder.format != "html":
         return

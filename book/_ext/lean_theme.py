@@ -1,14 +1,14 @@
-"""The theme without what no page needs: scripts and styles only where something on the page asks for them.
+"""Trim the theme to what each page needs: a page loads only the scripts and styles that something on it uses.
 
-In: the theme's templates, and the files that extensions ask for. Out: pages that ask for what stands on them. A page with exercises
-also has a link that skips to them, the second stop of the keyboard, and what hides code goes by the words that are seen.
+In: the theme's templates, and the files that extensions add. Out: pages that load only what they use. A page with exercises
+also has a link that skips to them, its second keyboard stop; the element that hides code is named by its visible text.
 
 | the theme sends | because | instead |
 |---|---|---|
-| Font Awesome: a script and three fonts | an author might name any icon | the icons that are drawn, by page_optimizer |
-| Sphinx's index of the search, with each page | of its search while one types | that of section_search, when somebody searches |
-| what dropdowns, cards, cells and copying need | a page might have them | where the page has them |
-| the title and the contents again, for paper | of its own sheet for printing | pdf's sheet, without them |
+| Font Awesome: a script and three fonts | an author might use any icon | the icons in use, by page_optimizer |
+| Sphinx's search index, with each page | it searches as the reader types | section_search's index, when a reader searches |
+| what dropdowns, cards, cells and copying need | a page might have them | only where the page has them |
+| the title and the contents again, for paper | its print sheet shows them | pdf's print sheet, without them |
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from jinja2 import DictLoader
 from myst_nb.sphinx_ import HideCodeCellNode, depart_HideCellInput
 from page_optimizer import THEME_STATIC
 
-# A file is left out of a page that holds none of these texts.
+# A file is left out of a page that contains none of these texts.
 ASSET_TRIGGERS = {
     "sphinx-design": ("sd-",),
     "design-tabs": ("sd-",),
@@ -62,19 +62,19 @@ def install_templates(app):
 
 
 def prepend_templates(app, templates):
-    """Let ``{name: template}`` take the place of the theme's; those can still be extended."""
+    """Let the templates ``{name: text}`` replace the theme's, which they can still extend."""
     loader = app.builder.templates
     loader.loaders.insert(0, DictLoader(templates))
-    loader.templatepathlen += 1  # what begins with "!" is looked for after it
+    loader.templatepathlen += 1  # names that begin with "!" are looked up after it
 
 
 def drop_unneeded_assets(app, pagename, templatename, context, doctree):
-    """Take out of a page's scripts and styles those of what it does not hold."""
+    """Remove from a page's scripts and styles those for what it does not contain."""
     body = context.get("body", "")
 
     def needed(asset):
         name = Path(str(getattr(asset, "filename", asset))).name
-        if "toggle" in str(getattr(asset, "attributes", {}).get("body", "")):  # what its script is told
+        if "toggle" in str(getattr(asset, "attributes", {}).get("body", "")):  # the settings of its script
             name = "togglebutton"
         for part, texts in ASSET_TRIGGERS.items():
             if name.startswith(part):
@@ -87,7 +87,7 @@ def drop_unneeded_assets(app, pagename, templatename, context, doctree):
 
 
 def visit_hidden_code(self, node):
-    """Open what hides code as MyST-NB does, with text that may stand in a summary and is its name."""
+    """Open the element that hides code as MyST-NB does, but with text that a summary may contain and that names it."""
     shown, hidden = (html.escape(node[prompt]) for prompt in ("prompt_show", "prompt_hide"))
     self.body.append(f'<details class="admonition hide {" ".join(node["classes"])}">\n<summary>')
     self.body.append(f'<span class="collapsed admonition-title">{shown}</span>')

@@ -1,14 +1,14 @@
-"""Where a line of text may break: not before a comma, not within a number or a short name in code.
+"""Control where a line of text may break: not before a comma, not within a number or a short name in code.
 
-In: the text of a page. Out: the same, with elements that the style ``course.css`` keeps in one line.
+In: the text of a page. Out: the same, with elements that ``course.css`` keeps on one line.
 
-| what | how it is told |
+| what | how it is marked |
 |---|---|
-| a formula and the signs right behind it | one element of the class ``together`` |
-| a formula that is short | the class ``whole`` |
-| a name that is longer than a line of a phone may have to be | the class ``long``: it breaks where it must, no other does |
-| where such a name breaks rather: behind a bracket, a dot or a stroke | an element ``wbr`` |
-| 20 000; note C, line 9; 30 million; a citation and the word before it | a space that does not break |
+| a formula and the punctuation right after it | one element of the class ``together`` |
+| a short formula | the class ``whole`` |
+| a name in code that may not fit on a line of a phone | the class ``long``: it breaks where it must, no other name does |
+| where such a name should break: after an opening bracket, a dot or a slash | an element ``wbr`` |
+| 20 000; note C, line 9; 30 million; a citation and the word before it | a no-break space |
 | an interval, such as [3-21 %] | one element of the class ``together`` |
 """
 
@@ -25,7 +25,7 @@ TEX_TEXT = re.compile(r"\\(?:operatorname|text|mathrm)\s*\{([^{}]*)\}")
 INTERVALS = re.compile(r"(\[[\d.]+(?:-|\u2013|, )[\d.]+(?: %)?\])")
 BREAK_POINTS = re.compile(r"(?<=\w[(./])(?=[^\W\d])")
 MAX_UNBROKEN_NAME = 24  # characters of a name that is kept whole
-MAX_UNBROKEN_FORMULA = 14  # signs of a formula that is kept whole
+MAX_UNBROKEN_FORMULA = 14  # visible symbols of a formula that is kept whole
 
 
 def control_breaks(app, doctree, docname):
@@ -58,7 +58,7 @@ def _keep_together(interval):
 
 
 def _keep_with_punctuation(formula):
-    """Put ``formula`` and the signs behind it into one element; call it whole if it is short."""
+    """Put ``formula`` and the punctuation after it into one element; give a short formula the class ``whole``."""
     behind = _next_sibling(formula)
     signs = PUNCTUATION.match(behind.astext()) if isinstance(behind, nodes.Text) else None
     if _visible_length(formula.astext()) <= MAX_UNBROKEN_FORMULA:
@@ -71,19 +71,19 @@ def _keep_with_punctuation(formula):
 
 
 def _visible_length(tex):
-    """Return about how many signs stand in a line of a formula."""
+    """Return the approximate number of visible symbols in a formula."""
     tex = re.sub(r"\\[A-Za-z]+", "x", TEX_TEXT.sub(r"\1", tex))
     return len(re.sub(r"\\.|[\s{}_^,]", "", tex))
 
 
 def _next_sibling(node):
-    """Return what follows ``node`` in its parent, which other extensions may have let it forget; None at the end."""
+    """Return the next sibling of ``node``; None at the end, or if other extensions have unset its parent."""
     siblings = node.parent.children if node.parent else []
     return next((after for child, after in pairwise(siblings) if child is node), None)
 
 
 def _replace_text(pieces, text):
-    """Put ``pieces`` in the place of the node ``text``. A list would look for one that is equal, and others may well be."""
+    """Replace the node ``text`` by ``pieces``. It is found by identity, because ``list.index`` might find an equal one."""
     place = next(place for place, child in enumerate(text.parent.children) if child is text)
     text.parent[place : place + 1] = pieces
 

@@ -1,20 +1,20 @@
-"""Finished pages, put right and made light: each is parsed once, after all other extensions have done their work.
+"""Make finished pages accessible and light: each is parsed once, after all other extensions have done their work.
 
-In: pages, styles and fonts as Sphinx and the theme wrote them. Out: the same to look at, but for operators of code, which are as
-plain as its brackets. What the theme gets wrong for those who listen to a page or use it by keyboard is put right, and what a
-reader sees first arrives first over a slow connection.
+In: pages, styles and fonts as Sphinx and the theme wrote them. Out: pages that look the same, except that operators in code are
+as plain as brackets. The theme's faults for users of screen readers and keyboards are corrected, and what a reader sees first
+arrives first over a slow connection.
 
-| a page has or asks for | because | instead |
+| a page has or loads | because | instead |
 |---|---|---|
-| lengths in every part of a formula | KaTeX writes styles | classes, with their rules in the style sheet |
-| a mark that ends each stack of indices | KaTeX takes an element for it | one that the style sheet adds |
-| marks on words of code that look like the rest | Pygments marks every one | none |
-| spaces that indent the HTML, remarks of templates | they are written so | the ends of lines within a text |
-| a dozen style sheets, whole fonts | others might need them | one sheet and parts of fonts, of what pages use |
-| scripts before its text | they are written so | scripts in their order when the page is there |
-| fonts of formulas when all styles and the text are there | a browser waits | together with the styles |
-| colours when a script of the theme has run | the theme decides there | those of the day, or of the night, at once |
-| all sections laid out at once, for seconds on a phone | a browser does | each when a reader comes near it |
+| inline lengths in every part of a formula | KaTeX writes them | classes, with their rules in the style sheet |
+| an element that ends each stack of indices | KaTeX writes it | a pseudo-element of the style sheet |
+| marks on tokens of code that look like the rest | Pygments marks every token | none |
+| spaces that indent the HTML, comments of templates | templates have them | only line ends within text |
+| a dozen style sheets, whole fonts | other pages might need them | one sheet and subsets of fonts, for what pages use |
+| scripts before its text | the theme puts them there | the same scripts in order, deferred |
+| fonts of formulas after all styles and the text | a browser waits | preloaded together with the styles |
+| colours after a script of the theme has run | the script decides them | the light or the dark ones at once |
+| all sections laid out at once, for seconds on a phone | a browser does that | each when a reader comes near it |
 """
 
 import hashlib
@@ -28,16 +28,16 @@ import pydata_sphinx_theme
 from selectolax.lexbor import LexborHTMLParser
 
 THEME_STATIC = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
-# What to set in the elements that a selector finds; None takes an attribute away.
+# The attributes to set on elements that match a selector; None removes an attribute.
 A11Y_FIXES = {
-    # A name has to hold the words that are seen, or who says them to the machine is not understood.
+    # An accessible name has to contain the visible words, or voice control does not recognise them.
     "button.search-button-field[aria-label]": {"aria-label": None},
-    # The name of the book stands in the sidebar, outside its navigation.
+    # The name of the book is in the sidebar, outside its navigation.
     "#pst-primary-sidebar:not([role])": {"role": "complementary", "aria-label": "The book"},
     # sphinx-exercise gives the content of every exercise this id.
     "#exercise-content": {"id": None, "class": "exercise-content"},
 }
-# In hundredths of an em: the class H72 is a height of 0.72em. Nobody else's classes begin with a capital.
+# In hundredths of an em: the class H72 is a height of 0.72em. No other classes begin with a capital.
 LENGTH_CLASSES = {
     "height": "H",
     "vertical-align": "V",
@@ -57,7 +57,7 @@ OPERATOR = "o"  # the mark of operators, which Pygments would colour
 VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", flags=re.DOTALL)
 BLOCK = "td|th|tr|thead|tbody|table|li|ul|ol|dl|dt|dd|div|section|nav|p|h[1-6]|figure|figcaption|meta|link"
 BETWEEN_BLOCKS = re.compile(rf">\n(?=</?(?:{BLOCK})\b)")
-EMPTY_SHAPE = re.compile(r"></(?:path|use|rect|line|circle|g)>")  # within SVG these need no end of their own
+EMPTY_SHAPE = re.compile(r"></(?:path|use|rect|line|circle|g)>")  # within SVG these need no end tag
 WORD = re.compile(r"[\w-]+")
 
 BUNDLE = "book.css"
@@ -65,17 +65,17 @@ STYLE_LINK = re.compile(
     r'<link\b(?=[^>]*\brel="stylesheet")(?![^>]*\bmedia=)[^>]*\bhref="([^"]*?)_static/([^"?]+)[^"]*"[^>]*>\s*'
 )
 BLOCKING_SCRIPT = re.compile(r'<script src="([^"]*)"></script>')
-OPTIONS = "documentation_options.js"  # what follows it in the page changes what it says, so it stands there itself
-FIRST_FACES = ("Main-Regular", "Math-Italic")  # of nearly all formulas
+OPTIONS = "documentation_options.js"  # later scripts of the page change its values, so it is inlined, not deferred
+FIRST_FACES = ("Main-Regular", "Math-Italic")  # used by nearly all formulas
 PRELOAD = '<link rel="preload" href="{}" as="font" type="font/woff" crossorigin>\n'
-UNDECIDED = ' data-theme="auto"'  # no rule of colours knows it: the theme decides in a script that comes last
+UNDECIDED = ' data-theme="auto"'  # no colour rule matches it: the theme decides in a script that runs last
 THEME_DECISION = 'document.documentElement.dataset.theme = localStorage.getItem("theme") || "auto";'
 EARLY_DECISION = """const asked = document.documentElement.dataset, night = matchMedia("(prefers-color-scheme: dark)").matches;
     asked.theme = asked.mode !== "auto" ? asked.mode : night ? "dark" : "light";"""
 ICON_FACES = re.compile(r'@font-face\{[^}]*?font-family:"Font Awesome[^}]*\}')
 ICON_FONT_FACE = """@font-face{font-family:"Font Awesome 6 Free";font-weight:900;src:url(styles/icons.woff) format("woff");
 font-display:block}"""
-# What is not laid out has a height that is guessed, and then remembered. The margin is for rings of focus.
+# A section not laid out yet has an estimated height, which is then remembered. The margin is for focus rings.
 LAZY_LAYOUT = """@media screen {
   .bd-article > section > section ~ section {
     content-visibility: auto;
@@ -86,7 +86,7 @@ LAZY_LAYOUT = """@media screen {
 
 
 def find_unmarked_tokens(sheet: str) -> set[str]:
-    """Return the marks of code that a style ``sheet`` of Pygments gives the colour of unmarked code in every mode."""
+    """Return the classes of tokens that Pygments' ``sheet`` colours like unmarked code in every mode, and that of operators."""
     grounds = dict(BASE_COLOUR.findall(sheet))
     alike = [
         {mark for mode, mark, colour in TOKEN_COLOUR.findall(sheet) if (mode, colour) == ground}
@@ -96,7 +96,7 @@ def find_unmarked_tokens(sheet: str) -> set[str]:
 
 
 def fix_accessibility(tree: LexborHTMLParser) -> None:
-    """Set in a page the attributes that ``A11Y_FIXES`` names."""
+    """Set the attributes in ``A11Y_FIXES`` on the elements of a page."""
     for selector, attributes in A11Y_FIXES.items():
         for node in tree.css(selector):
             for name, value in attributes.items():
@@ -107,7 +107,7 @@ def fix_accessibility(tree: LexborHTMLParser) -> None:
 
 
 def lighten(tree: LexborHTMLParser, unmarked: set[str]) -> set[tuple[str, int]]:
-    """Take out of a page what nobody sees; ``unmarked`` are marks of code that need not be.
+    """Remove from a page what nobody sees; ``unmarked`` are the classes of tokens that need no mark.
 
     Returns the lengths in its formulas, as ``(letter of a class, hundredths of an em)``.
     """
@@ -131,7 +131,7 @@ def lighten(tree: LexborHTMLParser, unmarked: set[str]) -> set[tuple[str, int]]:
 
 
 def length_rules(lengths: set[tuple[str, int]]) -> str:
-    """Return the rules of the classes that ``lighten`` put in the place of ``lengths``."""
+    """Return the rules of the classes by which ``lighten`` replaced ``lengths``."""
     properties = {letter: name for name, letter in LENGTH_CLASSES.items()}
     return "".join(
         f".katex .{letter}{number}{{{properties[letter]}:{number / 100:g}em}}" for letter, number in sorted(lengths)
@@ -139,26 +139,26 @@ def length_rules(lengths: set[tuple[str, int]]) -> str:
 
 
 def collapse_space(text: str) -> str:
-    """Return a page without remarks in its head, and without spaces that indent its HTML."""
+    """Return a page without comments in its head and without spaces that indent its HTML."""
     head, end, body = text.partition("</head>")
     parts = VERBATIM.split(re.sub(r"<!--.*?-->", "", head, flags=re.DOTALL) + end + body)
     parts[::3] = (BETWEEN_BLOCKS.sub(">", re.sub(r"\s*\n\s*", "\n", part)) for part in parts[::3])
-    del parts[2::3]  # the names of elements
+    del parts[2::3]  # the names of the elements
     return EMPTY_SHAPE.sub("/>", "".join(parts))
 
 
 def arrange_head(text: str, bundle: str, preloads: list[str], options: str) -> str:
-    """Return a page that has its colours, asks for its fonts together with one style sheet, and for no script before its text.
+    """Return a page that sets its colours at once, loads its fonts together with one style sheet, and defers its scripts.
 
     Parameters
     ----------
     text : str
     bundle : str
-        The name of the style sheet that has the place of all that the page asks for.
+        The name of the style sheet that replaces all those that the page loads.
     preloads : list of str
         Fonts of formulas, as addresses within ``_static``. A page without formulas needs none.
     options : str
-        The script ``documentation_options.js``.
+        The text of ``documentation_options.js``, which is inlined.
     """
     head, end, body = text.partition("</head>")
     if link := STYLE_LINK.search(head):
@@ -177,7 +177,7 @@ def arrange_head(text: str, bundle: str, preloads: list[str], options: str) -> s
 
 
 def rewrite_all_pages(app, env):
-    """Let all pages be written, so that what is found of them at the end is as the theme makes it."""
+    """Have all pages written in each build, so that ``optimize`` finds them as the theme makes them."""
     return list(env.found_docs) if app.builder.format == "html" else []
 
 
@@ -210,7 +210,7 @@ def optimize(app, exception):
 
 
 def _write_bundle(static, texts, scripts):
-    """Write the one style sheet of the website, and the icons that it draws; return a version that browsers tell it by."""
+    """Write the website's one style sheet, and the icons that it uses; return its version for the address."""
     lists = [[name for _, name in STYLE_LINK.findall(text.partition("</head>")[0])] for text in texts]
     names = [name for name in css_bundle.sort_names(lists) if (static / name).is_file()]
     words = {word for text in (*texts, *scripts) for word in WORD.findall(text)}
@@ -229,5 +229,5 @@ def _read(path):
 
 def setup(app):
     app.connect("env-updated", rewrite_all_pages)
-    app.connect("build-finished", optimize, priority=950)  # when nobody else changes styles, fonts or pages any more
+    app.connect("build-finished", optimize, priority=950)  # after all other changes to styles, fonts and pages
     return {"parallel_read_safe": True, "parallel_write_safe": True}

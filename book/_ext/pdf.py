@@ -1,11 +1,11 @@
-"""The book on paper: a sheet of styles for whoever prints a page, and the whole book as one PDF with bookmarks.
+"""The book on paper: a print style sheet for single pages, and the whole book as one PDF with bookmarks.
 
     python book/_ext/pdf.py _build/html
 
-In: a website that is built. Out: in it a PDF of all its pages in their order, printed by Chromium, and on the landing page a
-link to it, where the page has the directive ``on-paper``. Without that command a website has neither. Links from page to page
-lead on within the PDF; what only the website has, such as a notebook, is named without a link. It is printed twice: only the
-first print knows the numbers of pages that the contents of the second have.
+In: a built website. Out: in it, a PDF of all its pages in order, printed by Chromium, and a link to it on the landing page, at
+the directive ``on-paper``. Without that command a website has neither. Links between pages work within the PDF; what only the
+website has, such as a notebook, is named without a link. The book is printed twice, because only the first print shows which
+page numbers the contents need.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from sphinx.util.docutils import SphinxDirective
 
 NAME = "bahdanau-attention.pdf"
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-# A browser loads no fonts from files unless it is allowed to, and no other host can be reached.
+# A browser loads fonts from files only if it is allowed to; no other host can be reached.
 OPTIONS = """--headless=new --disable-gpu --disable-dev-shm-usage --no-first-run --disable-sync --disable-background-networking
 --disable-component-update --allow-file-access-from-files --host-resolver-rules=MAP\\ *\\ ~NOTFOUND
 --no-pdf-header-footer --generate-pdf-document-outline"""
@@ -61,7 +61,7 @@ PAGE = """<!DOCTYPE html>
 HEADING_RULE = '@page {name} {{ @top-right {{ content: "{words}"; color: #48566b; font: 9pt sans-serif; }} }}'
 NUMBER = '<span class="number" data-of="{name}">{number}</span>'
 MISSING_NUMBER = re.compile(NUMBER.format(name='([^"]*)', number=""))
-MAX_UNBROKEN_LINES = 25  # of code that stays on one sheet
+MAX_UNBROKEN_LINES = 25  # of code that is kept on one sheet
 SCREEN_ONLY = "script, noscript, template, .headerlink, .copybtn, .on-paper, details.hide"
 WITH_REFERENCES = "[id], [for], [name], [aria-labelledby], [aria-describedby], [src], [href], [data], [poster]"
 IDENTIFIERS = ("id", "aria-labelledby", "aria-describedby", "for", "name")
@@ -73,7 +73,7 @@ class PrintError(Exception):
 
 
 class PdfLink(SphinxDirective):
-    """Where the landing page has its link to the PDF, once there is one."""
+    """Marks where the landing page links to the PDF once there is one."""
 
     def run(self):
         return [nodes.raw("", LINK_PLACE, format="html")]
@@ -111,7 +111,7 @@ def print_book(site):
 
 
 def _fill_page_numbers(text, printed):
-    """Return ``text`` with the numbers in its contents that the pages have in ``printed``; no line gets longer by it."""
+    """Return ``text`` with the page numbers of ``printed`` filled into its contents, which makes no line longer."""
     places = printed.named_destinations
 
     def insert_number(match):
@@ -122,7 +122,7 @@ def _fill_page_numbers(text, printed):
 
 
 def whole_book(site, pages):
-    """Return the ``pages`` of the website in the folder ``site`` as one HTML document, which lies at its top."""
+    """Return the ``pages`` of the website in the folder ``site`` as one HTML document for its top folder."""
     trees = {page: LexborHTMLParser((site / page).read_text(encoding="utf-8")) for page in pages}
     first = trees[pages[0]]
     sheets = [sheet.attributes for tree in trees.values() for sheet in tree.css('link[rel="stylesheet"]')]
@@ -139,7 +139,7 @@ def whole_book(site, pages):
 
 
 def print_page(page, path):
-    """Let Chromium print the HTML file ``page`` into the file ``path``, with bookmarks of its headings.
+    """Print the HTML file ``page`` with Chromium into the file ``path``, with its headings as bookmarks.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def _headings(text):
 
 
 def _restore_bookmark_titles(writer, headings):
-    """Give the bookmarks the words of their ``headings``: Chromium leaves out the space where a line ends, and says some twice."""
+    """Give the bookmarks the text of their ``headings``: Chromium drops the space at a line end, and repeats some titles."""
     squeezed = ["".join(heading.split()) for heading in headings]
     begin = 0
     for bookmark in _iterate_bookmarks(writer.root_object["/Outlines"]):
@@ -192,7 +192,7 @@ def _iterate_bookmarks(node):
 
 
 def _page_order(site):
-    """Return the pages in their order, as paths within the website: each names the next one."""
+    """Return the pages in order, as paths within the website: each page links to the next."""
     entrance = LexborHTMLParser((site / "index.html").read_text(encoding="utf-8"))
     leads_on = entrance.css_first('meta[http-equiv="refresh"]')
     pages = [entrance.css_first("a").attributes["href"] if leads_on else "index.html"]
@@ -202,7 +202,7 @@ def _page_order(site):
 
 
 def _address(page, href):
-    """Return where ``href`` leads, which stands on ``page``, as a path within the website."""
+    """Return the target of an ``href`` on ``page``, as a path within the website."""
     return normpath(join(dirname(page), href))
 
 
@@ -213,7 +213,7 @@ def _authors(tree):
 
 
 def _table_of_contents(tree, pages):
-    """Return the menu of the book as lists, each part under its name."""
+    """Return the book's menu as lists, each part under its name."""
     parts = []
     for part in tree.css("nav.bd-links p.caption, nav.bd-links ul"):
         if part.tag == "p":
@@ -231,7 +231,7 @@ def _table_of_contents(tree, pages):
 
 
 def _page_heading_rule(tree, page):
-    """Return the rule that puts the title of a page at the head of each sheet that it takes."""
+    """Return the rule that puts the title of a page at the head of each of its sheets."""
     heading = tree.css_first("h1") or tree.css_first("title")
     words = " ".join(heading.text().removesuffix("#").split()).replace("\\", r"\\").replace('"', r"\"")
     return HEADING_RULE.format(name=_identifier(page, "head"), words=words)
@@ -242,7 +242,7 @@ def _identifier(page, name="top"):
 
 
 def _extract_article(tree, page, pages):
-    """Return the text of a page, with names that no other page has, addresses that count from the top, and no scripts."""
+    """Return the article of a page, with unique ids, addresses relative to the website's top, and no scripts."""
     article = tree.css_first("article.bd-article") or tree.css_first("article") or tree.body
     for name, value in (("id", "top"), ("class", "bd-article"), ("style", f"page: {_identifier(page, 'head')}")):
         article.attrs[name] = value
@@ -254,7 +254,7 @@ def _extract_article(tree, page, pages):
     for details in article.css("details"):
         details.attrs["open"] = ""
         if "name" in details.attributes:
-            del details.attrs["name"]  # of those that share one, only one is open
+            del details.attrs["name"]  # only one of those that share a name can be open
     for element in {element.mem_id: element for element in article.css(WITH_REFERENCES)}.values():
         for name, value in element.attributes.items():
             if value and (name != "href" or element.tag != "a"):
@@ -265,7 +265,7 @@ def _extract_article(tree, page, pages):
 
 
 def _relocate_attribute(page, name, value):
-    """Return what an attribute of an element of ``page`` is in the whole book."""
+    """Return the value that an attribute of an element of ``page`` has in the whole book."""
     if name in IDENTIFIERS:
         return " ".join(_identifier(page, each) for each in value.split())
     if name in ("src", "data", "poster") and not urlsplit(value).scheme:
@@ -276,7 +276,7 @@ def _relocate_attribute(page, name, value):
 
 
 def _redirect(link, page, pages):
-    """Let a link lead to where its target stands in the whole book; take it away if only the website has that."""
+    """Point a link to its target in the whole book; remove the link if only the website has the target."""
     parts = urlsplit(link.attributes["href"])
     if parts.scheme or parts.netloc:
         return

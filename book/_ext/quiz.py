@@ -1,8 +1,8 @@
-"""Questions that a reader answers in the page: each choice opens with the reason why it is right, or wrong.
+"""Questions that a reader answers on the page: each choice unfolds the reason why it is right or wrong.
 
-In: the directive ``self-check`` and the roles ``number`` and ``mistake``. Out: in HTML a group of ``details``, so that a page
-needs no script for them; elsewhere paragraphs. A reason may be what the grader tells those who make the same mistake, and a
-number is computed while the page is built: both have one home.
+In: the directive ``self-check`` and the roles ``number`` and ``mistake``. Out: a group of ``details`` in HTML, which needs no
+scripts; paragraphs elsewhere. A reason may be the grader's hint for the same mistake, and a number is computed while the page
+is built, so that neither is written in two places.
 """
 
 import html
@@ -22,7 +22,7 @@ MIN_CHOICES = 2  # choices
 
 
 class SelfCheck(SphinxDirective):
-    """A question, then a list of choices: ``- right: the choice`` or ``- wrong: ...``, and in a paragraph of its own the reason.
+    """A question, then a list of choices: ``- right: the choice`` or ``- wrong: ...``, then its reason as a paragraph.
 
     One choice is right. The question is the first paragraph of the content.
     """
@@ -45,7 +45,7 @@ class SelfCheck(SphinxDirective):
         return [_html(GROUP_TAG.format(name)), question, *rest, *choices, _html("</div>")]
 
     def _choice(self, item, group):
-        """Return the nodes of a choice: what is seen, and the reason that opens."""
+        """Return the nodes of a choice: its visible text, and the reason that it unfolds."""
         if len(item.children) < 2 or not isinstance(item.children[0], nodes.paragraph):
             raise self.error("each choice has a paragraph, and a second one with its reason.")
         shown, *reasons = item.children
@@ -73,9 +73,9 @@ def _html(text):
 
 
 class Number(SphinxRole):
-    """``{number}`softmax(np.array([0.0, 1.0]))[1]:.2f```: what Python makes of it, with the functions of the chapter.
+    """``{number}`softmax(np.array([0.0, 1.0]))[1]:.2f```: its value in Python, computed with the chapter's functions.
 
-    A vector, in parentheses, is set as a formula, like those that are typed beside it.
+    A vector, in parentheses, is set as a formula, like vectors in the text around it.
     """
 
     def run(self):
@@ -86,7 +86,7 @@ class Number(SphinxRole):
 
 
 class Mistake(SphinxRole):
-    """``{mistake}`softmax.softmax__linear```: what the grader tells those who make it."""
+    """``{mistake}`softmax.softmax__linear```: the grader's hint for that mistake."""
 
     def run(self):
         topic, _, name = self.text.partition(".")
@@ -99,7 +99,7 @@ class Mistake(SphinxRole):
 
 def _chapter_namespace(docname):
     names = {"np": np, "math": math}
-    for room in ("in_torch", "in_numpy"):  # of two functions of one name, that of numpy
+    for room in ("in_torch", "in_numpy"):  # numpy's function replaces torch's of the same name
         try:
             module = importlib.import_module(f"solutions.{room}.{docname.rpartition('/')[2]}")
         except ModuleNotFoundError:

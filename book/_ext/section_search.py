@@ -1,13 +1,13 @@
-r"""A search that finds sections, entries and exercises by their words and letters; code, outputs and toolbars are not looked at.
+r"""A search that finds sections, entries and exercises by their words and letters; it ignores code, outputs and toolbars.
 
-In: the pages, and the page on notation for what is one and the same under two names. Out: ``search-sections.js`` beside the
-pages, which ``_static/search.js`` asks for when a reader begins to search; it has the place of Sphinx's own search. It is
-MiniSearch, Sphinx's stemmer, this index and ``_static/search-ranking.js``, in this order. ::
+In: the pages, and the page on notation for two names of the same thing. Out: ``search-sections.js`` beside the pages, which
+``_static/search.js`` fetches when a reader begins to search; it replaces Sphinx's own search. It consists of MiniSearch,
+Sphinx's stemmer, this index and ``_static/search-ranking.js``, in this order. ::
 
     [[page, [[anchor, heading, text, weight, index terms], ...]], ...]
 
-Texts are as they are read: a formula is a line without TeX, its subscripts and superscripts between ``SUB`` or ``SUP`` and
-``END``. Names are one where notation makes them one: a Greek letter and its name, a symbol and its word in code.
+Texts are what a reader sees: a formula is a line without TeX, its subscripts and superscripts between ``SUB`` or ``SUP`` and
+``END``. Names that the page on notation equates count as one: a Greek letter and its name, a symbol and its word in code.
 """
 
 import json
@@ -76,9 +76,9 @@ SKIPPED_NODES = (
 )
 SKIPPED_NODES += (addnodes.toctree, addnodes.index)
 SEPARATORS = {nodes.row: " · ", nodes.tbody: "; ", nodes.tgroup: "; "}
-SKIPPED_CLASSES = {"cell", "toctree-wrapper", "reason"}  # a reason is for those who have chosen
+SKIPPED_CLASSES = {"cell", "toctree-wrapper", "reason"}  # a reason is for readers who have chosen
 ACCENTS = {"^": "\u0302", "~": "\u0303", "ˉ": "\u0304", "¯": "\u0304", "→": "\u20d7"}
-SPACED_OPERATORS = "[=<>≤≥≈≠∈≪≫→←↦∼∝+−×⋅·⊙∣⟺⟹]"  # what has a space on both sides, unless it begins something
+SPACED_OPERATORS = "[=<>≤≥≈≠∈≪≫→←↦∼∝+−×⋅·⊙∣⟺⟹]"  # these have a space on both sides, unless they begin an expression
 GREEK = {unicodedata.name(chr(code)).rpartition(" ")[2].lower(): chr(code) for code in range(ord("α"), ord("ω") + 1)}
 RESULTS_TEMPLATE = (
     '{% extends "!search.html" %}{% block scripts %}{{ super.super() }}{% endblock %}'  # without Sphinx's scripts
@@ -90,7 +90,7 @@ def formula_to_text(tex):
     r"""Return a formula as one line of text without TeX, such as ``α⟨ij⟩ = softmax(e⟨ij⟩)`` with SUB and END for ⟨ and ⟩."""
     try:
         match = re.search(r"<math.*?</math>", katex_prerender.typesetter.html(tex), flags=re.DOTALL)
-    except FormulaError:  # where it stands there is a warning
+    except FormulaError:  # the page itself already warns of it
         return ""
     if not match:
         return ""
@@ -138,7 +138,7 @@ def _join_factors(parts):
 
 
 def visible_text(node):
-    """Return what a reader reads in ``node``, without its sections and exercises."""
+    """Return the text that a reader sees in ``node``, without its sections and exercises."""
     if isinstance(node, nodes.Text):
         return node.astext()
     if isinstance(node, nodes.raw) and "<br" in node.astext():
@@ -159,14 +159,14 @@ def _is_exercise(node):
 
 
 def index_sections(doctree, numbers, page_weight=1.0):
-    """Return ``[anchor, heading, text, weight, index terms]`` for each section, entry and exercise of a page; its own anchor is "".
+    """Return ``[anchor, heading, text, weight, index terms]`` for each section, entry and exercise of a page; its anchor is "".
 
-    ``numbers`` are those of its exercises by their label, as tuples.
+    ``numbers`` maps the labels of its exercises to their numbers, as tuples.
     """
     sections = []
     for part in doctree.findall(lambda node: isinstance(node, nodes.section) or _is_exercise(node)):
         title, *children = part.children
-        if not isinstance(title, nodes.title):  # what an exercise says
+        if not isinstance(title, nodes.title):  # the content of an exercise
             continue
         heading = visible_text(title)
         if _is_exercise(part):
@@ -190,7 +190,7 @@ def index_sections(doctree, numbers, page_weight=1.0):
 
 
 def _index_terms(section):
-    """Return what ``{index}`` directives in a section, but not in its subsections, say it teaches."""
+    """Return the terms of the ``{index}`` directives in a section, but not in its subsections."""
     indexes = [child for child in section.children if isinstance(child, addnodes.index)]
     return "; ".join(value for index in indexes for _, value, *_ in index["entries"])
 
@@ -213,7 +213,7 @@ def _collapse_space(text):
 
 
 def find_synonyms(notation):
-    """Return ``({name: Greek letter}, [[word in code, letter], ...])``, as the page on notation has them."""
+    """Return ``({name: Greek letter}, [[word in code, letter], ...])``, from the page on notation."""
     if notation is None:
         return {}, []
     formulas = " ".join(node.astext() for node in notation.findall(nodes.math))
@@ -232,7 +232,7 @@ def find_synonyms(notation):
 
 
 def replace_index(app):
-    """Take the place of Sphinx's own index: it knows pages only, and has each word of the code."""
+    """Replace Sphinx's own index, which knows only pages, and includes every word of the code."""
     app.search_sections = {}
     if app.builder.format != "html":
         return
@@ -263,9 +263,9 @@ def write_index(app, exception):
 
 def setup(app):
     app.setup_extension("katex_prerender")
-    app.setup_extension("page_optimizer")  # lets all pages be written, and so be indexed, in each build
+    app.setup_extension("page_optimizer")  # has all pages written, and so indexed, in each build
     app.connect("builder-inited", replace_index)
-    app.connect("build-finished", write_index, priority=100)  # while formulas can still be read
+    app.connect("build-finished", write_index, priority=100)  # while formulas can still be typeset
     app.add_js_file("search.js", loading_method="defer")
     app.add_css_file("search.css")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

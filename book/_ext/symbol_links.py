@@ -1,8 +1,8 @@
 """Explain the symbols of each section: a link below its heading to the page on notation, which a script turns into a popover.
 
 In: pages with formulas. Out: the same, with one link in each section of level 2 that has any, for itself and its subsections.
-Where scripts run, the link shows what the page on notation says of the section's symbols, and so does a symbol that is pointed
-at or tapped; see ``_static/symbols.js``. Pages in ``PAGES_WITHOUT_LINKS`` are themselves about notation.
+Where scripts run, the link shows what the page on notation says about the section's symbols, as does pointing at or tapping a
+symbol; see ``_static/symbols.js``. Pages in ``PAGES_WITHOUT_LINKS`` are themselves about notation.
 """
 
 import html

@@ -1,5 +1,5 @@
-/* <errata-filter>: shows of the errata those of some notes, and of some severities. Without a script all are there.
-   An entry begins with its number in bold, and goes on until the next one or the end of its section. */
+/* <errata-filter>: shows only the errata of chosen notes and severities. Without scripts, all are shown.
+   An entry begins with its number in bold, and ends with its section or before the next entry. */
 const ENTRY = /^([A-EX])-\d+ ·/;
 const NOTES = { A: "note A", B: "note B", C: "note C", D: "note D", E: "note E", X: "across notes" };
 const SEVERITIES = ["wrong", "misleading", "notation", "typo", "no error"];
@@ -53,7 +53,7 @@ class ErrataFilter extends HTMLElement {
     history.replaceState(history.state, "", address);
   }
 
-  /* A link that leads to an entry shows it. */
+  /* Reset the filter if it hides the entry that a link leads to. */
   reveal() {
     const target = location.hash && document.getElementById(location.hash.slice(1));
     if (!target) return;

@@ -1,4 +1,4 @@
-/* Fonts that this page has no use for are there when the next one has: they come when all of this page has come. */
+/* After this page has loaded, load the fonts that it does not use, so that they are ready for the next page. */
 addEventListener("load", () => {
   if (!navigator.connection?.saveData) document.fonts.forEach((face) => face.load().catch(() => {}));
 });

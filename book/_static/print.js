@@ -1,4 +1,4 @@
-// On paper the colours are the light ones, whatever the screen has; afterwards the screen has its own again.
+// Print in the light theme, whatever the theme on screen, and restore that theme afterwards.
 const root = document.documentElement;
 let onScreen;
 

@@ -3,9 +3,9 @@
 (({ MiniSearch, Stemmer }, { pages, names, synonyms, stopWords }) => {
   const SUB = "\ue000", END = "\ue002";
   const TOKEN = /[\p{L}\p{N}\p{M}_]+(?:\ue000[^\ue000-\ue002]*\ue002)?/gu;
-  const MIN_FUZZY_LETTERS = 5, MIN_PREFIX_LETTERS = 3; // below these, too many other words are as near
+  const MIN_FUZZY_LETTERS = 5, MIN_PREFIX_LETTERS = 3; // in shorter words, too many others would match
   const SYNONYM_WEIGHT = 0.4;
-  const BOOST = { terms: 4, heading: 2, title: 1, text: 1 }; // chosen on half of the queries in tests/book/search_queries.toml
+  const BOOST = { terms: 4, heading: 2, title: 1, text: 1 }; // tuned on half of the queries in tests/book/search_queries.toml
   const PHRASE_BONUS = 1, ENTRY_BONUS = 3, RERANKED = 50;
   const { stemWord } = new Stemmer();
   const stops = new Set(stopWords);
@@ -13,7 +13,7 @@
   const isStop = (token) => stops.has(token.toLowerCase()) && !/^[A-HJ-Z]$/.test(token); // a capital may be a symbol or a note
   const tokenize = (text) => text.replace(/[\\{}]/g, "").match(TOKEN) ?? [];
 
-  /* A word as it is compared: α, alpha and \alpha are one, and so are e_ij and e with its subscript, or masks and masking. */
+  /* Normalise a word for comparison: α, alpha and \alpha become one, as do e_ij and e with its subscript, or masks and masking. */
   function normalize(token) {
     const word = token.toLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, "")
       .replaceAll(SUB, "_").replaceAll(END, "").replace(/^_+|_+$/g, "");
@@ -22,7 +22,7 @@
     return /^[a-z]+$/.test(word) ? stemWord(word.replace(/is(e[ds]?|ing|ations?)$/, "iz$1")) : word;
   }
 
-  /* What a word of a page can be found by: itself and its parts, such as masked and softmax of masked_softmax. */
+  /* The index terms of a word on a page: the word and its parts, such as masked and softmax of masked_softmax. */
   function indexTerms(token) {
     const word = normalize(token);
     return word.includes("_") ? [word, ...word.split("_").map(normalize)] : word;
@@ -46,14 +46,14 @@
   });
   index.addAll(sections.map((section, id) => ({ id, ...section })));
 
-  /* The words of a query, without those that say nothing, unless there are no others. */
+  /* The words of a query without stop words, unless it has no others. */
   function queryTerms(query) {
     const tokens = tokenize(query).filter((token) => normalize(token));
     const telling = tokens.filter((token) => !isStop(token));
     return [...new Set((telling.length ? telling : tokens).map(normalize))];
   }
 
-  /* The names in `expansions` of one to three consecutive words, as terms of less weight. */
+  /* The synonyms in `expansions` of one to three consecutive words of a query, which get less weight. */
   function synonymTerms(query) {
     const words = tokenize(query).map(normalize), found = [];
     for (let from = 0; from < words.length; from++) {
@@ -64,8 +64,8 @@
     return [...new Set(found)].filter((term) => !words.includes(term));
   }
 
-  /* The sections that answer a query, the best first; of letters, the page on notation before others. `terms`: what they
-     were found by, as `isMatch` compares it. */
+  /* The sections that match a query, best first; a query of letters favours the page on notation. `terms` are the index
+     terms that matched, for `isMatch`. */
   function search(query) {
     const terms = queryTerms(query), letters = terms.every((term) => term.split("_", 1)[0].length === 1);
     if (!terms.length) return { results: [], terms: new Set() };
@@ -95,7 +95,7 @@
     return { results: found.map(({ id }) => sections[id]), terms: new Set(found.flatMap(({ terms }) => terms)) };
   }
 
-  /* Which share of the query's neighbouring words are neighbours in a section too. */
+  /* The share of the query's pairs of adjacent words that are adjacent in a section too. */
   function adjacentPairs({ terms: indexed, heading, text }, terms) {
     if (terms.length < 2) return 0;
     const words = tokenize(`${indexed} . ${heading} . ${text}`).filter((token) => !isStop(token)).map(normalize);
@@ -103,7 +103,7 @@
     return terms.slice(1).filter((term, n) => pairs.has(`${terms[n]} ${term}`)).length / (terms.length - 1);
   }
 
-  /* How well the heading or the best index entry of a section says what the query does: the words in both by those in either. */
+  /* The best overlap of a query with a section's heading or index entries: words in both over words in either. */
   function bestEntry({ terms: indexed, heading }, terms) {
     const shares = [heading, ...indexed.split(";")].map((entry) => {
       const words = new Set(queryTerms(entry)), both = terms.filter((term) => words.has(term)).length;

@@ -1,12 +1,12 @@
-/* Search: in the theme's dialog while one types, and on the page of results. What finds sections, search-ranking.js with its
-   index, is fetched when somebody begins. */
+/* Search as the reader types, in the theme's dialog and on the results page. The search engine, search-ranking.js with its
+   index, is fetched when the reader begins. */
 (() => {
   const SUB = "\ue000", SUP = "\ue001", END = "\ue002";
   const AROUND = 80, MOST = 30;
   const site = new URL("..", document.currentScript.src);
   let fetched;
 
-  /* What finds sections, with its index. */
+  /* Fetch the search engine with its index, once. */
   function finder() {
     fetched ??= new Promise((resolve, reject) => {
       const script = document.createElement("script");
@@ -18,7 +18,7 @@
     return fetched;
   }
 
-  /* The text around the first word that was found, cut at spaces. */
+  /* The text around the first match, cut at spaces. */
   function excerpt(text, matches) {
     const first = matches(text)[0]?.index ?? 0;
     const from = first > AROUND ? text.indexOf(" ", first - AROUND) + 1 : 0;
@@ -27,7 +27,7 @@
     return (from ? "… " : "") + text.slice(from, to) + (to < text.length ? " …" : "");
   }
 
-  /* Put a text into an element, with what was found marked, and subscripts below. */
+  /* Put a text into an element, with matches marked, and with subscripts and superscripts. */
   function put(element, text, matches) {
     let at = 0;
     for (const { 0: token, index: start } of matches(text)) {
@@ -58,7 +58,7 @@
     return entry;
   }
 
-  /* Arrows go from the field to the results, among them, and back. */
+  /* Arrow keys move from the field to the results, among them, and back. */
   function walk(event, field, list) {
     if (!["ArrowDown", "ArrowUp"].includes(event.key)) return;
     const stops = [field, ...list.querySelectorAll("a")];
@@ -84,7 +84,7 @@
         status.textContent = "The index of the search could not be fetched.";
         return;
       }
-      if (query !== field.value.trim()) return; // asked again meanwhile
+      if (query !== field.value.trim()) return; // the query has changed meanwhile
       const { results, terms } = found.search(query), shown = results.slice(0, MOST);
       const matches = (text) => [...text.matchAll(found.TOKEN)].filter(([token]) => found.isMatch(token, terms));
       const more = results.length > shown.length ? `, the best ${shown.length} of them here` : "";

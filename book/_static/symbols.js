@@ -1,20 +1,20 @@
-/* The symbols of a formula, explained where it stands, in the words of the page on notation, which is fetched when somebody asks.
-   Pointing at a symbol or tapping it shows what it is; the link below a heading shows that for all symbols of its section. */
+/* Explain the symbols of a formula in place, in the words of the page on notation, which is fetched on first use.
+   Pointing at a symbol or tapping it explains it; the link below a heading explains all symbols of its section. */
 (() => {
   const LETTER = ".katex-html .mathnormal", FORMULA = ".math:not(a .math, button .math, summary .math, label .math)";
   const INDICES = /^[bijktuw0-9+−-]*$/;
-  const NOTES = /\b[Nn]otes?\s([A-E](?:(?:,| and| to| against notes?)\s[A-E])*)\b/g;  // a space that does not break, too
+  const NOTES = /\b[Nn]otes?\s([A-E](?:(?:,| and| to| against notes?)\s[A-E])*)\b/g;  // \s matches a no-break space, too
   const links = [...document.querySelectorAll(".symbols-of a")];
   if (!links.length || !HTMLElement.prototype.showPopover) return;
 
-  /* What stands beside a letter, below and above: KaTeX puts the lower first, and marks a stack that has one. */
+  /* The subscript and superscript of a letter: KaTeX puts the subscript first, and marks a stack that has one. */
   function scripts(base) {
     const stack = base?.nextElementSibling?.matches(".msupsub") ? base.nextElementSibling.firstElementChild : null;
     const rows = stack ? [...stack.querySelectorAll(":scope > .vlist-r:first-child > .vlist > span")] : [];
     return stack?.matches(".vlist-t2") ? { below: rows[0], above: rows[1] } : { below: undefined, above: rows[0] };
   }
 
-  /* The part of a formula that has scripts of its own and this letter as its only one, else the letter. */
+  /* The part of a formula that has scripts of its own and contains only this letter; otherwise the letter itself. */
   function based(letter) {
     for (let part = letter; !part.matches(".katex-html, .msupsub"); part = part.parentElement) {
       if (!part.nextElementSibling?.matches(".msupsub")) continue;
@@ -23,7 +23,7 @@
     return letter;
   }
 
-  /* The name of a letter with what its subscript adds: e_ij is e, W_a is W_a, h_{T_x} is h. */
+  /* The name of a letter with its subscript, unless that is an index or nested: e_ij is e, W_a is W_a, h_{T_x} is h. */
   function named(letter) {
     const { below } = scripts(based(letter));
     const nested = below?.querySelector(".msupsub");
@@ -31,7 +31,7 @@
     return letter.textContent.trim() + (INDICES.test(subscript) ? "" : `_${subscript}`);
   }
 
-  /* The names that a letter may go by, the likeliest first: as an index it is part of what it stands below. */
+  /* The names that a letter may have, likeliest first: in a subscript, it may be part of its base's name. */
   function names(letter) {
     const stack = letter.closest(".msupsub"), base = stack?.previousElementSibling;
     const isIndex = based(letter) === letter && !letter.nextElementSibling?.matches(".msupsub");
@@ -43,7 +43,7 @@
   const lettersOf = (element) => [...new Set([...element.querySelectorAll(LETTER)]
     .filter((letter) => names(letter).length === 1).map(named))];
 
-  /* Which letters mean what on this page, and in which notes they mean something else. */
+  /* Read from the page on notation what each letter means on this page, and in which notes it means something else. */
   function read(page, here) {
     const known = new Map(), notes = new Map(), code = new Map();
     const tables = [...page.querySelectorAll("#sizes table, #symbols-and-code table, #every-letter table")];
@@ -52,7 +52,7 @@
       return [...table.querySelectorAll("tbody tr")].map((row) => Object.fromEntries([...row.cells].map((cell, n) => [titles[n], cell])));
     });
     const linked = (cell) => [...cell.querySelectorAll("a")].some((link) => link.getAttribute("href").split("#")[0] === `${here}.html`);
-    const holds = (where) => linked(where) !== where.textContent.trim().startsWith("everywhere");  // everywhere but there
+    const holds = (where) => linked(where) !== where.textContent.trim().startsWith("everywhere");  // all but those linked
     for (const row of rows) {
       const counts = row["what it counts"], stands = row["what it stands for"] ?? row["what it stands for there"];
       const other = row["letters that only this note uses, or uses differently"];
@@ -88,13 +88,13 @@
     ? [...(cell.querySelector("p") ?? cell).childNodes].map((child) => document.importNode(child, true))
     : [document.importNode(cell, true)];
 
-  /* The notes that a section speaks of in its own text. */
+  /* The notes that a section mentions in its own text, outside its subsections. */
   function spokenOf(section) {
     const own = [...section.children].filter((child) => !child.matches("section")).map((child) => child.textContent).join(" ");
     return [...own.matchAll(NOTES)].flatMap(([, list]) => list.match(/[A-E]\b/g));
   }
 
-  /* In which notes a letter that is spoken of here means something else: of one unknown, sections around it say so too. */
+  /* The notes mentioned here in which a letter means something else; for an unknown letter, also in enclosing sections. */
   function elsewhere(letter, section, notes, known) {
     for (let around = section; around; around = known ? null : around.parentElement.closest("section")) {
       const spoken = spokenOf(around), matching = (notes.get(letter) ?? []).filter((note) => spoken.includes(note));
@@ -103,7 +103,7 @@
     return [];
   }
 
-  /* The entry of a letter: its sign, and what it is; undefined of a letter that notation does not have for this page. */
+  /* The glossary entry of a letter, or undefined if the page on notation has none for this page. */
   function describe(letter, { known, notes }, section) {
     const symbol = known.get(letter), others = elsewhere(letter, section, notes, Boolean(symbol));
     if (!symbol && !others.length) return undefined;
@@ -157,7 +157,7 @@
       location.href = link.href;
       return;
     }
-    const sections = new Map(); // where each symbol occurs first
+    const sections = new Map(); // the section in which each symbol first occurs
     for (const letter of link.closest("section").querySelectorAll(LETTER)) {
       const [name] = names(letter);
       if (!sections.has(name)) sections.set(name, letter.closest("section"));
@@ -189,7 +189,7 @@
     if (event.key === "Escape" && note.matches(":popover-open")) note.hidePopover();
   });
 
-  /* A pointer that rests on a symbol asks what it is; it may go on to what is shown. */
+  /* Resting the pointer on a symbol explains it; the pointer may then move into the note. */
   const pointed = (event) => event.target.closest?.(LETTER)?.closest(FORMULA) && event.target.closest(LETTER);
   let waiting;
   document.addEventListener("pointerover", (event) => {
@@ -203,5 +203,5 @@
     const letter = !note.contains(event.target) && pointed(event);
     if (letter) explain(letter);
   });
-  globalThis.symbolsAtHand = { names, notation, describe }; // for those who test it
+  globalThis.symbolsAtHand = { names, notation, describe }; // for tests
 })();

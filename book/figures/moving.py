@@ -1,4 +1,4 @@
-"""Figures that move: what a page has computed, handed to a custom element, with a table for those without scripts."""
+"""Moving figures: a custom element draws what a page has computed; readers without scripts see a table."""
 
 import html
 import json
@@ -18,7 +18,7 @@ def table(caption, head, rows):
     ----------
     caption : str
     head : list of str
-        One title a column.
+        One title per column.
     rows : list of list
         Strings, or numbers, which are shown with four decimals.
     """
@@ -38,13 +38,13 @@ def moving(name, title, numbers, still):
     Parameters
     ----------
     name : str
-        The module in ``_static/figures`` whose element ``<name-figure>`` it is.
+        The name in its element ``<name-figure>``, and that of its module in ``_static/figures`` unless in ``MODULES``.
     title : str
         What a screen reader calls it.
     numbers : dict
-        What the element draws from: plain values and lists.
+        The element's data: plain values and lists.
     still : str
-        HTML that stands there without scripts and on paper.
+        HTML that is shown without scripts and on paper.
     """
     element, data = f"{name.replace('_', '-')}-figure", json.dumps(numbers, ensure_ascii=False).replace("<", "\\u003c")
     return HTML(
@@ -59,13 +59,13 @@ MODULES = {
     "spelling": "capstone",
     "heads": "links",
     "reach": "links",
-}  # where the element does not stand in a module of its own name
+}  # where the element's module has another name
 
 
 def publish(path):
-    """Let the website offer a file that the page has made. Return its address, seen from a page.
+    """Let the website offer a file that the page has made. Return its address relative to a page.
 
-    Where no website is being built, nothing is copied.
+    If no website is being built, nothing is copied.
     """
     folder = os.environ.get("COURSE_MADE_FILES")
     if folder:
@@ -75,7 +75,7 @@ def publish(path):
 
 
 def alignment(source, target, weights):
-    """Return a picture of which source words each target word looks at: lines as thick as their weights, as SVG."""
+    """Return an SVG that shows how strongly each target word attends to each source word: lines as thick as their weights."""
     width, parts = 640, []
     for i, row in enumerate(weights):
         for j, weight in enumerate(row):

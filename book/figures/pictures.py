@@ -1,8 +1,7 @@
 """The style of the book's pictures: matplotlib's figures as SVG that takes its colours and its font from the page.
 
-In: figures as a page's cells draw them, in the colours that are named here. Out: SVG that holds each of them twice, for the
-width of a column and for that of a phone, where panels stand below each other. The extension ``inline_svg`` puts it
-into the page.
+In: figures that a page's cells draw in the colours named here. Out: SVG that contains each figure twice, for the width of a
+column and for that of a phone, where panels are below each other. The extension ``inline_svg`` puts it into the page.
 """
 
 import hashlib
@@ -25,7 +24,7 @@ from matplotlib.patches import Rectangle
 
 INK, MUTED, LINE, SURFACE, PAPER = "#222832", "#48566b", "#d1d5da", "#f3f4f5", "#ffffff"
 BLUE, ORANGE, GREEN, PURPLE = "#0067a8", "#b4530a", "#007a5a", "#8a4f9e"
-WEIGHT = "#0067a9"  # of a heat map's cells: blue, which text can be read on in either mode
+WEIGHT = "#0067a9"  # of a heat map's cells: a blue on which text is readable in either mode
 VARIABLES = {
     MUTED: "--figure-0",
     LINE: "--pst-color-border",
@@ -45,7 +44,7 @@ WHOLE_PIXELS, HALF_PIXELS, TENTH_PIXELS = (
     10,
     5,
     1,
-)  # tenths of a pixel: texts, marks and bars need no more places than they have
+)  # tenths of a pixel: steps to which texts, marks and bars, and all else are rounded
 
 STYLE = {
     "figure.dpi": 72,  # so that a point is a pixel
@@ -69,7 +68,7 @@ STYLE = {
     "axes.prop_cycle": plt.cycler(color=[BLUE, ORANGE, GREEN, PURPLE]),
     "font.size": 14,
     "text.color": INK,
-    "text.parse_math": False,  # `_math` writes it, for the font of the page
+    "text.parse_math": False,  # `_math_to_tspans` writes it in the page's font
     "xtick.color": MUTED,
     "ytick.color": MUTED,
     "xtick.labelcolor": INK,
@@ -88,20 +87,20 @@ STYLE = {
 
 
 def use_style():
-    """Let every figure of the page be drawn in the style of the book, Hindi included, and shown as SVG."""
+    """Draw every figure of the page in the book's style, Hindi included, and show it as SVG."""
     plt.rcParams.update(STYLE)
     plt.rcParams["font.family"] = ["DejaVu Sans", _devanagari()]
     warnings.filterwarnings("error", message="Glyph .* missing from font")
     shell = get_ipython()
     if shell is not None:
-        plt.close(plt.figure())  # brings in the backend of notebooks, which would set its own formats later
+        plt.close(plt.figure())  # loads the notebook backend, which would set its own formats later
         for formatter in shell.display_formatter.formatters.values():
             formatter.pop(Figure, None)
         shell.display_formatter.formatters["image/svg+xml"].for_type(Figure, as_svg)
 
 
 def _devanagari():
-    """Return the name of the site's font of Hindi, by which matplotlib measures the words that a browser will write."""
+    """Return the name of the site's Hindi font, with which matplotlib measures the words that a browser will set."""
     font = TTFont(HINDI)
     font.flavor = None  # matplotlib reads TrueType, not WOFF
     path = Path(_FONT_FOLDER.name) / "devanagari.ttf"
@@ -111,7 +110,7 @@ def _devanagari():
 
 
 def heat_map(axes, weights, rows, columns, numbers=True):
-    """Draw weights as a heat map on ``axes``, which can be read in both colour modes.
+    """Draw weights on ``axes`` as a heat map that is readable in both colour modes.
 
     Parameters
     ----------
@@ -119,9 +118,9 @@ def heat_map(axes, weights, rows, columns, numbers=True):
     weights : (target_len, source_len)
         From 0 to 1.
     rows, columns : list of str
-        What stands beside each row and above each column.
+        The labels beside each row and above each column.
     numbers : bool
-        Whether each cell shows its weight; the largest are paler then, so that they can be read.
+        Whether each cell shows its weight; cells are paler then, so that it can be read.
     """
     height, width = len(rows), len(columns)
     for i, row in enumerate(weights):
@@ -141,7 +140,7 @@ def heat_map(axes, weights, rows, columns, numbers=True):
 
 
 def as_svg(figure):
-    """Return a figure as one SVG with a part for each width; one that is drawn for a phone has one part only.
+    """Return a figure as one SVG with a part for each width; one drawn for a phone has only one part.
 
     Raises
     ------
@@ -189,7 +188,7 @@ def _render_part(figure, name):
     root = ET.fromstring(written.getvalue())
     box = figure.get_tightbbox()
     width, height = figure.get_size_inches() * 72
-    top, bottom = height - 72 * box.y1, height - 72 * box.y0  # what a picture leaves empty there is cut off
+    top, bottom = height - 72 * box.y1, height - 72 * box.y0  # empty space there is cut off
     prefix = f"p{hashlib.sha256(written.getvalue().encode()).hexdigest()[:8]}"
     known = {node.get("id"): f"{prefix}-{n}" for n, node in enumerate(root.iter()) if _tag(node) in ("path", "use")}
     body = "".join(_serialize(node, known) for node in root)
@@ -202,7 +201,7 @@ def _tag(node):
 
 
 def _serialize(node, known):
-    """Return a node of matplotlib's SVG as text, without what says nothing."""
+    """Return a node of matplotlib's SVG as text, without parts that have no effect."""
     tag = _tag(node)
     if tag in ("metadata", "style", "clipPath", "pattern"):
         return ""
@@ -213,7 +212,7 @@ def _serialize(node, known):
     kept = _keep_attributes(node, known)
     if tag in ("g", "defs") and (not inner or not kept):
         return f"<defs>{inner}</defs>" if tag == "defs" and inner else inner
-    if tag == "text":  # which is in the middle of its place, unless it says where it begins or ends
+    if tag == "text":  # centred by the style sheet, while SVG's default is its start
         style = {"text-anchor": "start"} | style
         style = {name: value for name, value in style.items() if (name, value) not in USUAL}
     if declared := _css_declarations(style):
@@ -232,7 +231,7 @@ def _keep_attributes(node, known):
 
 
 def _attribute(node, name, value, known):
-    """Return an attribute of a node in few letters; None if it says nothing."""
+    """Return an attribute of a node in short form; None if it has no effect."""
     tag, name, is_mark = _tag(node), name.rpartition("}")[2], node.get("id", "").startswith("m")
     if name == "d":
         return _compact_path(value, HALF_PIXELS if not is_mark and _is_upright(value) else TENTH_PIXELS)
@@ -249,14 +248,14 @@ def _attribute(node, name, value, known):
 
 
 def _serialize_children(node, known):
-    """Return what a node holds as text; of marks that lie upon each other and look the same, one."""
+    """Return the children of a node as text; identical marks on top of each other appear once."""
     parts = [_serialize(child, known) for child in node]
     is_series = all(part.startswith("<use ") and "opacity" not in part for part in parts)
     return "".join(dict.fromkeys(parts) if is_series else parts)
 
 
 def _round_coordinates(numbers, step):
-    """Return coordinates as multiples of ``step``, in tenths of a pixel."""
+    """Return coordinates rounded to multiples of ``step`` tenths of a pixel."""
     return re.sub(r"-?\d+\.\d+", lambda number: _format_tenths(_round_to_step(number[0], step)), numbers)
 
 
@@ -269,15 +268,15 @@ def _format_tenths(tenths):
 
 
 def _is_upright(path):
-    """Return whether a path goes up, down and sideways only: it is an axis, a bar or a cell."""
+    """Return whether a path has only vertical and horizontal lines, like an axis, a bar or a cell."""
     corners = [numbers.split() for numbers in re.findall(r"[ML]([^A-Za-z]*)", path)]
     return not re.search("[QC]", path) and all(x == a or y == b for (x, y), (a, b) in pairwise(corners))
 
 
 def _compact_path(path, step):
-    """Return a path in few letters, on multiples of ``step`` tenths of a pixel.
+    """Return a path in short form, rounded to multiples of ``step`` tenths of a pixel.
 
-    Each step is written as distances from where it begins, so that equal outlines read alike.
+    Each segment is written relative to its start, so that equal outlines have equal text.
     """
     parts, start, here, last = [], [], [], ""
     for letter, numbers in re.findall(r"([A-Za-z])([^A-Za-z]*)", path):
@@ -298,7 +297,7 @@ def _compact_path(path, step):
 
 
 def _css_declarations(style):
-    """Return a style with the page's colours, and the page's font."""
+    """Return a style as CSS declarations with the page's colours and font."""
     kept = {}
     for name, value in style.items():
         if name in ("fill", "stroke") and value != "none":
@@ -338,7 +337,7 @@ TOKEN = re.compile(r"\\([a-z]+|,) ?|([_^])(?:\{([^}]*)\}|(.))|(.)")
 
 
 def _serialize_text(node):
-    """Return what a text says: formulas in the font of formulas, Hindi marked as such."""
+    """Return the content of a text element, with formulas in their font and Hindi marked as such."""
     size = float(re.search(r"font-size: ([\d.]+)px", node.get("style"))[1])
     return "".join(
         _math_to_tspans(part, size) if number % 2 else _mark_hindi(html.escape(part))
@@ -351,7 +350,7 @@ def _mark_hindi(text):
 
 
 def _math_to_tspans(tex, size):
-    parts, low = [], max(0.75 * size, 11.5)  # anything smaller could not be read on a phone
+    parts, low = [], max(0.75 * size, 11.5)  # smaller text would be unreadable on a phone
     for command, shift, group, single, letter in TOKEN.findall(tex):
         if shift:
             down = 0.25 * size if shift == "_" else -0.4 * size

@@ -1,4 +1,4 @@
-"""Answers of the repository, judged."""
+"""Judge the answers in the repository."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -17,9 +17,9 @@ from tests.submissions import told
 
 @dataclass(frozen=True)
 class Judged:
-    """One answer and its verdict. ``leaked``: the digits of expected values, not its own, that it is told.
+    """One answer and its verdict. ``leaked``: digits of expected values, not its own, in its feedback.
 
-    ``hint`` is the one that it must get, "" for none in particular.
+    ``hint`` is the hint that it must get, or "" for no particular one.
     """
 
     name: str
@@ -45,7 +45,7 @@ def judge_answer(exercise, name, function, hint=""):
     (verdict,) = judge.judge([exercise], {(exercise.name, n): reply for n, reply in replies.items()})
     feedback = "\n".join([*(part.reason for part in verdict.parts), *verdict.hints])
     leaked = {digits for digits in expected_digits(exercise) if digits in feedback}
-    if leaked:  # only then are the answer's own numbers, which are many, looked through
+    if leaked:  # only then search the answer's own numbers, because they are many
         numbers = [number for reply in replies.values() for number in numbers_in(reply.value)]
         leaked -= {f"{x:.6g}" for number in numbers for x in (number, abs(number))}
     return Judged(name, verdict, tuple(sorted(leaked)), any(reply.changed for reply in replies.values()), hint)
@@ -53,20 +53,20 @@ def judge_answer(exercise, name, function, hint=""):
 
 @cache
 def expected_digits(exercise):
-    # a shape with an axis of length 1 may stand anywhere
+    # a shape with an axis of length 1 may occur by chance
     cases = exercise.hidden[: exercises.SHAPE_DRAWS] if exercise.kind == "shape" else exercise.hidden
     return {digits for case in cases for digits in digits_of(case.expected)}
 
 
 def digits_of(expected):
-    """The expected values of a case, as a student would have to read them to copy them."""
+    """Return the expected values of a case in the form in which a student could copy them."""
     if isinstance(expected, dict):
         return [text for item in expected.values() for text in digits_of(item)]
     if isinstance(expected, tuple):
         return [str(expected), str(list(expected))]
     numbers = np.ravel(expected)
     written = [f"{number:.6g}" for number in numbers[numbers != np.round(numbers, 5)]]  # inputs have five decimals
-    return [text for text in written if len(text) > 7]  # shorter ones stand anywhere
+    return [text for text in written if len(text) > 7]  # shorter ones may occur by chance
 
 
 def numbers_in(value):
@@ -80,7 +80,7 @@ def numbers_in(value):
 
 @cache
 def told_answers(topic, seed):
-    """The answers of ``told`` to the exercises of ``topic``, judged."""
+    """Return the answers of ``told`` to the exercises of ``topic``, judged."""
     return [
         judge_answer(exercise, name, function, hint=" ".join(function.__doc__.split()))
         for exercise in called_exercises(topic, seed)
@@ -94,6 +94,6 @@ def called_exercises(topic, seed):
 
 
 def takes_arguments_of(exercise, function):
-    """Whether ``function`` has the arguments of the exercise: two topics may ask for functions of one name."""
+    """Return whether ``function`` takes the exercise's arguments: two topics may use the same function name."""
     names = reference_of(exercise).__code__.co_varnames[: reference_of(exercise).__code__.co_argcount]
     return function.__code__.co_varnames[: function.__code__.co_argcount] == names

@@ -1,4 +1,4 @@
-"""What most tests of the grader begin with."""
+"""Fixtures that most tests of the autograder use."""
 
 import contextlib
 import shutil
@@ -11,20 +11,20 @@ from autograder.courses.course import Course
 
 @pytest.fixture
 def course(released, tmp_path):
-    """A course of the test's own, in which scoring is released."""
+    """A course for one test, in which scoring is released."""
     shutil.copytree(released.root, tmp_path / "course")
     return Course.at(tmp_path / "course")
 
 
 @pytest.fixture
 def unproved(monkeypatch):
-    """Release without running references and starters, which takes long and is tried in `test_release`."""
+    """Release without running references and starters, which takes long and is covered by `test_release`."""
     monkeypatch.setattr("autograder.releases.release.prove", lambda *args: None)
 
 
 @pytest.fixture
 def graded_without_sandbox(monkeypatch):
-    """Let commands grade in a thread of this process, where every automatic exercise is right and nothing is run."""
+    """Grade in a thread of this process, where every automatic exercise is right and nothing is run."""
     from tests.autograder.essays import all_right
 
     @contextlib.contextmanager

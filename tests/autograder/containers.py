@@ -1,4 +1,4 @@
-"""A container such as a platform runs a grader in: root, with the rights that Docker gives, so that no namespace can be had."""
+"""A container like those in which platforms run graders: root has Docker's default rights, so no namespace is available."""
 
 import os
 import subprocess
@@ -14,9 +14,9 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a 
 
 
 def in_a_container(tree, *command, rights=RIGHTS):
-    """Run ``command`` as root in a container that has Python, the folder ``tree`` as /autograder, and ``rights``."""
+    """Run ``command`` as root in a container with Python, the folder ``tree`` as /autograder, and ``rights``."""
     args = ["bwrap", "--unshare-pid", "--unshare-ipc", "--die-with-parent"]
-    for folder in ("/tmp", "/var/tmp"):  # first: what is needed may lie there
+    for folder in ("/tmp", "/var/tmp"):  # first, because paths that are needed may lie in them
         args += ["--perms", "1777", "--tmpfs", folder]
     args += bubblewrap.View(bubblewrap.python_paths(), ()).arguments()
     args += ["--bind", str(tree), "/autograder", "--proc", "/proc", "--dev", "/dev"]

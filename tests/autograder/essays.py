@@ -1,4 +1,4 @@
-"""Hand in scoring with an answer to its written question, and mark that; a small class that has done so, graded."""
+"""Hand in scoring with a written answer and mark it; a small class that has done so, graded."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ def enrol(course, roster, plan='roster = "students.csv"\n'):
 
 
 def hand_in(course, student, essay="Because U h_j does not change from step to step.", change=None):
-    """Hand in scoring with ``essay`` as the written answer, None for none, after ``change`` of the notebook; return its path."""
+    """Hand in scoring with ``essay`` as the written answer, unless it is None, after ``change(notebook)``; return the path."""
     data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
     if essay is not None:
         next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = essay
@@ -51,21 +51,21 @@ def hand_in(course, student, essay="Because U h_j does not change from step to s
 
 
 def all_right(notebook, exercises, *rest):
-    """Return what the grader finds where every automatic exercise is right; in place of ``grade``, it runs nothing."""
+    """Stand in for ``grade``: every automatic exercise is right, and nothing is run."""
     points = [None if not e.is_automatic else e.points for e in exercises]
     verdicts = tuple(judge.Verdict(e.name, p, e.points) for e, p in zip(exercises, points, strict=True))
     return grading.Graded(verdicts, {})
 
 
 def grade_quickly(course, *students, grade_one=all_right, notice=None, **options):
-    """Grade a class without running anything; what is recorded is as always. Return its rows by student."""
+    """Grade a class without running anything, but record the results as usual. Return the rows by student."""
     with mock.patch.object(grading, "grade", grade_one), ThreadPoolExecutor(1) as pool:
         rows = grade_class(course, "scoring", GradingOptions(**options), students, executor=pool, notice=notice)
     return {row.student: row for row in rows}
 
 
 def mark(course, student, points, comment=None):
-    """Mark the written answer, as a person does in the formgrader."""
+    """Mark the written answer as a person does in the formgrader."""
     with Gradebook(course.gradebook) as gradebook:
         entry = gradebook.find_grade(ESSAY, "scoring", "scoring", student)
         entry.manual_score, entry.needs_manual_grade = points, False
@@ -74,7 +74,7 @@ def mark(course, student, points, comment=None):
 
 
 def written(course, student):
-    """Return the points of the written answer, and whether it waits for a person."""
+    """Return the points of the written answer, and whether it waits to be marked."""
     with Gradebook(course.gradebook) as gradebook:
         entry = gradebook.find_grade(ESSAY, "scoring", "scoring", student)
         return entry.manual_score, entry.needs_manual_grade
@@ -89,7 +89,7 @@ def grade(course, students=()):
 
 
 def copy_released(name, plan, folder):
-    """Return a copy in ``folder`` of the course ``name``: scoring released by the course.toml ``plan``, once in a test run."""
+    """Return a copy in ``folder`` of the course ``name``, which is released with the course.toml ``plan`` once per test run."""
 
     def make(place):
         course = init(place / "course")
@@ -101,7 +101,7 @@ def copy_released(name, plan, folder):
 
 
 def copy_prepared(name, released, folder, prepare):
-    """Return a copy in ``folder`` of the course ``name``: the released one after ``prepare(course)``, once in a test run."""
+    """Return a copy in ``folder`` of the course ``name``: the released one after ``prepare(course)``, once per test run."""
 
     def make(place):
         shutil.copytree(released.root, place / "course")

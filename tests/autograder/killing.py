@@ -7,13 +7,13 @@ from pathlib import Path
 
 import sqlalchemy.orm
 
-WRITES = ((Path, "replace"), (Path, "unlink"), (sqlalchemy.orm.Session, "commit"))  # what counts as one: class, method
+WRITES = ((Path, "replace"), (Path, "unlink"), (sqlalchemy.orm.Session, "commit"))  # counted as writes: class, method
 
 
 def is_killed_at(number, command, counted, writes=WRITES):
     """Run ``command`` in a process that is killed right before its write ``number``; return whether it was.
 
-    It leaves in the file ``counted`` how many ``writes`` it made.
+    It writes into the file ``counted`` how many ``writes`` it made.
     """
     if pid := os.fork():
         return os.WIFSIGNALED(os.waitpid(pid, 0)[1])

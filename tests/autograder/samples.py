@@ -1,4 +1,4 @@
-"""What several tests of the grader take: exercises of every topic, values that a student may return."""
+"""Samples for several tests: exercises of every topic, and values that a student may return."""
 
 import array
 import importlib
@@ -21,7 +21,7 @@ from solutions import answer_key
 from tests.shared import made_once
 
 TOPICS = answer_key.topics()
-ENTRIES = {  # of the keys, by name, which are read sooner than an exercise is worked out
+ENTRIES = {  # entries of the keys by name, which load faster than whole exercises
     entry.name: entry
     for topic in TOPICS
     for entry in answer_key.load(topic).values()
@@ -30,17 +30,17 @@ ENTRIES = {  # of the keys, by name, which are read sooner than an exercise is w
 NAMES = list(ENTRIES)
 WITH_OWN_NUMBERS = [entry.name for topic in TOPICS for entry in answer_key.load(topic).values() if entry.own]
 
-AUTOMATIC = sum(e.points for e in answer_key.load("scoring").values() if e.kind != "text")  # what no person marks
+AUTOMATIC = sum(e.points for e in answer_key.load("scoring").values() if e.kind != "text")  # what the grader marks
 
 
 @cache
 def topic_exercises(topic, seed=1):
-    """Return the exercises of ``topic``, worked out by one process of this run, and read by the others."""
+    """Return the exercises of ``topic``, computed by one process of this run and read by the others."""
     return made_once(f"{topic}-{seed}", lambda _: exercises.load(topic, seed))
 
 
 def notebook_of(topic):
-    """Return the source notebook of ``topic``, assembled by one process of this run: a copy, to be changed at will."""
+    """Return a copy, which may be changed, of the source notebook of ``topic``; one process of this run assembles it."""
     from autograder.notebooks.assemble import source_notebook
 
     return made_once(f"notebook-{topic}", lambda _: source_notebook(topic, topic_exercises(topic)))
@@ -68,7 +68,7 @@ def replies_of(function, exercise):
 
 
 def right_replies(exercise):
-    """Return the replies to the reference: its calls are made once, whatever a test then does to their results."""
+    """Return the replies to the reference in a new dict; its calls are made only once."""
     return dict(_replies_of_reference(exercise))
 
 
@@ -93,7 +93,7 @@ def _containers(inner):
     return lists | lists.map(tuple) | st.dictionaries(st.text(max_size=5).filter(str.isprintable), inner, max_size=4)
 
 
-# One value in many classes: the check in a notebook and the grader accept all of the first three, and none of the last.
+# One value in many classes: notebook check and grader both accept all of the first three, and none of the last.
 RIGHT = np.array([[1.0, 2.0], [3.0, 4.0]])
 Size = namedtuple("Size", "rows columns")
 

@@ -1,7 +1,7 @@
-"""What the audit does not ask of the answers in the repository: words, shown cases, and that no verdict gives an answer away.
+"""What the audit does not check about the repository's answers: words, shown cases, and that no verdict leaks an answer.
 
-That references, right answers, starters and listed mistakes earn what they should, with ten draws of the hidden cases, and
-that each mistake gets its own hint, is asked in ``audit/test_run.py``.
+``audit/test_run.py`` checks that references, right answers, starters and listed mistakes earn what they should in ten
+draws of the hidden cases, and that each mistake gets its own hint.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Formulas are typeset without a script in the page; what cannot be, says why."""
+"""Formulas are typeset without a script in the page; where that is impossible, the error says why."""
 
 import json
 import os
@@ -37,9 +37,9 @@ def test_a_formula_brings_nothing_that_nobody_sees_or_hears(typesetter):
     heard = matrix.partition('<span class="katex-html"')[0]
     assert not re.search("annotation|xmlns|stretchy|scriptlevel|mstyle", heard)
     assert "<mtd>" in heard
-    assert 'mathvariant="bold"' in heard  # which is said aloud
+    assert 'mathvariant="bold"' in heard  # a screen reader says so
     root = typesetter.html(r"\sqrt{x}")
-    assert "M95,702" in root  # an outline is not in ems, and stays as it was
+    assert "M95,702" in root  # an outline is not in ems, and stays as it is
     lengths = re.findall(r"(-?[\d.]+)em[;\"]", "".join(re.findall(r'style="([^"]*)"', matrix + root)))
     assert len(lengths) > 10
     assert [each for each in lengths if len(each.partition(".")[2]) > 2] == []
@@ -110,7 +110,7 @@ def test_the_style_asks_for_the_fonts_that_there_are():
 def test_the_lock_holds_versions_and_contents_and_no_place():
     text = (ROOT / "package-lock.json").read_text(encoding="utf-8")
     packages = json.loads(text)["packages"].values()
-    # whom to pay is no place to fetch it from
+    # a funding link is not a download address
     plain = [{name: value for name, value in package.items() if name != "funding"} for package in packages]
     assert re.findall(r'"resolved"|https?://\S*', json.dumps(plain)) == []
     assert text.count('"integrity": "sha512-') == text.count('"version"')

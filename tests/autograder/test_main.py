@@ -1,4 +1,4 @@
-"""The command line: clear errors with place and remedy, an exit status that can be trusted, nothing half written."""
+"""The command line: clear errors with place and remedy, a reliable exit status, and nothing half-written."""
 
 import contextlib
 import io
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.suite("assignments")
 
 
 def autograder(*args):
-    """Run a command line in this process, from its words to its exit status, as ``python -m autograder`` does."""
+    """Run a command line in this process, from its arguments to its exit status, as ``python -m autograder`` does."""
     words, output, errors = ["autograder", *map(str, args)], io.StringIO(), io.StringIO()
     with (
         mock.patch.object(sys, "argv", words),
-        mock.patch.object(__main__, "out", Console(width=160)),  # as where no terminal is
+        mock.patch.object(__main__, "out", Console(width=160)),  # as without a terminal
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(errors),
         pytest.raises(SystemExit) as ended,
@@ -43,7 +43,7 @@ def succeed(*args, status=0):
 
 
 def program(*args):
-    """Run a command line as a process of its own."""
+    """Run a command line in a process of its own."""
     command = [sys.executable, "-m", "autograder", *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, timeout=600)
 

@@ -1,4 +1,4 @@
-"""What only reads what was released starts at once: it imports nothing that draws, runs, judges or shows answers."""
+"""Commands that only read a release start at once: they import nothing that plots, runs, judges or shows answers."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.suite("assignments")
 
 HEAVY = {"torch", "numpy", "matplotlib", "nbgrader", "nbconvert", "jupytext", "myst_parser", "sphinx", "IPython"}
-LIMITS = ["--cell-seconds", "4", "--call-seconds", "2", "--submission-seconds", "60"]  # of the demonstration class
+LIMITS = ["--cell-seconds", "4", "--call-seconds", "2", "--submission-seconds", "60"]  # as in the demonstration class
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A small class goes the whole way that the benchmark times: from Canvas's archive to Canvas's files."""
+"""A small class passes through everything that the benchmark times, from Canvas's archive to Canvas's files."""
 
 import csv
 import shutil
@@ -29,7 +29,7 @@ def test_a_class_goes_through_all_commands_and_nobody_is_lost(released, tmp_path
     assert {row[1]: float(row[-1]) for row in rows} == {
         f"{1000 + number}": pytest.approx(result.score) for number, result in enumerate(results.values())
     }
-    assert len({result.earned for result in results.values()}) > 3  # no two answer alike
+    assert len({result.earned for result in results.values()}) > 3  # the students' answers differ
     late = [number for number, result in enumerate(results.values()) if result.penalty]
     assert late == [0, 7]
     with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:

@@ -1,4 +1,4 @@
-"""The comparisons of the book: a training depends on its run alone, each side has its own best rate, nothing is lost."""
+"""The book's comparisons: a training depends only on its run, each side has its own best rate, and nothing is lost."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +19,7 @@ FIXED, ATTENTION = (TrainingRun("bottleneck", model, 48, 120, 0, 0.01, (5, 10)) 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch, tmp_path):
-    """One comparison of a few steps, a small test, and a record of its own."""
+    """One comparison of a few steps with a small test set and a record of its own."""
     small = tasks.as_tensors(tasks.draw_sentences(60, seed=7, least=5, kept_back=True))
     sentences = replace(tasks.TASKS["sentences"], unseen=lambda part: small)
     monkeypatch.setitem(tasks.TASKS, "sentences", sentences)
@@ -134,7 +134,7 @@ def test_a_long_training_goes_on_from_its_checkpoint_as_if_it_had_never_stopped(
 
 def test_the_command_trains_what_is_missing_and_chooses_the_rate_with_the_lowest_loss(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["comparisons", "--groups", "scores", "--jobs", "1"])
-    monkeypatch.setattr(comparisons, "ProcessPoolExecutor", ThreadPoolExecutor)  # so that what is set here holds
+    monkeypatch.setattr(comparisons, "ProcessPoolExecutor", ThreadPoolExecutor)  # so that patches apply
     trained, train = [], comparisons.train
     monkeypatch.setattr(comparisons, "train", lambda run: trained.append(run) or train(run))
     comparisons.main()
@@ -147,11 +147,11 @@ def test_the_command_trains_what_is_missing_and_chooses_the_rate_with_the_lowest
     assert all(0 < row["trained"]["entropy_share"] < 1 for row in rows.values())
 
     comparisons.main()
-    assert len(trained) == 4  # nothing is missing
+    assert len(trained) == 4  # nothing was missing any more
 
     lost = min(rows)
     comparisons.write_record({name: row for name, row in rows.items() if name != lost})
-    assert choose_rate(comparisons.read_record(), "scores", "dot", 16, 5) is None  # no choice before all were tried
+    assert choose_rate(comparisons.read_record(), "scores", "dot", 16, 5) is None  # no choice until all have been tried
     comparisons.main()
     assert len(trained) == 5
     measured = comparisons.read_record()[lost]

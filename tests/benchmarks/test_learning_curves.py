@@ -1,4 +1,4 @@
-"""The learning curves of two exercises are those of the record, the record can be made again, and the answers follow from it."""
+"""The learning curves of two exercises match the record, which can be reproduced, and the answers follow from them."""
 
 import json
 import re
@@ -20,7 +20,7 @@ NUMBERS = {"rate_times_ten": 1, "gradients_kept": 2, "summed": 3, "softmax_twice
 
 
 def tables(label):
-    """Return the tables of an exercise, each as its rows of texts without the heading, by the bold line above it."""
+    """Return the tables of an exercise: pairs of the bold line above a table and its rows of texts without the heading."""
     text = PAGE.read_text(encoding="utf-8").split(f":label: capstone-{label}\n")[1].split("\n```\n")[0]
     matches = re.findall(r"(?:\*\*(.+?)\*\*\n\n)?\|.*\|\n\|[-|]+\|\n((?:\|.*\|\n)+)", text + "\n")
     return [(name, [row.strip("| ").split(" | ") for row in rows.splitlines()]) for name, rows in matches]
@@ -59,7 +59,7 @@ def test_the_rates_to_choose_follow_from_the_record():
     (worse_than_guessing,) = (losses > np.log(32)).all(axis=1).nonzero()[0]
     assert answer["diverges"] == 1 + worse_than_guessing
     tried = slice(RATES.index(0.012), None)
-    assert losses[tried, -1].argmin() == 0  # the lowest of those tried
+    assert losses[tried, -1].argmin() == 0  # the lowest loss of those tried
     assert RATES[answer["next"] - 1] == 0.012 / 2
 
 

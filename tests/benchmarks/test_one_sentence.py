@@ -1,4 +1,4 @@
-"""The small model of the landing page: what the page prints is what its training gives."""
+"""The landing page prints what training its small model gives."""
 
 import ast
 import re
@@ -41,7 +41,7 @@ def test_the_step_with_a_pencil_is_the_first_one_of_the_model():
 
 
 def _rounded(arrays):
-    """Return all numbers of some arrays as the page writes them, without their signs."""
+    """Return the absolute values of all entries of some arrays, rounded as on the page."""
     return {round(abs(float(x)), 4) for array in arrays for x in np.ravel(array)}
 
 

@@ -1,4 +1,4 @@
-"""What measures the website sees what is there: bytes, formulas that can be read, layouts that shift. No time is asserted."""
+"""The website's measurements detect bytes, readable formulas and layout shifts. No time is asserted."""
 
 import pytest
 import yaml

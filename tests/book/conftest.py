@@ -7,5 +7,5 @@ from tests.book.website import website
 
 @pytest.fixture(scope="session")
 def site():
-    """The folder of the website, made as `make site` makes it: first the notebooks that it offers, then its pages."""
+    """The website's folder, built as `make site` builds it: first the notebooks that it offers, then its pages."""
     return website()

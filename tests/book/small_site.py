@@ -1,4 +1,4 @@
-"""Sites of a page or two, to try an extension of the book on."""
+"""Sites of a page or two for testing the book's extensions."""
 
 import importlib
 import sys
@@ -13,14 +13,14 @@ EXTENSIONS = f"import sys\nsys.path.insert(0, {FOLDER!r})\n"
 
 
 def import_extension(name: str):
-    """Return a module of the book's extensions, the one that a build imports."""
+    """Return one of the book's extensions, as the same module that a build imports."""
     if FOLDER not in sys.path:
         sys.path.append(FOLDER)
     return importlib.import_module(name)
 
 
 def write_site(folder: Path, configuration: str, pages: dict[str, str]) -> None:
-    """Write the sources of a site into ``folder``: its ``configuration``, which may name extensions of the book, and files."""
+    """Write into ``folder`` the ``pages`` of a site and its ``configuration``, which may name extensions of the book."""
     for name, text in {"conf.py": EXTENSIONS + configuration, **pages}.items():
         path = folder / "source" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,7 +28,7 @@ def write_site(folder: Path, configuration: str, pages: dict[str, str]) -> None:
 
 
 def build_site(folder: Path, strict: bool = True) -> tuple[Path, str]:
-    """Build what was written into ``folder``; return the folder of the website, and the warnings. None passes if ``strict``."""
+    """Build what was written into ``folder``; return the website's folder and the warnings, which fail the test if ``strict``."""
     app = SphinxTestApp("html", srcdir=folder / "source", builddir=folder / "_build", warningiserror=strict)
     try:
         app.build()

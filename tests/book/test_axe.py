@@ -1,4 +1,4 @@
-"""What axe-core finds amiss in the pages of the website, in a real browser: nothing."""
+"""axe-core finds nothing amiss in the pages of the website, in a real browser."""
 
 import pytest
 
@@ -9,12 +9,12 @@ from tests.book.test_build import all_pages
 pytestmark = pytest.mark.e2e
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
-OF_COLOURS = ["color-contrast", "link-in-text-block"]  # the rules whose answer hangs on the colour mode
+OF_COLOURS = ["color-contrast", "link-in-text-block"]  # the rules whose result depends on the colour mode
 
 
 def findings(browser, options=None, include=None):  # noqa: F811
-    """Return ``[rule, place, its source]`` for what axe-core finds amiss in the page as it is; by default by all rules."""
-    # the theme makes what scrolls a stop of the keyboard, a moment after the window has changed
+    """Return ``[rule, place, source]`` for each violation that axe-core finds in the page as it is; by default by all rules."""
+    # the theme makes scrollable elements focusable, a moment after the window has changed
     may_scroll = "pre, .pst-scrollable-table-container"
     scrolls = f"""[...document.querySelectorAll("{may_scroll}")].every(
         (each) => each.tabIndex >= 0 || each.scrollWidth <= each.clientWidth)"""
@@ -33,13 +33,13 @@ def findings(browser, options=None, include=None):  # noqa: F811
 
 
 def hold_still(browser):  # noqa: F811
-    """Let colours change at once, or they are seen half-way; show all sections, or axe-core sees no ground behind them."""
+    """Make colours change at once, or axe-core sees them half-way; show all sections, or it sees no background behind them."""
     still = "*, ::before, ::after {transition: none !important} section {content-visibility: visible !important}"
     browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", f"<style>{still}</style>")
 
 
-# Mark each element whose text looks as none before it on this page did, in any width or mode, and return whether there is one.
-# Whether colours can be read is the same for all that look the same on the same ground.
+# Mark each element whose text looks different from all before it on this page, in any width or mode; return whether any does.
+# Elements that look the same on the same background are equally easy to read.
 MARK_NEW_LOOKS = """
 const seen = (window.looks ??= new Set()), ground = (element) => {
   for (let around = element; around; around = around.parentElement) {
@@ -67,7 +67,7 @@ def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browse
     other_rules = {"rules": {rule: {"enabled": False} for rule in OF_COLOURS}}
     amiss, looks = {}, 0
     names = sorted(str(path.relative_to(site)) for path in all_pages(site))
-    names.remove("index.html")  # which leads on at once
+    names.remove("index.html")  # it redirects at once
     assert len(names) > 10
     for page in names:
         size(browser, 1280)
@@ -75,7 +75,7 @@ def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browse
         browser.execute_script(program)
         browser.execute_script("document.querySelectorAll('details').forEach((each) => (each.open = true))")
         hold_still(browser)
-        if page != "book/the_paper.html":  # formulas are all alike, and many: those of one page are looked at
+        if page != "book/the_paper.html":  # formulas are many and all alike, so those of one page are enough
             browser.execute_script("document.querySelectorAll('.katex').forEach((formula) => formula.replaceWith('x'))")
         for width, mode in ((1280, "light"), (1280, "dark"), (375, "light")):
             size(browser, width)
@@ -86,7 +86,7 @@ def test_axe_finds_nothing_amiss_on_any_page_light_or_dark_narrow_or_wide(browse
                 violations += findings(browser, {"runOnly": OF_COLOURS}, "[data-look]")
             amiss |= {(page, width, mode): violations} if violations else {}
     assert amiss == {}
-    assert looks >= 2 * len(names)  # light and dark at least
+    assert looks >= 2 * len(names)  # at least light and dark
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,6 @@ def test_axe_would_find_what_is_amiss(browser, address, damage, rule):  # noqa: 
     browser.execute_script(MARK_NEW_LOOKS)
     browser.execute_script(damage)
     assert rule in {name for name, *_ in findings(browser)}
-    if rule in OF_COLOURS:  # it looks as nothing did before
+    if rule in OF_COLOURS:  # its look is new
         assert browser.execute_script(MARK_NEW_LOOKS)
         assert findings(browser, {"runOnly": OF_COLOURS}, "[data-look]")

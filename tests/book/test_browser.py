@@ -1,4 +1,4 @@
-"""The website in a real browser: what a reader taps answers, nothing fails, and no other host is asked."""
+"""The website in a real browser: taps have an effect, nothing fails, and no other host is contacted."""
 
 import contextlib
 import functools
@@ -27,11 +27,11 @@ from tests.book.test_build import all_pages
 pytestmark = pytest.mark.e2e
 
 MENU, ON_THIS_PAGE = "nav.bd-links a[href='softmax.html']", "nav.page-toc a[href='#the-idea']"
-WIDTHS = {320: 640, 375: 740, 768: 1024, 1280: 900}  # of the window: its height
+WIDTHS = {320: 640, 375: 740, 768: 1024, 1280: 900}  # width of the window: its height
 
 
 class RecordingHandler(SimpleHTTPRequestHandler):
-    """Serves the website, and remembers what it could not give."""
+    """Serves the website, and records failed requests."""
 
     def log_request(self, code="-", size="-"):
         if int(code) >= 400:
@@ -43,7 +43,7 @@ class RecordingHandler(SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serving(folder):
-    """Serve a folder as a website, as long as it is wanted."""
+    """Serve a folder as a website while the context lasts."""
     with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(RecordingHandler, directory=folder)) as server:
         server.failures = []
         thread = threading.Thread(target=server.serve_forever)
@@ -78,7 +78,7 @@ def size(browser, width):
 
 
 def keep_nothing(browser, wanted):
-    """Let the browser ask anew for what it has already had, or no longer."""
+    """Switch the browser's cache off if ``wanted``, and on again otherwise."""
     browser.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": wanted})
 
 
@@ -87,7 +87,7 @@ def until(browser, condition):
 
 
 def seen(browser, selector):
-    """Return the elements that a reader can see, in the window as it is."""
+    """Return the elements that a reader can see in the window as it is."""
     return browser.execute_script(
         """
         return [...document.querySelectorAll(arguments[0])].filter((element) => {
@@ -101,13 +101,13 @@ def seen(browser, selector):
 
 
 def tap(browser, selector):
-    """Tap the one thing to tap there, where it can be seen; something that lies above it would take the tap."""
+    """Tap the only visible element for ``selector``; an element on top of it would intercept the tap."""
     (button,) = until(browser, lambda: seen(browser, selector))
     button.click()
 
 
 def open_page(browser, url):
-    """Open a page, and wait until its fonts are there."""
+    """Open a page, and wait for its fonts."""
     browser.get(url)
     browser.execute_async_script(
         """
@@ -119,9 +119,9 @@ def open_page(browser, url):
 
 
 def requests(browser):
-    """Return the addresses that the browser has asked for since it was last asked, its own pages left out.
+    """Return the addresses that the browser has requested since the last call, except its own pages.
 
-    The page that it begins with is one of these, and may still be loading while the first test goes on.
+    Its start page is one of those, and may still be loading while the first test runs.
     """
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     urls = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
@@ -168,13 +168,13 @@ def overhang(browser):
 
 
 def lay_out_all(browser):
-    """Let the browser lay out sections that are not in the window too, which it otherwise puts off."""
+    """Make the browser lay out sections outside the window too, which it otherwise defers."""
     style = "<style>section {content-visibility: visible !important}</style>"
     browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", style)
 
 
 def cut_off(browser):
-    """Return the formulas that stand out of the page's text, those left out that lie in a table, which scrolls."""
+    """Return the formulas that stick out of the page's text, except those in a table, which scrolls."""
     return browser.execute_script(
         """
         return [...document.querySelectorAll(".math")].filter((formula) => {
@@ -202,7 +202,7 @@ def test_there_is_one_way_to_search_and_no_empty_bar(browser, address, width):
 
 @pytest.fixture(scope="module")
 def visits(browser, address, site, server):
-    """What the browser says of every page, each opened once: how it is typeset, what it asked for, how wide it is."""
+    """What the browser reports on every page, each opened once: how it is typeset, what it requests, how wide it is."""
     keep_nothing(browser, True)  # or fonts of the page before count as asked for
     browser.get("about:blank")
     requests(browser), complaints(browser), server.failures.clear()
@@ -221,7 +221,7 @@ def visits(browser, address, site, server):
         seen_there = {"formulas": formulas, "shown": shown, "fonts": fonts, "needs": [browser.current_url, *needs]}
         seen_there |= {"complaints": complaints(browser), "asked": requests(browser), "failures": list(server.failures)}
         lay_out_all(browser)
-        for width in WIDTHS if page.startswith("book/") else ():  # the entrance is gone by now
+        for width in WIDTHS if page.startswith("book/") else ():  # the entrance has redirected by now
             size(browser, width)
             seen_there[width] = overhang(browser), cut_off(browser)
         by_page[page] = seen_there
@@ -329,7 +329,7 @@ def test_a_formula_without_room_scrolls_by_itself_and_shows_that_it_does(browser
         """
     )
     assert hidden > 20
-    assert attached == "local, local, scroll, scroll"  # covers that move with the formula, shadows that stay
+    assert attached == "local, local, scroll, scroll"  # the covers move with the formula, the shadows stay
     assert overhang(browser) <= 1
 
 
@@ -481,7 +481,7 @@ def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(brow
     room, with_room = [], {}
     for page in ("the_paper", "whole_model"):
         open_page(browser, f"{address}/book/{page}.html")
-        with_room |= browser.execute_script(  # before there is a button, so that nothing moves when it comes
+        with_room |= browser.execute_script(  # measured before there is a button, so that nothing moves when it appears
             """
             return Object.fromEntries([...document.querySelectorAll("div.highlight > pre")].map((pre) => [
               pre.textContent, [Boolean(pre.parentElement.querySelector("button.copybtn")),
@@ -543,7 +543,7 @@ def test_on_a_phone_a_table_shows_on_which_side_it_goes_on(browser, address, mod
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", table)
 
     def shades():
-        """Return by how much the left and the right edge differ from the ground within: most of a column is ground."""
+        """Return how much the left and right edges differ from the background inside: most of a column is background."""
         drawn = plt.imread(io.BytesIO(table.screenshot_as_png))[:, :, :3].mean(axis=2)
         left, right, within = (np.median(drawn[:, column]) for column in (2, -3, drawn.shape[1] // 2))
         return abs(left - within), abs(right - within)
@@ -568,7 +568,7 @@ def test_without_scripts_every_page_can_be_gone_to_and_no_button_is_dead(address
                 browser.find_element(By.CSS_SELECTOR, f".bd-article {what}").value_of_css_property("color")
                 for what in ("p", "p a[href$='.html']")
             )
-            assert leads_on not in (words, "rgba(0, 0, 238, 1)"), width  # nor the browser's own
+            assert leads_on not in (words, "rgba(0, 0, 238, 1)"), width  # nor the browser's default
             assert 0 <= link.rect["x"] < width
             link.click()
             assert browser.current_url.endswith("/softmax.html"), width
@@ -593,9 +593,9 @@ PACKED = {".png", ".woff", ".woff2"}  # gzip makes them no smaller
 
 @pytest.fixture(scope="module")
 def weights(visits, address, site):
-    """``{page of the book: {file: its bytes as gzip sends it}}`` for all that a page asks for when it is opened first.
+    """``{page of the book: {file: its bytes as sent}}`` for everything that a page requests on the first visit.
 
-    A trained model, which is fetched after the first paint, has a budget of its own.
+    A trained model has a budget of its own, because it is fetched after the first paint.
     """
 
     def weigh(path):
@@ -630,7 +630,7 @@ def test_a_second_page_brings_40_kilobytes_at_most(weights, site):
 
 
 def test_a_second_page_has_no_font_to_wait_for(weights):
-    first = weights["book/for_students.html"]  # which shows neither Hindi nor a formula
+    first = weights["book/for_students.html"]  # this page shows neither Hindi nor a formula
     fonts = {path.name for files in weights.values() for path in files if path.suffix == ".woff"}
     assert {"KaTeX_Main-Regular.woff", "KaTeX_AMS-Regular.woff"} < fonts
     assert any(name.startswith("noto-sans-devanagari") for name in fonts)
@@ -653,7 +653,7 @@ def test_every_icon_is_in_the_font_of_icons(browser, address, site):
                 """
             )
         )
-    assert "normal" not in shown  # a name without a rule
+    assert "normal" not in shown  # an icon without a rule
     letters = {content.strip('"') for content in shown - {"none"}}
     assert len(letters) > 8
     assert letters <= font
@@ -701,7 +701,7 @@ def test_every_letter_of_a_formula_is_in_the_font_that_the_page_sets_it_in(brows
 
 
 def stop(browser):
-    """Go on to the next stop of the keyboard; return what is there, in a custom element too."""
+    """Press Tab; return what has the focus, even inside a custom element."""
     ActionChains(browser).send_keys(Keys.TAB).perform()
     return browser.execute_script(
         """

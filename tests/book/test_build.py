@@ -1,4 +1,4 @@
-"""The book builds with warnings as errors, publishes its pages and nothing else."""
+"""The book builds with warnings as errors, and publishes its pages and nothing else."""
 
 import ast
 import json
@@ -26,8 +26,8 @@ def pages(site):
 
 
 def all_pages(site):
-    """Return the paths of everything that opens as a page, the entrance and the search included."""
-    return [path for path in site.rglob("*.html") if "_static" not in path.parts]  # there lie templates of the theme
+    """Return the paths of all pages, including the entrance and the search."""
+    return [path for path in site.rglob("*.html") if "_static" not in path.parts]  # it has templates of the theme
 
 
 class Addresses:
@@ -48,7 +48,7 @@ class Addresses:
 
 @pytest.fixture(scope="module")
 def addresses(site):
-    """``{path: Addresses}`` of everything that opens as a page."""
+    """``{path: Addresses}`` of all pages."""
     return {path: Addresses(path.read_text(encoding="utf-8")) for path in all_pages(site)}
 
 
@@ -88,7 +88,7 @@ def test_no_link_within_the_site_is_dead(site, addresses):
         for address in references.fetched + references.links:
             parts = urlsplit(address)
             if not parts.scheme and not parts.netloc and parts.path:
-                start = site if parts.path.startswith("/") else path.parent  # that of a dead link may stand anywhere
+                start = site if parts.path.startswith("/") else path.parent  # the page for dead links is shown anywhere
                 assert (start / parts.path.lstrip("/")).is_file(), (path, address)
 
 
@@ -130,7 +130,7 @@ def test_every_picture_stands_in_its_page_with_words_a_caption_and_its_number(si
     numbered = {}
     for name, html in pages(site).items():
         article = html[html.index("<article") : html.index("</article>")]
-        assert "<img" not in article, name  # none needs to be fetched
+        assert "<img" not in article, name  # all pictures are inline
         figures = re.findall(r"<figure.*?</figure>", article, flags=re.DOTALL)
         whole = "".join(figures)
         for kind in ('<div class="picture"', 'class="moving"'):
@@ -173,7 +173,7 @@ def test_no_page_shows_the_body_of_a_graded_function(site):
 
 
 def is_common(number):
-    """Whether a number may stand on any page: it has one decimal, or is a fraction of 6 or less."""
+    """Return whether a number may occur on any page: it has one decimal, or a denominator of at most 6."""
     return any(abs(parts * float(number) - round(parts * float(number))) < 1e-3 for parts in (4, 6, 10))
 
 
@@ -187,13 +187,13 @@ def test_no_page_states_the_numbers_of_a_twin(site):
             arrays = expected.values() if isinstance(expected, dict) else [expected]
             numbers = [f"{abs(float(x)):.4f}" for array in arrays for x in array.ravel() if not is_common(x)]
             for name, text in texts.items():
-                # tanh 0.5 and the like stand on several pages; half of the answer does not
+                # tanh 0.5 and the like occur on several pages; half of an answer does not
                 assert sum(number in text for number in numbers) <= len(numbers) // 2, (exercise.name, name)
 
 
 def test_hindi_stands_in_an_element_that_says_so(site):
     for name, html in pages(site).items():
-        text = re.sub(r"<(script|style|head|pre)\b.*?</\1>", "", html, flags=re.DOTALL)  # code cannot carry a language
+        text = re.sub(r"<(script|style|head|pre)\b.*?</\1>", "", html, flags=re.DOTALL)  # code cannot have a language
         outside = re.sub(r'<(\w+)[^>]*lang="hi"[^>]*>.*?</\1>', "", text, flags=re.DOTALL)
         assert not re.search("[\u0900-\u097f]", outside), name
 
@@ -208,7 +208,7 @@ print([entry[1] for entry in entries if entry[3] == "0A" and f"socket:[{entry[9]
 
 @pytest.mark.parametrize(("manager", "ports"), [(AsyncKernelManager, True), (course_site.SocketKernelManager, False)])
 def test_no_stray_connection_reaches_a_kernel_of_the_build(manager, ports):
-    """Another program's request, printed as a warning, once failed the build."""
+    """A request from another program, printed as a warning, once failed the build."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(LISTENING)])
     NotebookClient(notebook, kernel_name="python3", kernel_manager_class=manager).execute()
     (output,) = notebook.cells[0].outputs

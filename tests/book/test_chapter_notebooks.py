@@ -1,4 +1,4 @@
-"""Chapters as notebooks: they run in an empty folder, take a reader's answers, and hold none of ours."""
+"""Chapters as notebooks: they run in an empty folder, use a reader's answers, and contain none of ours."""
 
 import ast
 import json
@@ -19,7 +19,7 @@ from tests.book.small_site import build_site, import_extension, write_site
 
 chapter_notebooks = import_extension("chapter_notebooks")
 
-# Runs the notebooks in some folders, each in a process that has imported what takes long, and cannot import the project.
+# Runs the notebook of each folder in a process that has done the slow imports and cannot import the project.
 RUN_EACH = """
 import os
 import sys
@@ -88,7 +88,7 @@ def notebooks():
 
 @pytest.fixture(scope="module")
 def ran(notebooks, tmp_path_factory):
-    """``(exit status, what it said)`` of each notebook: of chapters, with answers beside them, and of pages of a test."""
+    """``{name: (exit status, output)}`` of chapters, of chapters with answers beside them, and of test pages."""
     root = tmp_path_factory.mktemp("ran")
     cells = "\n\n".join(f"```{{code-cell}} python\n{source}\n```" for source in SOURCES)
     pages = {
@@ -104,7 +104,7 @@ def ran(notebooks, tmp_path_factory):
         nbformat.write(notebook, root / name / "chapter.ipynb")
     for topic in ANSWERED:
         nbformat.write(answered(topic), root / f"{topic}, answered" / f"{topic}.ipynb")
-    # as a notebook, a picture is drawn into the page
+    # in a notebook, pictures are drawn inline
     environment = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
     command = [sys.executable, "-c", RUN_EACH, *(root / name for name in jobs)]
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600)
@@ -116,7 +116,7 @@ def ran(notebooks, tmp_path_factory):
 
 
 def answered(topic):
-    """Return the assignment of ``topic`` with all answers in it, as a student may have written them."""
+    """Return the assignment of ``topic`` with all answers filled in, as a student may have written them."""
     notebook = source_notebook(topic, topic_exercises(topic))
     for cell in notebook.cells:
         cell.source = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", cell.source)

@@ -1,4 +1,4 @@
-"""What pages say of chapters: numbers that count by chapter, as in notebooks, and cards that lead to what there is to do."""
+"""Numbers count by chapter, as in notebooks, and the card on each chapter leads to its exercises and notebook."""
 
 import re
 
@@ -92,7 +92,7 @@ def test_a_chapter_says_after_its_first_paragraph_what_there_is_to_do_and_where_
     folder = small.parents[1]
     notebook = folder / "_build" / "assignments" / "scoring.ipynb"
     for is_there in (False, True):
-        if is_there:  # somebody has made a notebook
+        if is_there:  # the notebook has been made
             notebook.parent.mkdir(parents=True)
             notebook.write_text("{}")
         site, _ = build_site(folder)

@@ -1,4 +1,4 @@
-"""What the website has beside its pages: notebooks only where there are some, and whole addresses where one is known."""
+"""The website offers notebooks only where they exist, and gives full addresses only if its own is known."""
 
 import importlib
 import shutil
@@ -34,7 +34,7 @@ page
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Where a website lies that stands at no address, and a page of which has published a file."""
+    """The folder of a website that has no address, and one of whose pages has published a file."""
     folder = tmp_path_factory.mktemp("course-site")
     pages = {"book/intro.md": INTRO, "book/page.md": "# Page\n\nMore of it.\n"}
     write_site(folder, CONF, {"favicon.svg": "<svg/>", **pages})
@@ -81,11 +81,11 @@ def test_a_page_knows_where_to_put_what_it_makes(folder, site, tmp_path, monkeyp
     monkeypatch.syspath_prepend(ROOT / "book")
     publish = importlib.import_module("figures.moving").publish
     (tmp_path / "own.npz").write_text("weights")
-    assert publish(tmp_path / "own.npz") == "../made/own.npz"  # the build has said where
+    assert publish(tmp_path / "own.npz") == "../made/own.npz"  # in the folder that the build has named
     assert (folder / "_build" / "made" / "own.npz").read_text() == "weights"
     (folder / "_build" / "made" / "own.npz").unlink()
     monkeypatch.delenv("COURSE_MADE_FILES")
-    assert publish(tmp_path / "own.npz") == "../made/own.npz"  # nothing is built: nothing is copied
+    assert publish(tmp_path / "own.npz") == "../made/own.npz"  # outside a build, nothing is copied
     assert not (folder / "_build" / "made" / "own.npz").exists()
 
 

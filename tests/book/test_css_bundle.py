@@ -1,4 +1,4 @@
-"""One style sheet for all pages: their orders are kept, and what no page names is left out."""
+"""One style sheet for all pages keeps the order of each page's rules, and leaves out what no page uses."""
 
 import re
 from graphlib import CycleError

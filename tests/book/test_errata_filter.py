@@ -1,4 +1,4 @@
-"""The errata can be narrowed down to those of some notes and severities, and a link to one of them always shows it."""
+"""The errata can be filtered by note and severity, and a link to an erratum always shows it."""
 
 import re
 

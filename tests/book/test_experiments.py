@@ -1,4 +1,4 @@
-"""What pages print while they are built, of the models that they train and of one step, is what their texts say of it."""
+"""The results that pages print of their trained models and of one step agree with the text."""
 
 import html
 import itertools
@@ -22,14 +22,14 @@ RUNS = "attention  seed  exact"
 
 @pytest.fixture(scope="module")
 def printed(site):
-    """The rows that the page prints of three trainings: each row is its words."""
+    """The rows that the capstone page prints on its trainings, each split into words."""
     texts, _ = outputs(site, "capstone")
     (text,) = [text for text in texts if text.startswith(RUNS)]
     return [row.split() for row in text.strip().splitlines()[1:]]
 
 
 def rows_of_table(site, *head):
-    """Return the cells of the one table of the capstone whose first columns are called ``head``."""
+    """Return the rows of the one table in the capstone whose first columns are called ``head``."""
     page = BeautifulSoup((site / "book" / "capstone.html").read_text(encoding="utf-8"), "html.parser")
     tables = [[[cell.text for cell in row(["th", "td"])] for row in table("tr")] for table in page("table")]
     (rows,) = [rows for first, *rows in tables if first[: len(head)] == [*head]]
@@ -72,7 +72,7 @@ def test_the_weights_on_with_differ_more_from_model_to_model_where_the_second_of
 
 
 def outputs(site, name):
-    """Return what the cells of a page print, and the page without it."""
+    """Return the outputs of a page's cells, and the page without them."""
     page = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
     blocks = re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)
     texts = [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in blocks]
@@ -113,7 +113,7 @@ def record():
 
 
 def rows_at_best(record, group, model):
-    """Return the rows of one side of 48 entries, each at the rate that was chosen for its number of steps."""
+    """Return the rows of one model in a comparison, each at the rate that was chosen for its number of steps."""
     best = {c["steps"]: c["rate"] for c in record["chosen"] if (c["group"], c["model"]) == (group, model)}
     return [
         row
@@ -123,7 +123,7 @@ def rows_at_best(record, group, model):
 
 
 def shares(record, context, sentences, steps, group):
-    """Return the exact match of each seed, in a group of lengths."""
+    """Return the exact match of each seed in one group of sentence lengths."""
     counts = {
         row["seed"]: row["right_of"][group]
         for row in rows_at_best(record, "bottleneck", context)
@@ -185,7 +185,7 @@ def test_what_the_page_says_of_attention_is_in_the_record(record):
 
 
 def exact_by_rate(record, model, size):
-    """Return the exact match of each seed, by rate, in the comparison of the scores."""
+    """Return the exact match of each seed by learning rate, in the comparison of the scores."""
     by_rate = {}
     for row in record["rows"]:
         if (row["group"], row["model"], row["size"]) == ("scores", model, size):
@@ -198,7 +198,7 @@ def test_what_the_page_says_of_the_three_scores_is_in_the_record(record):
         (m, size): exact_by_rate(record, m, size) for m in ("additive", "dot", "scaled-dot") for size in (16, 64, 256)
     }
     chosen = {(c["model"], c["size"]): c["rate"] for c in record["chosen"] if c["group"] == "scores"}
-    assert max(exact["dot", 256][0.024]) < 0.7  # the comparison at one rate
+    assert max(exact["dot", 256][0.024]) < 0.7  # the comparison at one shared rate
     assert max(exact["additive", 256][0.024]) < 0.25
     assert min(exact["scaled-dot", 256][0.024]) > 0.96
     assert min(exact["dot", 256][0.006]) > 0.99
@@ -252,7 +252,7 @@ def test_the_page_prints_every_point_of_the_race(site, record):
 
 
 def error_rates_by_steps(record, model, kind, group="all"):
-    """Return for each number of steps the error rates of three seeds on spelling: "edits_of" or "right_of"."""
+    """Return the error rates of three seeds on spelling, by number of steps; ``kind`` is "edits_of" or "right_of"."""
     rates = {}
     for row in rows_at_best(record, "spelling", model):
         part, every = row[kind][group]

@@ -1,4 +1,4 @@
-"""The figures that move: their arithmetic is that of the reference, and what a reader does to them shows."""
+"""The moving figures: their arithmetic is that of the reference, and they respond to the reader."""
 
 import base64
 import contextlib
@@ -63,13 +63,13 @@ CLOSE = {"rtol": 0, "atol": 1e-6}
 
 
 def plain(value):
-    """Return what JSON can hold of a dict of arrays."""
+    """Return a dict of arrays in a form that JSON can hold."""
     return {name: array.tolist() for name, array in value.items()}
 
 
 @pytest.fixture(scope="module")
 def compute(browser, address):  # noqa: F811
-    """Return a function that calls one expression of the modules in the browser, for each of several inputs."""
+    """Return a function that evaluates one expression on a module in the browser, for each of several inputs."""
     open_page(browser, f"{address}/book/notation.html")
 
     def compute(module, expression, inputs):
@@ -90,7 +90,7 @@ def compute(browser, address):  # noqa: F811
 
 
 def draw(seed, count=30):
-    """Yield sizes that differ and numbers to go with them: of a state, annotations and every matrix of a step."""
+    """Yield random states, annotations and matrices of a step, in sizes that all differ."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         n, m, a, d, V, T_x = rng.permutation(np.arange(1, 9))[:6]
@@ -103,7 +103,7 @@ def draw(seed, count=30):
 @pytest.mark.parametrize("kind", ["additive", "linear", "multiplicative", "dot"])
 def test_the_terms_of_a_score_add_to_the_score_of_the_reference(compute, kind):
     drawn = list(draw(1))
-    query = "other_query" if kind == "dot" else "query"  # a dot product needs one size
+    query = "other_query" if kind == "dot" else "query"  # a dot product needs equal sizes
     totals = compute("arithmetic", f"m.terms['{kind}'](x.{query}, x.keys, x).map(m.total)", [plain(x) for x in drawn])
     for x, scores in zip(drawn, totals, strict=True):
         s, H = x[query][None], x["keys"][None]
@@ -162,7 +162,7 @@ def test_both_orders_of_a_step_are_those_of_the_reference(compute):
         names = ("e", "weights", "context", "state")
         for name, wanted in zip(names, step_of_the_reference(x, x["query"], x["embedded"]), strict=True):
             np.testing.assert_allclose(both["bahdanau"][name], wanted, **CLOSE)
-        without = np.zeros_like(x["context"])  # in Luong's order the state is made before there is a context
+        without = np.zeros_like(x["context"])  # in Luong's order, the state is computed before the context
         arguments = (x["embedded"], x["query"], without)
         state = decoder_step_state(*(y[None] for y in arguments), x["W_y"], x["W_s"], x["W_c"])[0]
         np.testing.assert_allclose(both["luong"]["state"], state, **CLOSE)
@@ -215,7 +215,7 @@ def test_the_modules_are_small():
 
 
 def figure(browser, address, element, query=""):  # noqa: F811
-    """Open the page of a figure, and return the figure when it lives."""
+    """Open the page of a figure, and return the figure once it is live."""
     browser.get(f"{address}/book/{PAGES[element]}.html{query}")
     until(browser, lambda: browser.execute_script(f"return document.querySelector('{element} .says')?.textContent"))
     figure_element = browser.find_element(By.TAG_NAME, element)
@@ -224,7 +224,7 @@ def figure(browser, address, element, query=""):  # noqa: F811
 
 
 def shown(element):
-    """Return the tables of a figure as a reader sees them: by caption, rows of a name and its numbers or words."""
+    """Return the tables of a figure as a reader sees them: caption -> rows of a name and its numbers or words."""
     read = """return [...arguments[0].querySelectorAll(":is(.view, .more) table")].map((table) => [
       table.caption.textContent, [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent))])"""
     tables = dict(element.parent.execute_script(read, element))
@@ -289,7 +289,7 @@ def test_a_point_that_is_dragged_out_of_the_triangle_stays_inside(browser, addre
 
 
 def swipe(browser, start, move, steps=8):  # noqa: F811
-    """Put one finger on a point of the window, move it by ``move`` and lift it, as a touch screen reports that."""
+    """Put one finger on the point ``start``, move it by ``move`` and lift it, as a touch screen reports that."""
 
     def touch(kind, *points):
         browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
@@ -305,7 +305,7 @@ def swipe(browser, start, move, steps=8):  # noqa: F811
 
 
 def bring_to_centre(browser, element):  # noqa: F811
-    """Scroll to the plane of a figure, until sections that are laid out on the way move it no more."""
+    """Scroll to the plane of a figure until sections that are laid out on the way no longer move it."""
     script = """const plane = arguments[0].querySelector("[data-plane]"), before = plane.getBoundingClientRect().top;
       plane.scrollIntoView({block: "center", behavior: "instant"});
       return Math.abs(plane.getBoundingClientRect().top - before) < 1"""
@@ -313,7 +313,7 @@ def bring_to_centre(browser, element):  # noqa: F811
 
 
 def handle_box(browser, element):  # noqa: F811
-    """Return left, top, width and height of what a finger can hold, in CSS pixels of the window."""
+    """Return left, top, width and height of the handle for a finger, in CSS pixels of the window."""
     read = "const b = arguments[0].querySelector('.handle').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]"
     return np.array(browser.execute_script(read, element))
 
@@ -330,7 +330,7 @@ def test_a_finger_moves_the_point_and_not_the_page(browser, address, element, mo
     assert browser.execute_script("return scrollY") == scrolled
     assert shown(figure_element) != first
     after = handle_box(browser, figure_element)
-    if element == "scoring-figure":  # here the point is nowhere kept back
+    if element == "scoring-figure":  # nothing limits the point in this figure
         np.testing.assert_allclose(after[:2] - before[:2], move, atol=3)
 
 
@@ -490,7 +490,7 @@ def test_the_picture_of_the_readme_has_the_weights_of_the_landing_figure(site):
 
 @contextlib.contextmanager
 def forced_colours(browser):  # noqa: F811
-    """Let the system set the colours, as in a high-contrast mode."""
+    """Emulate colours forced by the system, as in a high-contrast mode."""
     features = [{"name": "forced-colors", "value": "active"}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     try:
@@ -548,7 +548,7 @@ def test_a_figure_fits_speaks_and_does_not_complain(browser, address, element): 
     complaints(browser)
     figure_element = figure(browser, address, element)
     assert complaints(browser) == []
-    near = "arguments[0].scrollIntoView();"  # what is far away is not laid out, and has no name
+    near = "arguments[0].scrollIntoView();"  # a distant figure is not laid out, and has no accessible name
     drawn_anew = near + "return arguments[0].querySelector('.view').clientWidth === arguments[0].width"
     for width in (375, 1280):
         size(browser, width)
@@ -594,7 +594,7 @@ def test_the_step_has_from_the_first_moment_the_height_that_it_will_have(browser
     )
     size(browser, 1280)
     assert len(heights) > 2
-    assert max(heights) <= reserved <= max(heights) + 32  # pixels: below it no more room than two lines
+    assert max(heights) <= reserved <= max(heights) + 32  # pixels: room for at most two more lines
 
 
 def test_on_paper_a_figure_is_its_table(browser, address):  # noqa: F811
@@ -610,7 +610,7 @@ def test_on_paper_a_figure_is_its_table(browser, address):  # noqa: F811
 
 
 def npz_of(model):
-    """Return the weights of a model as a page gets them: shapes, and arrays as lists."""
+    """Return the weights of a model as a page gets them: arrays, and their shapes as lists."""
     arrays = {name: parameter.detach().numpy() for name, parameter in model.named_parameters()}
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     return arrays, shapes
@@ -709,7 +709,7 @@ def test_the_page_takes_what_earlier_notebooks_have_written_and_refuses_other_fi
 
 
 def heat_maps(element):
-    """Return whose heat maps are shown, and the titles of their columns."""
+    """Return the models whose heat maps are shown, with the titles of the columns."""
     read = """return [...arguments[0].querySelectorAll(".heat")].map((table) =>
       [table.caption.textContent, [...table.tHead.rows[0].cells].map((cell) => cell.textContent)])"""
     return {caption.partition(":")[0]: titles for caption, titles in element.parent.execute_script(read, element)}
@@ -726,7 +726,7 @@ def test_a_reader_types_a_sentence_and_watches_it_translated_row_by_row(browser,
     rows = "return document.querySelectorAll('capstone-figure .heat tbody tr:not(.coming)').length"
     counts = []
     until(browser, lambda: counts.append(browser.execute_script(rows)) or counts[-1] == 7)
-    assert len(set(counts)) > 3  # row by row
+    assert len(set(counts)) > 3  # it appeared row by row
     wanted, _ = translate("tea with milk and bread")
     until(browser, lambda: f"Ours: {wanted} STOP." in says.text)
     model = "/made/capstone.npz", "/figures/model.js"

@@ -1,4 +1,4 @@
-"""Fonts hold what pages write, and every letter looks as in the whole font."""
+"""Fonts contain what pages write, and every letter looks as in the full font."""
 
 import io
 import json
@@ -21,7 +21,7 @@ WORDS = ["तर्क", "के", "साथ", "कारण", "दोस्त
 
 @pytest.fixture
 def cut(tmp_path):
-    """A function that returns the font of a site that has these texts."""
+    """A function that returns the Hindi font of a site with the given texts."""
 
     def cut(*texts):
         path = tmp_path / font_subset.HINDI_FONT
@@ -34,7 +34,7 @@ def cut(tmp_path):
 
 
 def outlines(path, word):
-    """Return the drawn glyphs of a word, and where they stand."""
+    """Return the drawn glyphs of a word, and their positions."""
     font = TTFont(path)
     font.flavor = None
     plain = io.BytesIO()
@@ -72,7 +72,7 @@ BLOCK = r"\left( \frac{\frac{1}{2}}{\sum_j e_j} \right)"
 
 @pytest.fixture
 def faces(tmp_path):
-    """A function that returns ``{face: its file}`` of a site with these formulas, and the style that asks for them."""
+    """A function that returns ``{face: its file}`` of a site with the given formulas, and the style sheet that requests them."""
 
     def faces(*inline, block="x"):
         folder = tmp_path / font_subset.KATEX_SHEET.parent

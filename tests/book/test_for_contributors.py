@@ -1,4 +1,4 @@
-"""The page for contributors: its example, added to a copy of the project, releases as it says."""
+"""The example on the page for contributors, added to a copy of the project, can be released as the page says."""
 
 import json
 import os
@@ -23,7 +23,7 @@ FILES = [
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A copy of the project, with the blocks of the page added to the files that they name."""
+    """A copy of the project, with the page's code blocks added to the files that they name."""
     root = tmp_path_factory.mktemp("project")
     for name in ("book", "solutions", "autograder", "tests", "_config.yml", "pyproject.toml"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
@@ -38,7 +38,7 @@ def project(tmp_path_factory):
 
 
 def run(project, *args):
-    """Run Python in ``project``: what is imported there is its copy."""
+    """Run Python in ``project``, so that it imports the copy."""
     env = {**os.environ, "PYTHONPATH": str(project), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, *map(str, args)]
     return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=900)
@@ -50,7 +50,7 @@ def test_the_five_additions_of_the_page_make_an_exercise_that_releases(project, 
     assert done.returncode == 0, done.stdout + done.stderr
     notebook = (tmp_path / "course" / "release" / "scoring" / "scoring.ipynb").read_text()
     assert "score_margin" in notebook
-    assert "/book/scoring.html" not in notebook  # as --no-links asks
+    assert "/book/scoring.html" not in notebook  # because of --no-links
 
 
 def test_the_check_of_the_page_covers_the_new_exercise(project):
@@ -83,8 +83,8 @@ SPOILT = {
 }
 
 
-# For each file: spoil it, let a copy of this process check the topic, and put the file back. What takes long to import, and
-# holds no answer, is imported once.
+# For each file: damage it, check the topic in a fork of this process, and restore the file. Imports that take long and contain
+# no answer are done only once.
 CHECK_EACH = """
 import json, os, pathlib, runpy, sys
 import matplotlib, nbformat, nbgrader.api, numpy, torch, typer
@@ -108,7 +108,7 @@ print(json.dumps(said))
 
 @pytest.fixture(scope="module")
 def checked(project):
-    """What `check` says where one file is spoilt: name of the file -> (exit status, words)."""
+    """What `check` says about each damaged file: name of the file -> (exit status, output)."""
     done = run(project, "-c", CHECK_EACH, json.dumps([(name, old, new) for name, (old, new, _) in SPOILT.items()]))
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""The pictures: as matplotlib's figures become them, and as the extension puts them into a page."""
+"""Pictures: how matplotlib's figures become SVG, and how the extension puts them into a page."""
 
 import importlib
 import re
@@ -22,7 +22,7 @@ STYLES = (ROOT / "book" / "_static" / "figures.css").read_text(encoding="utf-8")
 
 @pytest.fixture
 def pictures(monkeypatch):
-    """The module, as a page finds it, and its style for as long as a test runs."""
+    """The module as a page imports it, and its style for the duration of a test."""
     monkeypatch.syspath_prepend(ROOT / "book")
     module = importlib.import_module("figures.pictures")
     with plt.rc_context():
@@ -50,7 +50,7 @@ def test_panels_stand_beside_each_other_in_a_column_and_below_each_other_on_a_ph
     for name, part in parts.items():
         titles = re.findall(r'x="([\d.]+)" y="([\d.]+)"[^>]*>(first|second)<', part)
         places[name] = {title: (float(x), float(y)) for x, y, title in titles}
-        assert texts_of(part).count("high") == (1 if name == "wide" else 2)  # a panel that stands alone needs its own
+        assert texts_of(part).count("high") == (1 if name == "wide" else 2)  # stacked panels each need their own
     assert places["wide"]["first"][1] == places["wide"]["second"][1]
     assert places["narrow"]["first"][0] == places["narrow"]["second"][0]
     assert places["narrow"]["first"][1] + 100 < places["narrow"]["second"][1]
@@ -107,7 +107,7 @@ def luminance(colour):
     return linear @ [0.2126, 0.7152, 0.0722]
 
 
-# the theme's ground and ink in either mode
+# the theme's background and text colour in each mode
 @pytest.mark.parametrize(("number", "ground", "ink"), [(0, "#ffffff", "#222832"), (1, "#121212", "#ced6dd")])
 def test_a_weight_can_be_read_on_the_darkest_cell_of_a_heat_map(number, ground, ink):
     blue, shade = (re.findall(rf"{name}: ([^;]+);", STYLES)[number] for name in ("--figure-1", "--shade"))
@@ -169,7 +169,7 @@ def test_a_line_goes_where_matplotlib_lets_it_go(pictures):
         ("M 1.04 2 L 3 2 L 3 -4.25 z ", "M1 2l2 0 0-6.2z"),
         ("M 1 1 Q 2 1 2 2 Q 2 3 3 3 ", "M1 1q1 0 1 1 0 1 1 1"),
         ("M 10 0 C 11 0 12 1 12 2 L 12 5 z M 5 5 L 6 6 ", "M10 0c1 0 2 1 2 2l0 3zM5 5l1 1"),
-        ("M 1 1 L 5 1 z L 2 2 ", "M1 1l4 0zl1 1"),  # it begins again where it was closed
+        ("M 1 1 L 5 1 z L 2 2 ", "M1 1l4 0zl1 1"),  # it restarts where the path was closed
     ],
 )
 def test_an_outline_is_written_in_steps(pictures, written, short):
@@ -194,7 +194,7 @@ def test_marks_that_lie_upon_each_other_are_drawn_once(pictures):
     axes.set(xticks=[], yticks=[])
     axes.plot([0, 1, 1, 1, 2], [0, 1, 1, 1, 0], "o")
     assert parts_of(pictures.as_svg(figure))["only"].count("<use ") == 3
-    axes.plot([0, 0], [1, 1], "s", alpha=0.5)  # two of these are darker than one
+    axes.plot([0, 0], [1, 1], "s", alpha=0.5)  # two overlapping marks are darker than one
     assert parts_of(pictures.as_svg(figure))["only"].count("<use ") == 5
 
 
@@ -247,7 +247,7 @@ def test_a_picture_stands_in_its_page_with_its_words_and_is_numbered_by_chapter(
         for name, wanted in {"notes": ["1", "2"], "encoder": ["1.1", "1.2"], "scoring": ["2.1", "2.2"]}.items():
             text = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
             assert re.findall(r'<span class="caption-number">Figure ([\d.]+) </span>', text) == wanted
-            assert f">Figure {wanted[1]}</span></a>" in text  # in the text that refers to it
+            assert f">Figure {wanted[1]}</span></a>" in text  # in the text that refers to the figure
             assert text.count(f'<div class="picture" role="img" aria-label="{WORDS}">') == 2
             assert text.count('<svg aria-hidden="true" class="wide"') == 2
             assert "<style>svg" not in text

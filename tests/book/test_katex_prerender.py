@@ -1,4 +1,4 @@
-"""The extension that typesets formulas while the site is built: in the text, in tables, in outputs; with numbers and links."""
+"""The extension typesets formulas when the site is built: in text, tables and outputs, with numbers and links."""
 
 import re
 
@@ -47,7 +47,7 @@ c &= d
 
 @pytest.fixture
 def build(tmp_path):
-    """Return a function that builds a book of the pages it is given: the folder of its website, and the warnings."""
+    """Return a function that builds a book from the given pages and returns the website's folder and the warnings."""
 
     def build(**pages):
         write_site(tmp_path, CONF, {name.replace("_", "."): text for name, text in pages.items()})
@@ -66,7 +66,7 @@ def page(tmp_path_factory):
 
 
 def spoken(element):
-    """Return the formulas within ``element`` as they are read aloud."""
+    """Return the formulas within ``element`` as a screen reader reads them."""
     return [each.text for each in element.select("math")]
 
 

@@ -1,4 +1,4 @@
-"""Signs stay with the formula before them, short names and numbers whole; nothing of the text is lost or said twice."""
+"""Punctuation stays with the formula before it, short names and numbers stay whole, and no text is lost or repeated."""
 
 import pytest
 from bs4 import BeautifulSoup
@@ -37,7 +37,7 @@ def page(tmp_path_factory):
 def text(page):
     page = BeautifulSoup(page, "html.parser")
     for drawn in page.select(".katex-html"):
-        drawn.decompose()  # the formula is there once more, to be heard
+        drawn.decompose()  # the formula occurs a second time, for screen readers
     return page.select_one("div.body")
 
 
@@ -70,4 +70,4 @@ def test_a_formula_breaks_between_its_parts_and_a_long_name_at_its_joints(page):
     breaks = [(len(each.select(".katex-html wbr")), "whole" in each["class"]) for each in body.select("span.math")]
     assert breaks == [(0, True), (0, True), (0, True), (0, True), (4, False)]
     names = [str(name).count("<wbr/>") for name in body.select("code")]
-    assert names == [0, 0, 3]  # behind each dot
+    assert names == [0, 0, 3]  # after each dot

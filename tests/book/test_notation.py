@@ -1,8 +1,8 @@
-"""One name for each thing: the formulas of the chapters use the letters that the page on notation lists, and no others.
+"""One name for each thing: the formulas of the chapters use only the letters that the page on notation lists.
 
-A formula is read for its letters: a base, and a subscript that is more than indices. An exercise's text is part of its
-chapter, and the notebooks take it from there. A test cannot read what a letter means; it can see that the page on
-notation gives it one meaning, and that no chapter uses a letter behind its back.
+A letter is a base with its subscript, unless that consists of indices only. The text of an exercise is part of its
+chapter, and the notebooks take it from there. A test cannot know what a letter means, but it can check that the page on
+notation gives it one meaning, and that no chapter uses an unlisted letter.
 """
 
 import re
@@ -51,7 +51,7 @@ def formulas(text):
 
 
 def sections(page):
-    """Return the sections of a chapter as text, without its cells and figures; exercises stay."""
+    """Return the sections of a chapter as text, without cells and figures but with exercises."""
     text = (BOOK / f"{page}.md").read_text(encoding="utf-8")
     text = re.sub(r"^```\{(?!exercise)[^\n]*\n.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.split(r"^(?=#{1,3} |```\{exercise\})", text, flags=re.MULTILINE)
@@ -72,7 +72,7 @@ def listed(cell):
 
 @pytest.fixture(scope="module")
 def common():
-    """The letters that mean the same wherever they stand, and the pages where they may."""
+    """The letters that mean the same on every page, and the pages on which they may occur."""
     return {letter: pages_of(where) for cell, _, _, where in rows("letter") for letter in listed(cell)}
 
 
@@ -83,7 +83,7 @@ def pages_of(where):
 
 @pytest.fixture(scope="module")
 def local():
-    """The letters of each page by their row."""
+    """For each row on a page's own letters, the page and the letters."""
     return [(LINK.search(page)[1], listed(cell)) for page, cell, _ in rows("page")]
 
 

@@ -1,4 +1,4 @@
-"""Finished pages are put right and made light: they look as they did, say it in fewer bytes, and ask for little at first."""
+"""Finished pages are repaired and made light: they look the same, take fewer bytes, and load little at first."""
 
 import re
 
@@ -63,7 +63,7 @@ def site(folder):
 
 @pytest.fixture(scope="module")
 def unfixed(tmp_path_factory):
-    """The page of a notebook as Sphinx and the theme write it."""
+    """A notebook's page as Sphinx and the theme write it."""
     folder = tmp_path_factory.mktemp("unfixed")
     write_site(folder, CONF.replace('"lean_theme"', ""), {"index.ipynb": PAGES["notebook.ipynb"]})
     return (build_site(folder)[0] / "index.html").read_text(encoding="utf-8")
@@ -192,7 +192,7 @@ def test_only_a_page_with_formulas_asks_for_their_fonts_and_they_are_there(site)
         address = link["href"].removeprefix("../_static/")
         assert (site / "_static" / address.partition("?")[0]).is_file()
         assert (link["as"], link["type"]) == ("font", "font/woff")
-        assert link.has_attr("crossorigin")  # or the browser asks twice
+        assert link.has_attr("crossorigin")  # otherwise the browser requests it twice
         assert address in sheet
 
 
@@ -209,9 +209,9 @@ def test_no_script_keeps_the_text_waiting_and_what_the_options_say_stands_before
 
 def test_a_page_has_its_colours_before_any_script_of_the_theme_runs(site):
     text = read(site, "index.html")
-    assert BeautifulSoup(text, "html.parser").html["data-theme"] == "light"  # where scripts are off
+    assert BeautifulSoup(text, "html.parser").html["data-theme"] == "light"  # for browsers without scripts
     assert "prefers-color-scheme: dark" in text[: text.index("</head>")]
-    assert '"auto";' not in text.replace('getItem("mode") || "auto";', "")  # nor does the theme's own decision follow
+    assert '"auto";' not in text.replace('getItem("mode") || "auto";', "")  # nor does the theme decide again afterwards
 
 
 def test_the_pages_ask_for_one_file_of_styles_that_has_all_of_theirs_in_their_order(site):

@@ -1,4 +1,4 @@
-"""The extension that puts the book on paper: what is in the PDF, and what stays on the screen."""
+"""The extension that prints the book: what is in the PDF, and what stays on the screen."""
 
 import re
 
@@ -101,7 +101,7 @@ def letters(reader):
 
 
 def fills(reader):
-    """Return the luminance, from 0 to 1, of each rectangle that is filled on the pages, larger than a line of text."""
+    """Return the luminance, from 0 to 1, of each filled rectangle on the pages that is larger than a line of text."""
     luminances = []
     for page in reader.pages:
         luminance, area = 0.0, 0.0
@@ -140,7 +140,7 @@ def test_the_contents_say_on_which_page_a_chapter_begins(printed):
 
 def test_each_sheet_has_its_number_and_at_its_head_the_title_of_its_page(printed):
     sheets = [" ".join(page.extract_text().split()) for page in printed.pages]
-    assert [sheet.count("The beginning") for sheet in sheets] == [0, 2, 0]  # at the head, and as the title
+    assert [sheet.count("The beginning") for sheet in sheets] == [0, 2, 0]  # in the page header, and as the title
     assert [sheet.count("The chapter") for sheet in sheets] == [1, 0, 2]  # in the contents
     heads = ("1 ", "The beginning 2 ", "The chapter 3 ")
     assert [sheet for head, sheet in zip(heads, sheets, strict=True) if not sheet.startswith(head)] == []
@@ -212,7 +212,7 @@ def test_a_page_that_a_reader_prints_is_light_and_has_no_menu(site, tmp_path):
     pdf.print_page(site / "dark.html", tmp_path / "dark.pdf")
     (site / "dark.html").unlink()
     light, dark = PdfReader(tmp_path / "light.pdf"), PdfReader(tmp_path / "dark.pdf")
-    assert min(fills(dark)) < 0.2  # so it would have been noticed
+    assert min(fills(dark)) < 0.2  # so a dark page would be noticed
     assert min(fills(light), default=1.0) > 0.85
     assert ALPHABET in letters(light)
     assert not re.search("folded|Showcode|Search|Contents|Theonlypart", letters(light))

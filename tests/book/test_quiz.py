@@ -1,4 +1,4 @@
-"""Questions in a page: each choice opens with its reason, and nothing in them is typed that could be worked out."""
+"""Questions in a page: each choice opens with its reason, and nothing that can be computed is typed by hand."""
 
 import re
 
@@ -32,7 +32,7 @@ CHECKS = re.compile(r"```\{self-check\}\n(.*?)```", flags=re.DOTALL)
 
 @pytest.fixture
 def build(tmp_path):
-    """Return a function that builds a page from its text, and returns its HTML."""
+    """Return a function that builds a page from its text and returns its HTML."""
 
     def build(text):
         write_site(tmp_path, CONF, {"index.md": "# Book\n\n```{toctree}\nsoftmax\n```\n", "softmax.md": text})
@@ -83,7 +83,7 @@ SPOILT = [
 
 @pytest.fixture(scope="module")
 def complaints(tmp_path_factory):
-    """What the build says of each page that has one of the spoilt questions."""
+    """What the build says about each page with one of the broken questions."""
     folder = tmp_path_factory.mktemp("spoilt")
     pages = {f"{number}/softmax.md": QUESTION.replace(old, new) for number, (old, new, _) in enumerate(SPOILT)}
     contents = "\n".join(page.removesuffix(".md") for page in pages)

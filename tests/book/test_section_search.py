@@ -1,4 +1,4 @@
-"""The search finds sections by words and letters, looks at no code, and shows what it finds without TeX."""
+"""The search finds sections by words and symbols, ignores code, and shows results without TeX."""
 
 import json
 import re
@@ -107,7 +107,7 @@ def place(built):
 
 @pytest.fixture
 def asked(browser, place):  # noqa: F811
-    """Return a function that types a query in the dialog of a page, and returns what is found."""
+    """Return a function that types a query into the search dialog of a page and returns the results."""
     size(browser, 1280)
     open_page(browser, f"{place}/index.html")
     requests(browser)
@@ -284,7 +284,7 @@ def test_a_formula_that_cannot_be_set_is_a_warning_and_the_other_pages_are_built
 
 
 def rank_of(results, wanted):
-    """Return the place of the first section in ``results`` that is among those wanted, from 1, or 0."""
+    """Return the rank of the first wanted section in ``results``, counted from 1, or 0 if there is none."""
     for place, (page, heading) in enumerate(results, 1):
         page, heading = page.rpartition("/")[2], _plain(heading)
         names = {f"{page}#{heading}"}
@@ -313,7 +313,7 @@ def test_readers_find_the_section_that_they_want(browser, site):  # noqa: F811
             [query["text"] for query in queries],
         )
     pages, results = pages_and_results
-    for query in queries:  # so that a heading that changes takes its labels with it
+    for query in queries:  # fails if a heading changes and its labels do not
         assert rank_of(pages, [_plain(name) for name in query["wanted"]]), query
     ranks = [
         rank_of(rows, [_plain(name) for name in query["wanted"]]) for query, rows in zip(queries, results, strict=True)

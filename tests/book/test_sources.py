@@ -1,4 +1,4 @@
-"""The notes are in the course item by item, and so are their slips; both pages are read as text."""
+"""The course lists every item of the notes and every slip in them; the tests read both pages as text."""
 
 import re
 

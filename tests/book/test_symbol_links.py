@@ -1,4 +1,4 @@
-"""What a symbol is, shown where it stands: by pointer, by finger, by keyboard, in the words of the page on notation."""
+"""Symbols are explained where they occur, by pointer, finger or keyboard, in the words of the page on notation."""
 
 import pytest
 from bs4 import BeautifulSoup
@@ -104,7 +104,7 @@ def page(browser, chapter):  # noqa: F811
 
 
 def note(browser):  # noqa: F811
-    """Return ``{symbol as it is read aloud: what is said of it}`` of the note that is shown."""
+    """Return ``{symbol as read aloud: its explanation}`` of the note that is shown."""
     return browser.execute_script(
         """
         const signs = [...document.querySelectorAll(".symbols-note:popover-open dt")];
@@ -119,7 +119,7 @@ def note(browser):  # noqa: F811
 
 
 def letter(browser, read, name):  # noqa: F811
-    """Return the place of a letter in the formula that is read aloud beginning with ``read``."""
+    """Return the element of a letter in the first formula that reads aloud as ``read`` and more."""
     return browser.execute_script(
         """
         const [read, name] = arguments;
@@ -180,9 +180,9 @@ def test_a_pointer_that_rests_on_a_symbol_reads_what_it_is_and_may_go_on_to_it(p
 @pytest.mark.parametrize(
     ("read", "name", "expected"),
     [
-        ("s^", "i", "s"),  # an index is part of what it stands below
+        ("s^", "i", "s"),  # an index belongs to its base
         ("s^", "T", "Tx,Ty"),
-        ("s^", "p", "p"),  # a power is not
+        ("s^", "p", "p"),  # a power does not
         ("Ua", "a", "Ua"),
     ],
 )

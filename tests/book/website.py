@@ -1,7 +1,7 @@
-"""The website as the tests look at it: built once a run, and ahead of the tests where all of them are run.
+"""The website for the tests: built once per run, and from its beginning where all tests are run.
 
-The build takes longest of all that tests wait for, and cannot be divided. So it begins with the run, in the process that
-started it, and the processes that test stand back a little: without that it would get half a core where it could use one.
+The build is the longest wait of the tests and cannot be parallelised. So the main process starts it at once, and the
+processes that run tests lower their priority: otherwise the build would get half a core where it could use one.
 """
 
 import os
@@ -13,13 +13,13 @@ from pathlib import Path
 from autograder.paths import ROOT
 from tests.shared import made_once
 
-LOG = "build.log"  # beside the website: what its build printed
-STAND_BACK = 5  # how much nicer the processes that test are
-AHEAD = "TESTS_WEBSITE_AHEAD"  # in the environment, where the processes of pytest-xdist find it
+LOG = "build.log"  # beside the website: the output of the build
+STAND_BACK = 5  # how much the processes that run tests raise their niceness
+AHEAD = "TESTS_WEBSITE_AHEAD"  # environment variable through which the processes of pytest-xdist find it
 
 
 def website(started=None):
-    """Return the folder of the website, when it is built; ``started`` is called with each process that builds it."""
+    """Return the website's folder once it is built; ``started`` is called with each process that builds it."""
 
     def make(folder):
         succeeded, log = build(folder)
@@ -53,7 +53,7 @@ def website(started=None):
 
 
 class Ahead:
-    """A pytest plugin: builds the website beside the tests from the beginning of a run of several processes."""
+    """A pytest plugin that builds the website beside the tests, from the beginning of a run with several processes."""
 
     def __init__(self):
         self.processes = []
@@ -65,7 +65,7 @@ class Ahead:
     def _build(self):
         try:
             website(self.processes.append)
-        except Exception:  # kept by made_once: the tests that need the website tell it
+        except Exception:  # made_once keeps it, and reports it to the tests that need the website
             return
 
     def pytest_sessionfinish(self, session):
@@ -74,6 +74,6 @@ class Ahead:
 
 
 def stand_back():
-    """Leave the machine to the build, where it goes on beside this process."""
+    """Lower the priority of this process if a build runs beside it."""
     if os.environ.get(AHEAD):
         os.nice(STAND_BACK)

@@ -1,4 +1,4 @@
-"""Alignments of letters and phonemes: the hand-made ones are whole, EM never loses likelihood, the error rate is Och and Ney's."""
+"""Alignments: those made by hand are complete, EM never lowers the likelihood, and the error rate is Och and Ney's."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The answer key of every topic is complete, and a key with a fault is refused with place and remedy."""
+"""The answer key of every topic is complete, and a faulty key is refused with place and remedy."""
 
 import ast
 import dataclasses

@@ -1,4 +1,4 @@
-"""The context is a mixture of the annotations of real positions, in numpy and torch alike, and so are its gradients."""
+"""The context mixes the annotations of real positions only, and numpy and torch agree on it and on its gradients."""
 
 import inspect
 import re
@@ -357,7 +357,7 @@ def as_array(parameter):
 
 @pytest.fixture(scope="module")
 def note_e():
-    """Note E's program as the exercise shows it, with layers that hand out given numbers."""
+    """Note E's program as the exercise shows it, with layers whose weights are given."""
     body = chapter_texts(BOOK / "context.md")[1]["context-mended_note_e"].body
     source = re.search(r"```python\n(.*?)```", body, flags=re.DOTALL)[1]
 

@@ -1,4 +1,4 @@
-"""The language of dates says what it means, keeps its test apart, and is learned sooner with attention."""
+"""Written dates mean what they say, the test set stays apart, and training depends only on its seed."""
 
 import datetime
 import re
@@ -12,7 +12,7 @@ from solutions.in_numpy import dates as language
 from solutions.in_numpy.capstone import STOP
 from solutions.in_torch import dates
 
-# How Python's own reader of dates would put each format; it knows no 3rd, so st, nd, rd and th are taken out first.
+# Each format in the codes of strptime, which knows no 3rd, so st, nd, rd and th are removed first.
 READ_BY = {
     "{weekday} {d} {month} {yyyy}": "%A %d %B %Y",
     "the {dth} of {month} {yyyy}": "the %d of %B %Y",
@@ -52,7 +52,7 @@ def test_a_written_date_reads_back_as_the_date(date, form):
     text, _ = language.write(date, form)
     text = re.sub(r"(?<=\d)(st|nd|rd|th)\b", "", text)
     read = datetime.datetime.strptime(text, READ_BY[form]).date()
-    if read.year > 2049:  # strptime takes 50 to 68 for 2050 to 2068
+    if read.year > 2049:  # strptime reads 50 to 68 as 2050 to 2068
         read = read.replace(year=read.year - 100)
     assert read == date
 
@@ -138,7 +138,7 @@ def test_the_weight_on_the_right_field_is_that_of_a_hand_made_example():
     weights[0, 8:10, 0] = [1.0, 0.2]  # the day's
     weights[0, [4, 7, 10], 1] = 1.0  # the hyphens' and the stop word's do not count
     assert language.weight_on_field(weights, fields) == pytest.approx((4 * 0.75 + 0 + 1.2) / 8)
-    assert language.weight_on_field(weights[:, :3], fields) == pytest.approx(3 * 0.75 / 8)  # steps not taken
+    assert language.weight_on_field(weights[:, :3], fields) == pytest.approx(3 * 0.75 / 8)  # a step not taken counts 0
 
 
 def test_even_weights_put_on_a_field_its_share_of_the_letters():

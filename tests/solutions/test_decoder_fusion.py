@@ -1,4 +1,4 @@
-"""A decoder step is what its formulas say, in numpy and torch alike, in Bahdanau's order, with pads left out."""
+"""A decoder step follows its formulas, in numpy and torch alike, in Bahdanau's order, and ignores pads."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def tensors(inputs):
 
 
 def in_numpy(p):
-    """One step from the numpy functions of three chapters, sentence by sentence, without its pads."""
+    """Take one step with the numpy functions of three chapters, sentence by sentence, without pads."""
     states = []
     for b, real in enumerate(p["source_mask"]):
         query, keys, embedded = p["query"][b : b + 1], p["keys"][b : b + 1, real], p["embedded"][b : b + 1]

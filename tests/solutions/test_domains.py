@@ -1,4 +1,4 @@
-"""What inputs may be is said once, in the key: the paragraph for students, and the inputs that are drawn, follow from it."""
+"""The key alone states what inputs may be: the paragraph for students and the drawn inputs follow from it."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_every_question_in_code_ends_with_the_paragraph(topic):
 
 
 def words_of(exercise, case, name):
-    """Return which entries of the argument ``name`` are no pads, as an index."""
+    """Return an index of the entries of the argument ``name`` that are not pads."""
     arguments = exercise.entry.arguments
     for mask, argument in arguments.items():
         if (
@@ -93,7 +93,7 @@ def test_every_axis_is_long_in_some_case(name):
 
 
 def shake(item, rng):
-    """Return ``item`` with each float moved by the last digit that it holds, up or down."""
+    """Return ``item`` with each float moved up or down in its last digit."""
     item = np.asarray(item)
     return item * (1 + 2.0**-52 * rng.choice([-1, 1], item.shape)) if item.dtype.kind == "f" else item
 

@@ -1,4 +1,4 @@
-"""The reference answers of the encoder topic are what their formulas say, in numpy and in torch alike."""
+"""The reference answers of the encoder topic follow their formulas, in numpy and in torch alike."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ VOCAB_SIZE = 9
 
 @st.composite
 def padded_batches(draw, shortest=1):
-    """Return the arguments of the two functions that make annotations; pads stand at the end of their rows."""
+    """Return the arguments of the two functions that compute annotations; pads are at the end of their rows."""
     batch, source_len, d, m = (draw(SIZES) for _ in range(4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     lengths = draw(st.lists(st.integers(shortest, source_len), min_size=batch, max_size=batch))
@@ -29,7 +29,7 @@ def padded_batches(draw, shortest=1):
 
 @st.composite
 def sentences(draw):
-    """Return an encoder, word numbers and unsorted lengths."""
+    """Return an encoder, token ids and unsorted lengths."""
     batch, source_len, hidden_size, query_size = (draw(SIZES) for _ in range(4))
     torch.manual_seed(draw(st.integers(0, 1000)))
     lengths = torch.tensor(draw(st.lists(st.integers(1, source_len), min_size=batch, max_size=batch)))
@@ -176,7 +176,7 @@ def test_every_parameter_of_the_encoder_gets_a_gradient():
     annotations, first_states = module(torch.tensor([[1, 2, 0], [3, 4, 5]]), torch.tensor([2, 3]))
     (annotations.sum() + first_states.sum()).backward()
     assert all(parameter.grad is not None and parameter.grad.any() for parameter in module.parameters())
-    assert not module.embedding.weight.grad[0].any()  # word 0 stands at a pad only
+    assert not module.embedding.weight.grad[0].any()  # word 0 occurs only at a pad
 
 
 def test_the_answers_by_hand_are_those_of_the_functions():

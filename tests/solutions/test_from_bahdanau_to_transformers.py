@@ -1,4 +1,4 @@
-"""What came after Bahdanau: our functions are those of torch, and each has the property that it was invented for."""
+"""After Bahdanau: our functions agree with torch's, and each has the property for which it was invented."""
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -24,7 +24,7 @@ def drawn(seed, *shapes):
 
 @st.composite
 def lookups(draw, real=1):
-    """Query, keys, values and mask of a batch; every sentence has ``real`` tokens at least."""
+    """Query, keys, values and mask of a batch; every sentence has at least ``real`` tokens."""
     batch, source_len, key_size, value_size = (draw(SIZES) for _ in range(4))
     query, keys, values = drawn(
         draw(SEEDS), (batch, key_size), (batch, source_len, key_size), (batch, source_len, value_size)
@@ -49,7 +49,7 @@ def several_heads(draw, real=0):
 
 @st.composite
 def sequences(draw):
-    """The arguments of ``self_attention``; pads may stand anywhere."""
+    """The arguments of ``self_attention``; pads may be anywhere."""
     batch, length, size, head_size, value_size = (draw(SIZES) for _ in range(5))
     states, W_query, W_key, W_value = drawn(
         draw(SEEDS), (batch, length, size), (head_size, size), (head_size, size), (value_size, size)
@@ -93,7 +93,7 @@ def test_several_heads_are_single_ones_joined(arguments):
 
 
 def attention_of_torch(W_query, W_key, W_value, W_out):
-    """Return torch's module with these matrices; its queries, keys and values have as many numbers as its states."""
+    """Return torch's module with these matrices; its heads together are as large as its states."""
     heads, head_size, size = W_query.shape
     module = torch.nn.MultiheadAttention(heads * head_size, heads, bias=False, batch_first=True, dtype=torch.float64)
     assert size == heads * head_size
@@ -140,7 +140,7 @@ def test_what_comes_after_a_position_or_stands_at_a_pad_has_no_influence_on_it(a
     states, mask, *matrices = arguments
     place = place % states.shape[1]
     unread = ~mask | (torch.arange(states.shape[1]) > place)
-    unread[:, place] = False  # its own query is made of it, pad or not
+    unread[:, place] = False  # its own query is computed from it, pad or not
     (noise,) = drawn(seed, states.shape)
     changed = torch.where(unread[..., None], noise, states)
     before, after = (self_attention(each, mask, *matrices)[:, place] for each in (states, changed))

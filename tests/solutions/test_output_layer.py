@@ -1,4 +1,4 @@
-"""The output layer, the decoder and the whole model are what their formulas say."""
+"""The output layer, the decoder and the whole model follow their formulas."""
 
 import copy
 import itertools
@@ -17,7 +17,7 @@ from solutions.in_torch.output_layer import Decoder, LastAnnotation, Seq2Seq, be
 SIZES = st.integers(1, 5)
 SEEDS = st.integers(0, 2**32 - 1)
 START, STOP, WORDS = 0, 1, 6
-EMBEDDING, HIDDEN, QUERY = 3, 4, 8  # the annotations have 2 * HIDDEN numbers, so dot products exist too
+EMBEDDING, HIDDEN, QUERY = 3, 4, 8  # the annotations have 2 * HIDDEN entries, so dot products are possible
 ATTENTIONS = {
     "additive": lambda: AdditiveAttention(QUERY, 2 * HIDDEN, 5),
     "multiplicative": lambda: MultiplicativeAttention(QUERY, 2 * HIDDEN),
@@ -57,7 +57,7 @@ def model_with(attention, seed=0):
     encoder = Encoder(7, 3, HIDDEN, QUERY)
     model = Seq2Seq(encoder, Decoder(WORDS, EMBEDDING, QUERY, 2 * HIDDEN, ATTENTIONS[attention]()))
     with torch.no_grad():
-        model.decoder.output.weight.mul_(6)  # an untrained model prefers no word; let it have preferences
+        model.decoder.output.weight.mul_(6)  # an untrained model hardly prefers any word; this gives it preferences
     return model.double()
 
 
@@ -69,7 +69,7 @@ def batch_of(lengths, seed=0):
 
 
 def log_probability(model, source, lengths, words):
-    """Return the log-probability of each row of ``words``, up to and with its first stop token."""
+    """Return the log-probability of each row of ``words``, up to and including its first stop token."""
     start = torch.full_like(words[:, :1], START)
     logits, _ = model(source, lengths, torch.cat([start, words[:, :-1]], dim=1))
     right = torch.log_softmax(logits, dim=-1).gather(-1, words.unsqueeze(-1)).squeeze(-1)
@@ -230,7 +230,7 @@ def test_a_sentence_in_a_padded_batch_is_treated_as_if_alone(attention):
 
 
 def cut(words):
-    """Return the words as a list, up to and with the first stop token."""
+    """Return the words as a list, up to and including the first stop token."""
     words = words.tolist()
     return words[: words.index(STOP) + 1] if STOP in words else words
 
@@ -261,7 +261,7 @@ def test_a_beam_that_holds_every_hypothesis_finds_the_likeliest_sentence(seed):
 
 
 def filled(words):
-    """Return the words with stop tokens from the first one on."""
+    """Return the words with every word after the first stop token replaced by a stop token."""
     return tuple(STOP if STOP in words[:i] else word for i, word in enumerate(words))
 
 
@@ -282,7 +282,7 @@ def test_over_many_models_a_wider_beam_is_better_on_the_whole():
         _, scores = beam_search(model, source, lengths, START, STOP, 6, 4)
         gained.append((scores - log_probability(model, source, lengths, greedy).detach()).mean().item())
     assert np.mean(gained) > 0.05
-    assert np.mean(np.array(gained) >= -1e-10) > 0.9  # not always: the greedy beginning may be pushed out
+    assert np.mean(np.array(gained) >= -1e-10) > 0.9  # not always: the greedy beginning may fall out of the beam
 
 
 @each_attention

@@ -1,4 +1,4 @@
-"""The reference answers of the scoring topic are what their formulas say, in numpy and in torch alike."""
+"""The reference answers of the scoring topic follow their formulas, in numpy and in torch alike."""
 
 import hypothesis.extra.numpy as hnp
 import numpy as np

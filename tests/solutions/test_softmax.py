@@ -1,4 +1,4 @@
-"""The reference answers of the softmax topic are what their formulas say, in numpy and in torch alike."""
+"""The reference answers of the softmax topic follow their formulas, in numpy and in torch alike."""
 
 import itertools
 import re
@@ -22,7 +22,7 @@ SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 5))
 
 @st.composite
 def masked(draw, elements=SMALL):
-    """Return scores and a mask of one shape; pads may stand anywhere, and rows may be empty."""
+    """Return scores and a mask of the same shape; pads may be anywhere, and rows may be empty."""
     shape = draw(SHAPES)
     scores = draw(hnp.arrays(float, shape, elements=elements))
     return scores, draw(hnp.arrays(bool, shape))
@@ -192,7 +192,7 @@ def left_out(scores):
     return softmax.masked_softmax(scores, np.broadcast_to(WORDS, scores.shape))
 
 
-# By its number, what each fault of the exercise makes of these scores.
+# What each fault of the exercise, by its number, makes of these scores.
 FAULTS = {
     1: softmax.softmax(SCORES.T).T * WORDS,
     2: softmax.softmax(SCORES * WORDS),

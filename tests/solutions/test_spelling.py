@@ -1,4 +1,4 @@
-"""Spelling to sound: the dictionary is read whole, no family of words is divided, and errors are counted as the field does."""
+"""Spelling to sound: the dictionary is read completely, no word family is split, and errors are counted as is usual."""
 
 import itertools
 import sys

@@ -1,4 +1,4 @@
-"""The paper's model in torch is the appendix's formulas, and begins with the weights that its appendix B describes."""
+"""The paper's model in torch follows the appendix, and begins with the weights that appendix B describes."""
 
 import math
 import re
@@ -20,7 +20,7 @@ START, STOP = 1, 2
 
 @pytest.fixture
 def model():
-    """A small one whose numbers are all large enough to matter; its biases are 0, as the appendix leaves them out."""
+    """A small model with parameters large enough to matter; its biases are 0, because the appendix has none."""
     torch.manual_seed(3)
     model = build_model(**SMALL).double()
     initialise(model)
@@ -57,7 +57,7 @@ def unit(p, s_before, e, c=None):
 
 
 def matrices(cell, m):
-    """The paper's nine matrices (six in the encoder) of a ``GatedUnit`` whose word vectors have ``m`` numbers."""
+    """The paper's nine matrices (six in the encoder) of a ``GatedUnit`` whose word vectors have ``m`` entries."""
     n = cell.U.out_features
     W, U_gates = cell.W.weight.tolist(), cell.U_gates.weight.tolist()
     p = {"U_z": U_gates[:n], "U_r": U_gates[n:], "U": cell.U.weight.tolist()}
@@ -68,7 +68,7 @@ def matrices(cell, m):
 
 
 def transcribed(model, x, y):
-    """Return the probabilities of each word of ``y``, as App. A.2 defines them: one sentence, one number at a time."""
+    """Return the probability of each word of ``y`` as App. A.2 defines it: for one sentence, one number at a time."""
     encoder, decoder = model.encoder, model.decoder
     m, n, T_x = SMALL["embedding_size"], SMALL["query_size"], len(x)
     E_x, E_y = encoder.embedding.weight.tolist(), decoder.embedding.weight.tolist()
@@ -134,7 +134,7 @@ def test_of_torchs_gru_the_update_gate_runs_the_other_way_and_the_reset_gate_com
     theirs.weight_hh.data = torch.cat([U_r, -U_z, ours.U.weight.data])
     x, state = torch.randn(5, d, dtype=torch.float64), torch.randn(5, n, dtype=torch.float64)
     assert not torch.allclose(ours(x, state), theirs(x, state), atol=1e-3)
-    ours.U.weight.data.copy_(torch.diag(torch.randn(n)))  # where U mixes nothing, the place of the gate is all one
+    ours.U.weight.data.copy_(torch.diag(torch.randn(n)))  # where U mixes nothing, the gate's place is irrelevant
     theirs.weight_hh.data[2 * n :] = ours.U.weight.data
     torch.testing.assert_close(ours(x, state), theirs(x, state))
 

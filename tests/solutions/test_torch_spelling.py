@@ -1,4 +1,4 @@
-"""The model from spelling to sound: training keeps the best moment, and one byte a parameter is enough."""
+"""The model from spelling to sound: training keeps the best parameters, and one byte per parameter is enough."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_training_writes_the_parameters_that_had_the_lowest_loss_in_validation(a
         logits, _ = model(batch["source"], batch["lengths"], batch["target_in"])
     losses = [validation for _, _, validation in curve]
     assert translation_loss(logits, batch["target"]).item() == pytest.approx(min(losses), rel=1e-5)
-    assert min(losses) < losses[-1]  # a hundred words are overfitted
+    assert min(losses) < losses[-1]  # a hundred words are soon overfitted
 
 
 def test_without_attention_the_context_is_the_last_state_of_each_direction():

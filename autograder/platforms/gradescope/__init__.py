@@ -1,1 +1,1 @@
-"""An assignment as an autograder that Gradescope runs: the archive is made here, and this is what runs in it there."""
+"""Autograder archives for Gradescope: the code that builds them here, and the code that runs in them there."""

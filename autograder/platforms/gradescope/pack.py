@@ -1,7 +1,7 @@
-"""Make the archive that Gradescope takes as an autograder: https://gradescope-autograders.readthedocs.io/en/latest/specs/.
+"""Build the archive that Gradescope accepts as an autograder: https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 
-In: a course, a released assignment. Out: the bytes of a zip archive, the same each time: setup.sh and run_autograder at its top,
-the grader, the answers and the seed of the hidden cases, but nothing of students. Reads the project; writes nothing.
+In: a course, a released assignment. Out: the bytes of a zip archive, the same each time: setup.sh and run_autograder at its
+top level, the grader, the answers and the seed of the hidden cases, but no student data. Reads the project; writes nothing.
 """
 
 import io
@@ -41,9 +41,9 @@ class GradescopeArchive:
 def pack(course: Course, topic: str, released: Released, limits: Limits, torch_index: str = "") -> GradescopeArchive:
     """Return the ``GradescopeArchive`` of ``topic`` as it was ``released`` in ``course``.
 
-    ``torch_index`` is the address of an additional package index, for a torch without GPU support.
+    ``torch_index`` is the address of an additional package index, for a build of torch without GPU support.
 
-    Raises ``CourseError`` if a file of the project is missing, or the release gives students numbers of their own.
+    Raises ``CourseError`` if a file of the project is missing, or the release gives each student different numbers.
     """
     if released.has_own_numbers:
         raise CourseError(

@@ -1,6 +1,6 @@
-"""What an archive for Gradescope contains of a course: one assignment as released, and how to grade it.
+"""The part of a course that an archive for Gradescope contains: one released assignment, and how to grade it.
 
-In and out: a frozen dataclass, and the text of a file. Pure.
+In and out: a frozen dataclass, and its JSON text. Pure.
 """
 
 from dataclasses import asdict, dataclass
@@ -16,11 +16,11 @@ ASSIGNMENT_FILE = "assignment.json"
 
 @dataclass(frozen=True)
 class PackedAssignment:
-    """An assignment: releases as JSON text, the newest first, points by exercise, the seed of its hidden cases, limits.
+    """An assignment: releases as JSON text, newest first, points by exercise, the seed of its hidden cases, limits.
 
-    ``beside`` has the names of files that belong to a notebook, ``settings`` those of nbgrader's pages, ``extra`` the course's
-    own hidden cases, ``attempt_seeds`` the seeds of later attempts; ``digest`` is the hash of the exercises, so that no other
-    version of them grades.
+    ``beside`` has the names of files that belong to a notebook, ``settings`` the settings of nbgrader's pages, ``extra`` the
+    course's own hidden cases, ``attempt_seeds`` the seeds of later attempts; ``digest`` is the hash of the exercises, which
+    ensures that only this version of them is used for grading.
     """
 
     topic: str

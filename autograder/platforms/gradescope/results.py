@@ -1,9 +1,9 @@
-"""The results that a student sees on Gradescope, in the form of its results.json: points, reasons and hints by exercise.
+"""The results that a student sees on Gradescope, in the format of its results.json: points, reasons and hints by exercise.
 
-In: a ``GradingResult``, or a sentence. Out: a dict for JSON. Pure. The form is that of
+In: a ``GradingResult``, or a sentence. Out: a dict for JSON. Pure. The format is documented at
 https://gradescope-autograders.readthedocs.io/en/latest/specs/: an overall ``score`` overrides those of tests, which are then
-optional. So the score is the sum of the automatic points, and an answer that a person marks is a test without points, which
-Gradescope's manual grading gives. Output of the grader itself is for instructors only.
+optional. So the score is the sum of the automatic points. An answer that a person marks is a test without points; these are
+given in Gradescope's manual grading. Output of the grader itself is for instructors only.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ def build_graded_results(
 ) -> dict[str, Any]:
     """Return the results of a submission whose notebook had the bytes ``content``.
 
-    ``releases`` are those that it may be made from, the newest first.
+    ``releases`` are those that it may have been made from, newest first.
     """
     assert outcome.graded is not None
     notebook = nbformat.reads(outcome.notebook.decode(), as_version=4)
@@ -69,7 +69,7 @@ def build_failed_results(why: str) -> dict[str, Any]:
 
 
 def attempt_number(metadata: bytes, content: bytes) -> int:
-    """Return the number of the attempt ``content``, from 0, among the student's different attempts.
+    """Return the number of the attempt ``content``, counting from 0, among the student's different attempts.
 
     https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/ lists earlier submissions with their results,
     in which ``build_graded_results`` stores a hash. Unreadable ones are not counted.
@@ -88,7 +88,7 @@ def attempt_number(metadata: bytes, content: bytes) -> int:
 
 
 def _results(lines, tests=()):
-    """Return what all results have: ``lines`` for the student, and ``tests``."""
+    """Return the fields that all results share: ``lines`` for the student, and ``tests``."""
     shown = {"visibility": "visible", "stdout_visibility": "hidden"}
     return {"output": _join_lines(lines), **shown, "tests": list(tests)}
 

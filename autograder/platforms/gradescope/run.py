@@ -1,6 +1,6 @@
 """Grade one submission on Gradescope's machine: ``python -m autograder.platforms.gradescope.run /autograder``.
 
-In: the folder that Gradescope has prepared, laid out as https://gradescope-autograders.readthedocs.io/en/latest/specs/ says.
+In: the folder that Gradescope prepares, as https://gradescope-autograders.readthedocs.io/en/latest/specs/ describes it.
 Out: results/results.json in it, whatever happens. One process grades, and another one watches it; student code runs in neither,
 but in a sandbox or, if that is impossible, as another user.
 
@@ -36,7 +36,7 @@ from autograder.sandbox import close, doctor
 
 SLACK_SECONDS = 240.0  # for starting, reading and judging, on top of the time that submissions may run
 MAX_RUNS = 2  # a submission that ran out of time runs twice
-MAX_MEMORY_BYTES = 8 * 2**30  # that the grading process may address
+MAX_MEMORY_BYTES = 8 * 2**30  # limits the address space of the grading process
 METADATA = "submission_metadata.json"
 MAX_METADATA_BYTES = 50 * 2**20  # it contains all earlier results
 ISOLATIONS = ("zygote", "user")  # the first that works is used
@@ -59,7 +59,7 @@ def main() -> None:
 
 def _run_watched(command, seconds):
     """Return the results that ``command`` writes to its standard output within ``seconds``."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=1, start_new_session=True)  # messages: to ours
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=1, start_new_session=True)  # messages to stdout
     try:
         output, _ = process.communicate(timeout=seconds)
         return json.loads(output)
@@ -156,7 +156,7 @@ def _choose_isolation(limits, hidden, prepared):
 
 
 def _read_beside(packed, files):
-    """Return the files that belong to the notebook by name, None for one that is too large."""
+    """Return the files that belong to the notebook, by name; None for one that is too large."""
     names = [name for name in packed.beside if name in files]
     if not names:
         return {}

@@ -1,10 +1,10 @@
-/* The arithmetic of the moving figures, on plain arrays. tests/book/test_figures.py holds it to solutions/. */
+/* The arithmetic of the moving figures, on plain arrays. tests/book/test_figures.py checks it against solutions/. */
 export const dot = (a, b) => a.reduce((sum, x, k) => sum + x * b[k], 0);
 export const times = (W, x) => W.map((row) => dot(row, x));
 export const add = (...vectors) => vectors[0].map((_, k) => vectors.reduce((sum, x) => sum + x[k], 0));
 export const tanh = (x) => x.map(Math.tanh);
 
-/* A score and its terms, for each annotation; a score is the sum of its terms. */
+/* The terms of each annotation's score, which is their sum. */
 export const terms = {
   additive: (s, H, p) => H.map((h) => tanh(add(times(p.W_query, s), times(p.W_key, h))).map((x, k) => p.v[k] * x)),
   linear: (s, H, p) => H.map((h) => add(times(p.W_query, s), times(p.W_key, h)).map((x, k) => p.v[k] * x)),

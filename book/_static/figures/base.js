@@ -1,7 +1,7 @@
 /* <scoring-figure> and its family: native controls above, a drawn view below, all from the JSON that the page computed.
-   A figure gives controls(data), and draw(values, data) -> {view, says, more}: HTML, a sentence that is also read aloud, and
-   HTML with every value, which a phone shows on demand, so that control and effect fit one screen. */
-export const WIDE = 560; // pixels: from here on, two drawings fit beside each other
+   A figure defines controls(data), and draw(values, data) -> {view, says, more}: HTML, a sentence that is also read aloud,
+   and HTML with every value, which a phone shows on demand, so that controls and effect fit on one screen. */
+export const WIDE = 560; // pixels: above this, two drawings fit side by side
 export const digits = (x, n = 4) => (Number.isNaN(x) ? "no number" : Math.abs(x) === Infinity ? "∞" :
   (Math.abs(x) < 0.5 * 10 ** -n ? 0 : x).toFixed(n).replace("-", "−"));
 export const list = (x, n = 4) => `(${x.map((y) => digits(y, n)).join(", ")})`;
@@ -149,7 +149,7 @@ export class Figure extends HTMLElement {
     address.hash = this.id;
     return address.href;
   }
-  /* Draw at once; the sentence and the address wait until the hand rests. */
+  /* Draw at once; update the sentence and the address after a pause in the input. */
   changed() {
     this.show();
     clearTimeout(this.rest);

@@ -2,7 +2,7 @@ import { Figure, digits } from "./base.js";
 
 const REST = 450; // milliseconds from word to word
 
-/* A trained model: words in, or letters, and a heat map that fills row by row. */
+/* A trained model that reads words or letters, and a heat map that fills row by row. */
 class Translator extends Figure {
   models = {};
   controls({ examples, labels }) {
@@ -21,7 +21,7 @@ class Translator extends Figure {
     });
     this.playWhenSeen();
   }
-  /* The model runs by itself as soon as a reader sees the figure, after everything that the page itself needs. */
+  /* Run the model as soon as the figure is visible, after the page itself has loaded. */
   async playWhenSeen() {
     if (document.readyState !== "complete") await new Promise((resolve) => addEventListener("load", resolve, { once: true }));
     new IntersectionObserver(([{ isIntersecting }], observer) => {
@@ -30,7 +30,7 @@ class Translator extends Figure {
       if (!this.ours) this.play();
     }).observe(this);
   }
-  /* Our model, and what computes with it, are fetched when they are first needed. */
+  /* Read a model, and fetch the code that computes with it when it is first needed. */
   async model(name, bytes) {
     const { shapes, earlier } = this.data, { checked, readNpz } = (this.arithmetic = await import("./model.js"));
     this.models[name] = checked(await readNpz(await bytes), shapes, earlier);
@@ -44,7 +44,7 @@ class Translator extends Figure {
     }
     this.play();
   }
-  /* Word after word appears. */
+  /* Show the translation word by word. */
   async play() {
     clearInterval(this.clock);
     try {
@@ -73,7 +73,7 @@ class Translator extends Figure {
     if (wrong || (this.trouble && !models.length)) return { view: "", says: this.trouble || wrong };
     const blank = { word: limits.stop, weights: words.map(() => 0), probability: 0 };
     const translations = models.length ? models.map(([name, p]) => [name, this.arithmetic.translate(p, words.map((word) => source.indexOf(word)), limits)])
-      : [["Ours", Array(rows).fill(blank)]]; // as high from the first moment as it will be
+      : [["Ours", Array(rows).fill(blank)]]; // as tall from the start as it will be
     this.longest = Math.max(...translations.map(([, steps]) => steps.length));
     const named = (word) => (word === limits.stop ? "STOP" : `<span${labels.lang ? ` lang="${labels.lang}"` : ""}>${target[word].replace("<", "&lt;")}</span>`);
     const heat = ([name, steps]) => `<div class="wide" tabindex="0" role="region" aria-label="${name}"><table class="heat">

@@ -7,7 +7,7 @@ customElements.define("context-figure", class extends Figure {
   controls({ weights }) {
     return weights.map((w, j) => slider(`e${j + 1}`, `Score ${j + 1}`, -6, 6, "any", Math.log(w / weights.at(-1)))).join("");
   }
-  /* The weights that put the context there are the areas of three triangles; near an edge it is kept inside. */
+  /* The weights that place the context at [x, y] are ratios of triangle areas; near an edge, it is kept inside. */
   drag([x, y]) {
     const [[a, b], [c, d], [e, f]] = this.data.keys, all = (d - f) * (a - e) + (e - c) * (b - f);
     const w = [((d - f) * (x - e) + (e - c) * (y - f)) / all, ((f - b) * (x - e) + (a - e) * (y - f)) / all];

@@ -11,7 +11,7 @@ export function steps(query, embedded, p) {
   return { word, old, bahdanau: { ...first, brought, state: tanh(add(word, old, brought)) }, luong: { ...look(luong), state: luong } };
 }
 
-/* One gesture, the word before, and one consequence: whose weights it moves, and when. */
+/* One control, the previous word, and its effect: which decoder's weights it moves, and at which step. */
 customElements.define("decoder-fusion-figure", class extends Figure {
   controls() {
     return slider("word", "Added to both entries of the word before", -1.5, 1.5, 0.05, 0);

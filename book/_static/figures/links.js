@@ -1,6 +1,6 @@
 import { Figure, cell, digits, table } from "./base.js";
 
-/* From a word that the reader chooses, lines as thick as a matrix says to all words, for each of several matrices. */
+/* Lines from a chosen word to all words, as thick as its row of a matrix says, for each of several matrices. */
 class Links extends Figure {
   controls({ words, legend }) {
     return `<fieldset class="chips"><legend>${legend}</legend>${words.map((word, i) =>

@@ -1,4 +1,4 @@
-/* The model of the course: read an npz file of its parameters, and translate a sentence word by word. */
+/* The course's model: read its parameters from an npz file, and translate a sentence word by word. */
 import { add, dot, mix, softmax, tanh } from "./arithmetic.js";
 
 /* The arrays of an npz file, which is a zip of npy files: {name: {shape, data}}. */
@@ -29,7 +29,7 @@ function readNpy(buffer) {
   return { shape, data: new Kind(buffer.slice(begin + length)) };
 }
 
-/* An array of bytes has a scale for each of its rows. */
+/* Dequantise an array of int8, which has one scale per row. */
 function scaled({ shape, data }, scale) {
   if (!(data instanceof Int8Array)) return { shape, data };
   if (!scale) throw new Error("an array is not of plain floating point numbers");
@@ -37,7 +37,7 @@ function scaled({ shape, data }, scale) {
   return { shape, data: Float32Array.from(data, (x, k) => x * scale.data[Math.floor(k / size)]) };
 }
 
-/* Refuse what is missing, has another shape or is not finite; return the matrices as lists of rows. */
+/* Reject an array that is missing, has the wrong shape or is not finite; return matrices as lists of rows. */
 export function checked(arrays, shapes, earlier = {}) {
   return Object.fromEntries(Object.entries(shapes).map(([name, shape]) => {
     const stored = arrays[name] ?? arrays[earlier[name]];
@@ -62,7 +62,7 @@ function gru(p, at, end, x, h) {
   });
 }
 
-/* The likeliest word at every step: [{word, weights, probability}], the stop word last. */
+/* The likeliest word at every step, until the stop word or `longest` steps: [{word, weights, probability}]. */
 export function translate(p, source, { start, stop, longest }) {
   const words = source.map((word) => [...p["encoder.embedding.weight"][word]]), size = p["encoder.rnn.weight_hh_l0"][0].length;
   const read = (list, end) => list.reduce((states, x) => [...states, gru(p, "encoder.rnn.", end, x, states.at(-1) ?? Array(size).fill(0))], []);

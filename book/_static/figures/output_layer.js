@@ -17,7 +17,7 @@ customElements.define("output-layer-figure", class extends Figure {
   }
 });
 
-/* Branches as thick as their probability; those of the beam in colour. */
+/* Branches as thick as their probability; those in the beam are coloured. */
 function tree(width, begin, every, kept) {
   const rows = (word) => every.flatMap(([words], k) => (words[0] === word ? [k] : [])), y = (k) => 14 + 26 * k;
   const middle = (word) => y(total(rows(word)) / rows(word).length), start = y((every.length - 1) / 2), X = [0, width * 0.37, width - 72];

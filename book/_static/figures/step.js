@@ -1,7 +1,7 @@
 import { add, mix, softmax, tanh, terms, times, total } from "./arithmetic.js";
 import { Figure, cell, digits, table } from "./base.js";
 
-/* Every step of Bahdanau's decoder, the words before given: e, weights, c, s, p of each. */
+/* All steps of Bahdanau's decoder, given the previous words: {e, weights, c, s, p} for each. */
 export function decode(p) {
   let s = p.state;
   return p.target.map((_, i) => {

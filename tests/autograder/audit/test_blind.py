@@ -1,4 +1,4 @@
-"""Answers that were written without sight of the key are judged as they deserve, but for those that the record names."""
+"""Answers written without sight of the key get the right verdicts, apart from exceptions on record."""
 
 import tomllib
 
@@ -16,7 +16,7 @@ ROUNDS = {name: sorted(topic for topic in RATES[name] if topic != "accepted") fo
 
 
 def names_of(name, topic):
-    """Return the names of all answers in the file, those to withdrawn exercises included."""
+    """Return the names of all answers in the file, including those to withdrawn exercises."""
     return list(read_answers(topic, BLIND / name))
 
 

@@ -1,4 +1,4 @@
-"""A function is called as the sandbox would call it, and no longer than a call may run."""
+"""The audit calls a function as the sandbox would, with a time limit."""
 
 import warnings
 

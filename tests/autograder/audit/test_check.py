@@ -1,4 +1,4 @@
-"""`check` says of a topic what is wrong and what to do, and that nothing is where nothing is."""
+"""`check` reports each fault of a topic with a remedy, or that there is none."""
 
 import functools
 import re
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.suite("audit"), pytest.mark.filterwarnings("ignore")]
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A copy of key and chapters, to be spoilt."""
+    """A copy of the key and the chapters for tests to break."""
     shutil.copytree(answer_key.FOLDER, tmp_path / "key", ignore=shutil.ignore_patterns("*.py"))
     shutil.copytree(BOOK, tmp_path / "book", ignore=shutil.ignore_patterns("_*", "figures"))
     return tmp_path
@@ -38,7 +38,7 @@ def spoil(path, old, new):
 
 
 def checked(project):
-    with mock.patch.object(check, "CHECK_EFFORT", (4, 20)):  # no fault here is about mutants
+    with mock.patch.object(check, "CHECK_EFFORT", (4, 20)):  # none of the faults here involves mutants
         return check_topic("softmax", folder=project / "key", book=project / "book")
 
 
@@ -48,7 +48,7 @@ def faults_told(project):
 
 @pytest.fixture
 def unaudited(monkeypatch):
-    """Leave out what is tried of each exercise, where the chapter or the notebook is in question."""
+    """Skip the audit of each exercise in tests of the chapter or the notebook."""
     nothing = types.SimpleNamespace(faults=(), mistakes=1, right=check.MIN_STYLES, equivalents=0, tried=0, mutants=0)
     monkeypatch.setattr(check, "_audit_exercise", lambda *_: nothing)
 

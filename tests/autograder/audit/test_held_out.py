@@ -1,4 +1,4 @@
-"""Held-out answers are counted, and their rates have the intervals of the tables."""
+"""Held-out answers are counted, and the intervals of their rates match published tables."""
 
 import json
 
@@ -14,7 +14,7 @@ from tests.autograder.samples import TOPICS
 
 pytestmark = pytest.mark.suite("audit")
 
-AWAITED: set[str] = set()  # topics whose answers are still to be written by somebody who has not seen the key
+AWAITED: set[str] = set()  # topics that still need answers from somebody who has not seen the key
 
 
 @pytest.mark.suite("audit")

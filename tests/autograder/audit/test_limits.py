@@ -1,4 +1,4 @@
-"""Answers that are right on everything but what lies at a limit of the inputs, or beyond a length, lose points with every seed."""
+"""Answers that fail only at the limits of the inputs, or beyond some length, lose points with every seed."""
 
 import math
 
@@ -89,7 +89,7 @@ def noun_alignment(weights, positions, largest):
 
 
 def exact_match(words, target):
-    """Count in the text of an array, which numpy abbreviates beyond a thousand entries."""
+    """Count in the printed array, which numpy abbreviates beyond a thousand entries."""
     right = reference("capstone-exact_match")
     each = np.array([right(w[None], t[None]) == 1 for w, t in zip(words, target, strict=True)])
     return str(each).count("True") / len(each)
@@ -161,11 +161,11 @@ def test_what_is_wrong_at_a_limit_only_loses_points(what):
     name, answer = WRONG[what]
     for seed in (0, 7):
         (exercise,) = [each for each in exercises.load(name.split("-")[0], seed) if each.name == name]
-        assert not Outcomes(exercise).passes(Version(what, answer))  # sooner known than a verdict, which has hints
+        assert not Outcomes(exercise).passes(Version(what, answer))  # faster than a verdict, which looks for hints
 
 
 def test_a_loop_over_real_tokens_that_leaves_new_zeros_for_empty_sentences_is_right():
-    """What was never part of the graph has gradient 0, and that is right there."""
+    """Values outside the graph have gradient 0, which is right for empty sentences."""
 
     def attend(scores, keys, source_mask):
         contexts = []

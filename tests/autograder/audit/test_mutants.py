@@ -1,4 +1,4 @@
-"""Mutants are wrong in one place each."""
+"""Each mutant differs from the reference in one place."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""An assembled notebook, run as stock nbgrader grades it, pays for the reference and for nothing else."""
+"""Stock nbgrader gives points in an assembled notebook to the reference, not to the starter or a wrong answer."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Each outcome is worked out once, and kept where a folder is given for as long as nothing that it depends on changes."""
+"""Each outcome is computed once; with a folder, it is saved until something that it depends on changes."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ def exercise(tmp_path):
 
 
 def counted(function, text="text"):
-    """A version that notes its calls."""
+    """Return a version and the list in which it records its calls."""
 
     def called(x, y):
         calls.append(x.shape)

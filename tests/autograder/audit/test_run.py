@@ -1,4 +1,4 @@
-"""The audit finds each fault of an exercise, and the grader of every exercise stands it."""
+"""The audit finds each kind of fault, and every exercise of the course passes it."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ from tests.autograder.samples import TOPICS
 
 pytestmark = pytest.mark.suite("audit")
 
-SEEDS = 3  # the guarantees of a draw do not depend on its seed; `audit --full` draws from ten
+SEEDS = 3  # what a draw guarantees does not depend on its seed; `audit --full` uses ten
 
 
 @pytest.mark.suite("audit")

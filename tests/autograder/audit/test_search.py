@@ -1,4 +1,4 @@
-"""A release is drawn until its hidden cases catch every wrong answer that is known."""
+"""A release is redrawn until its hidden cases catch every known wrong answer."""
 
 import dataclasses
 import re
@@ -80,7 +80,7 @@ def test_seeds_are_tried_until_one_catches_all(monkeypatch):
 
 @pytest.fixture
 def proofs(monkeypatch):
-    """What is proved of a seed, in place of the proofs: a test names the seeds that are not good."""
+    """Replace the proofs about a seed: tests name the seeds that fail them."""
     tried = types.SimpleNamespace(seeds=[], unfair=set(), slipping=set())
 
     def prove_fairness(seed, other):

@@ -1,4 +1,4 @@
-"""What is shown and saved holds what was found."""
+"""The printed and saved reports contain the audit's findings."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""A weak key has survivors, a strong one has none, and what is equal to the reference is set aside."""
+"""A weak key has surviving mutants, a strong one has none; mutants equal to the reference are set aside."""
 
 import time
 
@@ -9,7 +9,7 @@ from autograder.audit import calls, survivors
 from autograder.exercises.drawing import DrawnCall
 from tests.autograder.audit.toys import STRONG, WEAK, audited, mix, toy
 
-# on a busy machine the alarm of a slow call may ring in hypothesis's callback of the garbage collector, which cannot raise
+# on a busy machine, a call may time out inside hypothesis's garbage collector callback, which cannot raise
 pytestmark = [pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"), pytest.mark.suite("audit")]
 
 
@@ -34,7 +34,7 @@ def test_a_strong_key_has_none_and_what_is_equal_is_set_aside_with_its_reason(tm
 
 
 def test_a_busy_machine_makes_no_survivor_of_what_is_equal(tmp_path, monkeypatch):
-    """Every call runs into the limit for mutants; those that compare with the reference wait for the result."""
+    """Every call exceeds the limit for mutants, but comparisons with the reference wait for the result."""
     monkeypatch.setattr(survivors, "call_drawn", _slow_down(survivors.call_drawn))
     monkeypatch.setattr(calls, "CALL_SECONDS", 0.001)
     (exercise,) = toy(tmp_path, STRONG)

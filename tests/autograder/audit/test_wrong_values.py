@@ -1,4 +1,4 @@
-"""Wrong numbers are wrong."""
+"""Every generated set of wrong numbers fails the comparison."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A toy exercise with a strong key and a weak one: what the tests of the audit load."""
+"""A toy exercise with a strong key and a weak one, for the tests of the audit."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def toy(folder, case, reference=mix, mistakes=()):
 
 
 def audited(folder, case, reference=mix, **more):
-    """Return what the audit finds where ``case`` is all that is hidden, of a function whose sizes may vary as in STRONG."""
+    """Audit the toy with the hidden cases ``case`` and with sizes that may vary as in STRONG."""
     (exercise,), (strong,) = (toy(folder, each, reference) for each in (case, STRONG))
     draws = [Outcomes(replace(exercise, entry=strong.entry))]
     return audit_exercise(draws, reference, full=True, **more)

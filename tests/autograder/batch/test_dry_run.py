@@ -1,4 +1,4 @@
-"""Whose marks would move is said before anything is written, and is what then happens."""
+"""A dry run writes nothing, and its list of changed marks matches what grading then does."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ HARDER = "scoring-additive_score"
 
 
 def harder(*args):
-    """Grade as after a change of the key by which one exercise is wrong."""
+    """Grade as if a change of the key had cost one exercise a point."""
     graded = all_right(*args)
     verdicts = [
         replace(verdict, earned=verdict.points - 1) if verdict.exercise == HARDER else verdict
@@ -29,7 +29,7 @@ def harder(*args):
 
 
 def untouched(course):
-    """Return all files but the kept verdicts, the lock, and what SQLite keeps beside a database that is read."""
+    """Return all files except the stored verdicts and the lock."""
     files = everything(course)
     return {path: text for path, text in files.items() if "verdicts" not in path.parts and path.name != "lock"}
 

@@ -1,4 +1,4 @@
-"""A disk that is really full: each command says so, leaves nothing half written, and goes on once there is room."""
+"""On a full disk, each command says so, leaves nothing half written, and works again once there is room."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from tests.autograder.platforms.test_collect import archive
 from tests.autograder.samples import AUTOMATIC
 
 pytestmark = pytest.mark.suite("assignments")
-SIZE = 30_000_000  # bytes of the disk, of which all but a little is filled
+SIZE = 30_000_000  # bytes of the disk, which is then filled up
 STUDENTS = ["ada", "ben", "cem", "dora"]
 
 COUNTED = ("collecting", "grading", "restoring")

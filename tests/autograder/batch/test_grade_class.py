@@ -1,4 +1,4 @@
-"""The demonstration class, graded as a class: everybody gets what they deserve, and nobody stops another."""
+"""The demonstration class: everybody gets the right grade, and no submission affects another."""
 
 import html
 import itertools
@@ -20,7 +20,7 @@ CLASS = demo.load_students()
 
 
 def feedback(course, name):
-    """Return the words of a feedback page, without styles, scripts and pictures."""
+    """Return the text of a feedback page, without styles, scripts and pictures."""
     page = course.feedback(name, "scoring").read_text()
     page = re.sub(r"<style.*?</style>|<script.*?</script>|\"data:[^\"]*\"", "", page, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]+>", "", page))
@@ -96,7 +96,7 @@ def test_feedback_shows_no_hidden_input_and_no_expected_value(demonstration):
         for case in exercise.hidden if exercise.kind == "code" else ():
             values = case.expected.values() if isinstance(case.expected, dict) else [case.expected]
             hidden |= {f"{x:.6g}" for value in values for x in value.flat if len(f"{x:.6g}") > 6}
-            # there are too many numbers of three decimals for none to stand anywhere: pairs of them are looked for
+            # some numbers of three decimals occur by chance, so look for pairs of them
             for array in case.inputs.values():
                 numbers = [repr(x) for x in array.ravel().tolist()]
                 hidden |= {f"{a}, {b}" for a, b in itertools.pairwise(numbers) if min(len(a), len(b)) > 4}
@@ -105,12 +105,12 @@ def test_feedback_shows_no_hidden_input_and_no_expected_value(demonstration):
         if not row.set_aside:
             page = feedback(course, name)
             assert "HIDDEN" not in page
-            # a wrong answer may say its own first wrong value, and that may begin like some hidden number
+            # a page may quote the student's first wrong value, which may begin like a hidden number
             assert len(substrings(hidden, page)) < 3, name
 
 
 def substrings(texts, page):
-    """Return those of ``texts``, each of at least 7 characters, that are a part of ``page``, after one pass through it."""
+    """Return those of ``texts``, each at least 7 characters long, that occur in ``page``, in a single pass."""
     by_start = {}
     for text in texts:
         by_start.setdefault(text[:7], []).append(text)
@@ -168,7 +168,7 @@ def test_grading_prints_no_receipt_which_would_say_when_it_was_graded(demonstrat
     for name, row in rows.items():
         if not row.set_aside:
             printed = [cell.outputs for cell in autograded(course, name).cells if id_of(cell) == "receipt"]
-            assert printed in ([], [[]]), name  # somebody has deleted it
+            assert printed in ([], [[]]), name  # somebody may have deleted the cell
 
 
 def test_what_was_mended_is_said_at_the_head_of_the_feedback(demonstration):

@@ -1,4 +1,4 @@
-"""Whatever instructors and students do, in whatever order: everybody has the points, the penalty and the page that are due.
+"""Points, penalties and pages are right after any sequence of actions by instructors and students.
 
 Hypothesis drives a course through hand-ins (in time, late, late without a time, broken), gradings, dry runs, marks given in
 three ways, extensions, other rules, another key, an undone collection and a lost gradebook. After each grading, gradebook, page
@@ -41,24 +41,24 @@ DUE = datetime(2025, 12, 1, tzinfo=UTC)
 NAMES = {"ada": 17, "ben": 18}
 OVERRIDDEN = "scoring-additive_score"
 students = st.sampled_from(sorted(NAMES))
-HOURS = st.sampled_from([None, None, -5, 20, 60])  # after the due date; None: nobody says
+HOURS = st.sampled_from([None, None, -5, 20, 60])  # after the due date; None: unknown
 
 
 @dataclass(frozen=True)
 class SubmittedWork:
-    """What a student has handed in: how many exercises are right, and when it came, as far as anybody knows."""
+    """A hand-in: how many exercises are right, and when it arrived, if known."""
 
     number: int
     right: int | None  # None: no notebook
     essay: str | None
     received_at: datetime | None
-    late: bool  # as the platform says
+    late: bool  # according to the platform
     is_stated: bool
 
 
 @dataclass
 class Due:
-    """What a student has in the gradebook: what was graded last, its points by exercise, and what a person has given."""
+    """A student's gradebook entry: the attempt graded last, its points by exercise, and points given by a person."""
 
     attempt: SubmittedWork
     automatic: dict[str, float] = field(default_factory=dict)
@@ -77,8 +77,8 @@ class Grades(RuleBasedStateMachine):
         self.grace, self.percent, self.extensions = 0, 10, {}
         self.attempts = {name: [] for name in NAMES}
         self.undoable = None  # student -> attempts before the last collection
-        self.recorded: dict[str, Due] = {}  # which the gradebook has
-        self.verdicts = {}  # number of an attempt -> points by exercise, as long as nobody grades again
+        self.recorded: dict[str, Due] = {}  # the expected contents of the gradebook
+        self.verdicts = {}  # number of an attempt -> points by exercise, until it is graded again
         self.points = {
             exercise.name: exercise.points
             for exercise in self.course.released("scoring").exercises
@@ -98,7 +98,7 @@ class Grades(RuleBasedStateMachine):
     def due(self, name):
         return max(DUE, self.extensions.get(name, DUE))
 
-    # what people do
+    # actions of people
 
     @initialize(
         hours=st.lists(HOURS, min_size=len(NAMES), max_size=len(NAMES)), late=st.booleans(), graded=st.booleans()
@@ -188,7 +188,7 @@ class Grades(RuleBasedStateMachine):
         (self.course.root / "gradebook.db").unlink(missing_ok=True)
         self.recorded = {}
 
-    # what the grader does
+    # actions of the grader
 
     def run(self, **options):
         if not any(self.attempts.values()):
@@ -252,10 +252,10 @@ class Grades(RuleBasedStateMachine):
                 held = {**self.recorded[name].automatic, **self.recorded[name].by_person}
                 assert gain == pytest.approx(sum(whole.values()) - sum(held.values()))
 
-    # what is due then
+    # what should result
 
     def count_as_graded(self, name):
-        """Enter into the model what a grading makes of what ``name`` has handed in."""
+        """Update the model as a grading of ``name`` should update the gradebook."""
         held = self.recorded.get(name)
         readable = [attempt for attempt in self.attempts[name] if attempt.right is not None]
         if not readable:
@@ -287,7 +287,7 @@ class Grades(RuleBasedStateMachine):
             return
         if any(
             attempt.right is not None for attempt in self.attempts[name]
-        ):  # else the collection was undone, and nobody grades it
+        ):  # otherwise the collection was undone, so there is nothing to grade
             self.check_gradebook(name)
             self.check_page(name)
             self.check_export(name)

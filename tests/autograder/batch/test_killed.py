@@ -1,4 +1,4 @@
-"""A command that was killed at any of its writes hinders no other command, and ends as if nothing had happened when run again."""
+"""A command killed at any write does not block other commands, and running it again gives the same result."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ STUDENTS = ("ada", "ben", "cem")
 
 
 def hand_in(course, folder):
-    """Make a folder, as a platform's archive would be unpacked, in which everybody has answered the written question."""
+    """Make a folder like an unpacked platform archive, in which everybody has answered the written question."""
     data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
     for student in STUDENTS:
         next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = (
@@ -40,7 +40,7 @@ def hand_in(course, folder):
 
 @pytest.fixture
 def make_course(released, tmp_path):
-    """Copy the course, with nothing collected; ``archive`` beside it holds what the class hands in."""
+    """Return a function that copies the course; ``archive`` beside the copy holds the hand-ins of the class."""
 
     def make(name):
         shutil.copytree(released.root, tmp_path / name / "course")
@@ -87,11 +87,11 @@ def run_report(course):
 COMMANDS = {"collect": run_collect, "grade": run_grade, "mark": run_mark, "restore": run_restore}
 OTHERS = (run_export, run_report, run_restore, run_collect, run_mark, run_grade)
 WHOLE = (run_collect, run_grade, run_mark, run_grade)
-BEFORE = {"collect": 0, "grade": 1, "mark": 2, "restore": 3}  # how many steps of the whole come before a command
+BEFORE = {"collect": 0, "grade": 1, "mark": 2, "restore": 3}  # how many steps of WHOLE come before a command
 
 
 def state(course):
-    """Return all that counts in the end: rows of the gradebook, what is handed in, what a student is shown."""
+    """Return the final state: rows of the gradebook, submissions and feedback pages."""
     with Gradebook(course.gradebook) as gradebook:
         rows = sorted(
             (notebook.student.id, grade.name, grade.auto_score, grade.manual_score, grade.needs_manual_grade)
@@ -126,7 +126,7 @@ def test_after_a_kill_at_any_write_other_commands_work_and_all_ends_as_undisturb
         shutil.copytree(start.root.parent, tmp_path / str(number))
         course = Course.at(tmp_path / str(number) / "course")
         assert is_killed_at(number, partial(command, course), tmp_path / "writes")
-        with contextlib.suppress(CourseError):  # a refusal in words; anything else is a fault
+        with contextlib.suppress(CourseError):  # a refusal is fine; any other exception is a fault
             other(course)
         for step in WHOLE:
             step(course)

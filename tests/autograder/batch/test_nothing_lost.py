@@ -97,7 +97,7 @@ def test_the_table_counts_all_points_and_says_what_waits(course):
 
 
 def add_below_essay(kind, source):
-    """Return a change of a notebook: a cell of the student's own below the answer, which stays as it is."""
+    """Return a function that inserts a cell of the student's own below the answer, which it leaves unchanged."""
 
     def change(data):
         ids = [cell["metadata"]["nbgrader"]["grade_id"] for cell in data["cells"]]
@@ -118,7 +118,7 @@ def test_an_answer_in_a_cell_of_the_students_own_waits_for_a_person_who_sees_it(
         assert page(course, "mia").count("No response") == page(course, "noa").count("No response") - 1
         (answer,) = (candidate for candidate in load_answers(course, "scoring", ESSAY) if not candidate.is_untouched)
         assert (answer.student, "Because U h_j stays as it is." in answer.text) == ("mia", True)
-        assert "Write" not in answer.text  # what was handed out is no part of it
+        assert "Write" not in answer.text  # without the released text
     mark(course, "mia", 2.0)
     assert grade_quickly(course, again=True)["mia"].waiting == ()
     hand_in(course, "mia", None, change=add_below_essay(kind, "Something else."))
@@ -145,7 +145,7 @@ def test_an_export_says_which_points_a_person_has_still_to_give(course):
     assert (rows["mia"]["score"], rows["noa"]["score"]) == (f"{AUTOMATIC}", f"{AUTOMATIC + 2}")
 
 
-# What was there before stays
+# Earlier work is kept
 
 
 def test_a_submission_that_cannot_be_read_leaves_the_good_one_and_its_page(course):
@@ -167,7 +167,7 @@ def test_a_submission_that_cannot_be_read_leaves_the_good_one_and_its_page(cours
 
 def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_rightly(course, tmp_path):
     right = hand_in(course, "mia").read_text()
-    for _ in range(2):  # the second one finds all as it was
+    for _ in range(2):  # the second one finds nothing changed
         grade_quickly(course)
     folder = tmp_path / "class" / "mia"
     folder.mkdir(parents=True)
@@ -191,7 +191,7 @@ def with_essay(course, essay):
 
 
 def collect_of_mia(course, tmp_path, *texts):
-    """Collect one notebook of mia after the other, as Canvas numbers them."""
+    """Collect mia's notebooks one after another, with Canvas's numbering."""
     for number, text in enumerate(texts):
         path = tmp_path / f"{number}.zip"
         with zipfile.ZipFile(path, "w") as bundle:
@@ -296,7 +296,7 @@ def test_who_was_graded_before_a_broken_attempt_has_the_points_in_a_new_gradeboo
 
 
 def grade_quickly_after_entering(course):
-    """Return the row of a dry run on a gradebook that has the assignment, and nobody's work."""
+    """Return mia's row of a dry run on a gradebook that has the assignment, but none of her work."""
     hand_in(course, "noa")
     grade_quickly(course, "noa")
     return grade_quickly(course, "mia", dry=True)["mia"]
@@ -343,7 +343,7 @@ def test_with_the_gradebook_gone_marks_come_back_from_the_backup(course):
     hand_in(course, "mia")
     grade_quickly(course)
     mark(course, "mia", 1.5, "Good.")
-    grade_quickly(course)  # makes a backup first, with the mark in it
+    grade_quickly(course)  # first makes a backup, which includes the mark
     (course.root / "gradebook.db").unlink()
     listed = autograder("restore", "--course", course.root)
     newest = listed.stdout.split()[0]
@@ -371,7 +371,7 @@ def test_a_clock_that_goes_backwards_loses_no_backup(course, monkeypatch):
         backups.append(backup.list_backups(course)[0].read_bytes())
         back_up_again = backup.list_backups(course)
         backup.back_up(course, "grade")
-        assert backup.list_backups(course) == back_up_again  # nothing has changed since
+        assert backup.list_backups(course) == back_up_again  # no new backup, because nothing has changed
     assert [path.read_bytes() for path in backup.list_backups(course)] == backups[::-1][: backup.MAX_BACKUPS]
 
 
@@ -444,10 +444,10 @@ def test_what_was_killed_from_outside_is_tried_once_more_and_such_a_verdict_is_n
     row = grade_quickly(course, grade_one=killed_at_first)["mia"]
     assert (len(runs), row.total) == (2, AUTOMATIC if kills == 1 else 0.0)
     row = grade_quickly(course, grade_one=killed_at_first)["mia"]
-    assert (len(runs), row.total) == (2 if kills == 1 else 3, AUTOMATIC)  # what counted for want of better is run anew
+    assert (len(runs), row.total) == (2 if kills == 1 else 3, AUTOMATIC)  # a verdict not stored is computed anew
 
 
-# Faults of the machine: a sentence with a remedy, nothing half written, a second run completes
+# Machine faults: the error has a remedy, nothing is half written, a second run completes
 
 
 @contextlib.contextmanager
@@ -549,7 +549,7 @@ def test_a_course_that_cannot_be_written_is_said(course):
     for path in (course.root, *course.root.parents):
         with contextlib.suppress(OSError):
             path.chmod(path.stat().st_mode | 0o055)
-    # what only root may read is imported before it becomes somebody else
+    # modules that only root may read are imported before the user changes
     source = (
         "import os, sys, typer._adapters; from autograder import __main__; from autograder.batch import grade_class; "
     )
@@ -572,7 +572,7 @@ def test_a_course_with_a_question_mark_in_its_path_is_refused(tmp_path):
 
 
 def _hear_ctrl_c():
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what a shell starts in the background ignores it
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # shells make background processes ignore it
 
 
 def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course):

@@ -1,4 +1,4 @@
-"""One student, one fate: whatever somebody hands in, the neighbours are graded, and nobody sees what is not theirs."""
+"""Whatever a student hands in, all others are graded, and nobody sees anybody else's work."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ from autograder.with_nbgrader.plugin import TAGS
 from tests.autograder.samples import AUTOMATIC
 
 pytestmark = pytest.mark.suite("sandbox")
-LIMITS = Limits(cell_seconds=6, call_seconds=4, submission_seconds=18)  # a sleeper takes all of it, twice
+LIMITS = Limits(cell_seconds=6, call_seconds=4, submission_seconds=18)  # a sleeping cell uses all of it, twice
 FULL = 'Additive scores</h3><span class="points full">3 of 3</span>'
 ESSAY = "scoring-what_to_recompute"
 WITH_BELL = "\x1b]52;c;cm0gLXJm\x07\x1b]0;pwned\x07\x1b[2J"
@@ -152,7 +152,7 @@ def hand_in(course, student, content):
 
 @pytest.fixture(scope="module")
 def spoilt(released, answers, tmp_path_factory):
-    """A class in which honest students sit between those who spoil it: (course, rows by student)."""
+    """A class of honest and disruptive students: (course, rows by student)."""
     root = tmp_path_factory.mktemp("spoilt") / "course"
     shutil.copytree(released.root, root)
     course = Course.at(root)
@@ -231,10 +231,10 @@ def test_all_that_a_submission_runs_shares_one_budget_of_time(answers, monkeypat
     assert allowed[0] == pytest.approx(5, abs=0.5)
     assert allowed[1] <= 3.5
     assert "run again without that cell" in graded.failure or "Without that cell" in graded.failure
-    assert graded.timed_out  # that it was the first run makes no difference
+    assert graded.timed_out  # although only the first run timed out
     allowed.clear()
     grade.grade(notebook, (), Limits(submission_seconds=2))
-    assert len(allowed) == 1  # what is left would not do
+    assert len(allowed) == 1  # too little time is left for a second run
 
 
 def test_no_answer_steers_the_terminal(spoilt):
@@ -266,20 +266,20 @@ def test_a_table_stays_small_whatever_is_said(spoilt):
 
 @pytest.fixture(scope="module")
 def late_comers(spoilt, answers):
-    """Two more of the class, graded where no page can be made in its time: rows by student."""
+    """Two more students, graded when no page can be made in time: rows by student."""
     course, _ = spoilt
     data = json.loads(answers)
     data["cells"][1:1] = [text("a note of mine"), text("another one")]
     hand_in(course, "tess", json.dumps(data).encode())
     hand_in(course, "slow_page", answers)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("autograder.batch.grade_class.PAGE_SECONDS", 0.001)  # a tenth of what it takes
+        patched.setattr("autograder.batch.grade_class.PAGE_SECONDS", 0.001)  # too short for a page
         rows = grade_class(course, "scoring", GradingOptions(LIMITS, workers=1), students=["slow_page", "tess"])
     return {row.student: row for row in rows}
 
 
 def test_same_code_between_other_texts_puts_outputs_on_their_own_cells(spoilt, late_comers):
-    """The verdict of one notebook is not taken for another's, and outputs stand on the cells that made them."""
+    """One notebook's verdict is not used for another, and outputs are attached to the cells that made them."""
     course, row = spoilt[0], late_comers["tess"]
     assert (row.failed, row.total) == ("", AUTOMATIC)
     first, second = (nbformat.read(course.autograded(name, "scoring"), as_version=4) for name in ("mia", "tess"))
@@ -355,7 +355,7 @@ def test_what_ends_or_holds_up_a_worker_fails_alone_and_in_words(course, answers
 
 
 def test_another_try_meets_other_hidden_cases(course, answers, monkeypatch):
-    """What a first feedback page gave away is of no use for the second hand-in."""
+    """The hidden inputs revealed by one feedback page do not help in the next attempt."""
     tasks = []
     honest = submission.grade_task
 
@@ -387,7 +387,7 @@ def test_another_try_meets_other_hidden_cases(course, answers, monkeypatch):
         for a, b in zip(first_exercise.hidden, second_exercise.hidden, strict=True)
     ]
     same = [first for first, second in pairs if first.any() and np.array_equal(first, second)]
-    assert len(same) == 1  # the whole numbers
+    assert len(same) == 1  # the case of whole numbers
     assert np.array_equal(same[0], same[0].round())
 
 

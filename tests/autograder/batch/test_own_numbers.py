@@ -1,4 +1,4 @@
-"""Own numbers in a course: what the notebook shows, the grader accepts, the page repeats and the report compares."""
+"""Own numbers in a course: in the notebook, in grading, on the feedback page and in the report."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -45,7 +45,7 @@ def own(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pool():
-    """What runs submissions: one thread for all tests, so that one sandbox is started for each course."""
+    """An executor with one thread for all tests, so that each course starts only one sandbox."""
     with ThreadPoolExecutor(1) as pool:
         yield pool
 
@@ -74,7 +74,7 @@ def hand_in(course, student, values, typed=None):
 
 @pytest.fixture(scope="module")
 def graded(own, pool):
-    """The course with submissions, graded: right ones, and those with somebody else's numbers."""
+    """The graded course: right submissions, and some with somebody else's numbers."""
     hand_in(own, "ada", values_for(own, "ada"))
     hand_in(own, "ben", values_for(own, "ada"))
     hand_in(own, "cyd", exercise_named(NAME).hidden[0].expected.round(4).tolist())
@@ -85,7 +85,7 @@ def graded(own, pool):
 
 
 def shown_by_kernel(course, folder, monkeypatch, typed="", hub=""):
-    """Return what the released notebook says of the student, and the exercise that it shows, in a real kernel."""
+    """Run the released notebook in a real kernel; return its line about the student and the exercise that it shows."""
     monkeypatch.setitem(os.environ, "JUPYTERHUB_USER", hub)
     notebook = read_release(course)
     cells = {id_of(cell): cell for cell in notebook.cells}
@@ -140,7 +140,7 @@ def test_a_listed_mistake_with_own_numbers_gets_its_hint(own, pool):
 
 
 def question_for(course, student):
-    """Return the question as the feedback page of ``student`` must have it."""
+    """Return the question as it must appear on the feedback page of ``student``."""
     (question,) = [
         candidate for candidate in handout(read_release(course)).for_student(student).questions if candidate.own
     ]
@@ -164,7 +164,7 @@ def test_the_page_goes_by_the_id_where_the_roster_has_a_name(tmp_path, pool):
     (row,) = grade_class(course, "scoring", students=["ada"], executor=pool)
     assert row.total == 2
     first = course.feedback("ada", "scoring").read_text()
-    (course.root / "students.csv").write_text("id,name\nada,Ada Lovelace\n")  # the page is made again
+    (course.root / "students.csv").write_text("id,name\nada,Ada Lovelace\n")  # so the page must be made again
     grade_class(course, "scoring", students=["ada"], executor=pool)
     renamed = course.feedback("ada", "scoring").read_text()
     nbgrader("generate_feedback", "scoring", "--force", cwd=course.root)
@@ -175,7 +175,7 @@ def test_the_page_goes_by_the_id_where_the_roster_has_a_name(tmp_path, pool):
 
 
 def test_equal_files_of_two_students_are_judged_apart(graded, pool):
-    """The store of verdicts goes by content: the student belongs to it here."""
+    """Verdicts are stored by content, which here has to include the student."""
     course, _ = graded
     released = course.released("scoring")
     assert released.version_for("ada") != released.version_for("ben")

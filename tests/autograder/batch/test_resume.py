@@ -1,4 +1,4 @@
-"""Killed at any moment and started again, grading loses nothing, records nothing twice, leaves nothing behind."""
+"""Grading can be killed at any moment: once restarted, it loses nothing, repeats nothing and leaves nothing behind."""
 
 import contextlib
 import os
@@ -28,9 +28,9 @@ from tests.autograder.samples import AUTOMATIC
 pytestmark = pytest.mark.suite("sandbox")
 QUIET = ("ada_loops", "bela_einsum", "emil_no_tanh", "gita_slips", "fay_transposed", "ines_half_finished")
 COPIES, WORKERS = 3, 2
-VICTIMS = ("child", "zygote", "bwrap")  # the grader goes on without them, until it is killed itself
-RUNS = 3  # `make test` takes one
-PATIENCE = 1200  # tenths of a second, for a machine that is busy with other things
+VICTIMS = ("child", "zygote", "bwrap")  # the grader survives the loss of these
+RUNS = 3  # times that grading is killed
+PATIENCE = 1200  # tenths of a second, enough for a busy machine
 
 
 def processes():
@@ -44,7 +44,7 @@ def processes():
 
 
 def below(ancestor):
-    """Return the processes that ``ancestor`` has started, and those that these have started, nearest first."""
+    """Return the descendants of the process ``ancestor`` with their command lines, nearest first."""
     seen, descendants, layer = processes(), {}, {ancestor}
     while layer:
         layer = {number for number, (parent, _) in seen.items() if parent in layer}
@@ -53,7 +53,7 @@ def below(ancestor):
 
 
 def victim(grader, kind):
-    """Return the number of a process of ``kind`` below ``grader``, or None where there is none at the moment."""
+    """Return the ID of a process of ``kind`` below ``grader``, or None if there is none at the moment."""
     if kind == "grader":
         return grader
     started, parents = below(grader), {number: parent for number, (parent, _) in processes().items()}
@@ -65,7 +65,7 @@ def victim(grader, kind):
 
 
 def awaited(process, kind, verdicts_first, course):
-    """Return a process of ``kind`` below the grader once there are some verdicts more; None if the grader ends before."""
+    """Return a process of ``kind`` below the grader after some more verdicts, or None if the grader ends first."""
     wanted = len(verdicts(course)) + verdicts_first
     while process.poll() is None:
         if len(verdicts(course)) >= wanted and (target := victim(process.pid, kind)):
@@ -85,7 +85,7 @@ def course(released, tmp_path_factory):
             shutil.rmtree(path)
     for name in QUIET:
         source = course.submission(name, "scoring").read_text(encoding="utf-8")
-        for number in range(1, COPIES):  # not the same verdict: a comment makes it another notebook
+        for number in range(1, COPIES):  # a comment makes it another notebook, with its own verdict
             path = course.submission(f"{name}_{number}", "scoring")
             path.parent.mkdir(parents=True)
             path.write_text(
@@ -118,23 +118,23 @@ def verdicts(course):
 
 
 def rows_in_gradebook(course):
-    """Return ``[(student, exercise, points)]``, every row that is there."""
+    """Return all rows as ``[(student, exercise, points)]``."""
     with Gradebook(course.gradebook) as gradebook:
         submissions = gradebook.assignment_submissions("scoring")
         return sorted((s.student.id, g.name, g.auto_score) for s in submissions for n in s.notebooks for g in n.grades)
 
 
 def killed_on_the_way(course, rng):
-    """Start a grader, kill one process of each kind below it, then the grader; return what was killed, and all processes."""
+    """Start a grader, kill one process of each kind below it, then the grader; return what was killed and started."""
     process, killed, started = grading(course), [], {}
     for number, kind in enumerate((*rng.sample(VICTIMS, len(VICTIMS)), "grader")):
-        # with the first verdict, the canary has been examined: a grader that loses it refuses to grade
+        # the first verdict shows that the canary is done; a grader that loses the canary would refuse to grade
         target = awaited(process, kind, rng.choice([0, 1]) if number else 1, course)
         while target:
             started |= below(process.pid)
             try:
                 os.kill(target, signal.SIGKILL)
-            except ProcessLookupError:  # a child does not live long
+            except ProcessLookupError:  # the child had already ended
                 target = awaited(process, kind, 0, course)
             else:
                 killed.append(kind)
@@ -157,9 +157,9 @@ def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_pa
             time.sleep(0.1)
         assert not still_running, [started[n] for n in still_running]
         after = verdicts(course)
-        assert {path: after[path] for path in before} == before  # what was known was not run again
+        assert {path: after[path] for path in before} == before  # no stored verdict was computed again
         killed_kinds |= set(killed)
-    assert killed_kinds == {*VICTIMS, "grader"}  # each was there when it was killed
+    assert killed_kinds == {*VICTIMS, "grader"}  # every kind was killed at least once
 
     assert grading(course).wait() == 0, (course.root / "log.txt").read_text()
     untouched = verdicts(course)
@@ -172,18 +172,18 @@ def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_pa
         assert course.autograded(row.student, "scoring").is_file()
         assert course.feedback(row.student, "scoring").is_file()
     assert not list(course.root.rglob("*.draft"))
-    rows_again = grade_class(course, "scoring")  # the lock is free, and nothing is left to do
+    rows_again = grade_class(course, "scoring")  # the lock is free, and there is nothing left to do
     assert all(row.reused for row in rows_again)
     assert [row.points for row in rows_again] == [row.points for row in rows]
 
 
-SLOW = "import time\nprint('begun')\ntime.sleep(4)\nx = 1"  # long enough to be killed in, on a busy machine too
+SLOW = "import time\nprint('begun')\ntime.sleep(4)\nx = 1"  # time enough to kill it, even on a busy machine
 QUICK = Script((Cell("def answer(): return 1"), Cell("", "e", "answer")), {"e": (Call({}),)})
 ONE = Script((Cell(SLOW), Cell("def answer(): return x"), Cell("", "e", "answer")), {"e": (Call({}),)})
 
 
 def kill_soon(kind, times=1):
-    """Kill a process of ``kind`` below this one, ``times`` times, as soon as there is one that runs a submission."""
+    """Kill a process of ``kind`` below this one, ``times`` times, whenever a submission is running."""
     import threading
 
     def kill():
@@ -250,7 +250,7 @@ def test_where_no_submission_runs_a_sandbox_that_is_lost_each_time_is_refused_in
     for ours in (lambda: sandbox.warm_up(Limits()), lambda: doctor.require("zygote")):
         with pytest.raises(CourseError, match="lost, more than once: the zygote is gone"):
             ours()
-    with pytest.raises(SandboxLost):  # ends this submission, and no other
+    with pytest.raises(SandboxLost):  # this ends only the one submission
         sandbox.run(QUICK, Limits())
 
 
@@ -263,7 +263,7 @@ def test_a_sandbox_that_is_lost_twice_is_the_machines_fault():
 
 
 def test_a_time_out_is_tried_once_more_alone_before_it_counts(course, tmp_path, monkeypatch):
-    """The first run of everybody is slow, as on a busy machine; the second is not."""
+    """Every first run times out, as on a busy machine; the second does not."""
     copy = Course(tmp_path / "course")
     shutil.copytree(course.root, copy.root)
     shutil.rmtree(copy.root / ".autograder" / "verdicts", ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A course directory says what it has, whatever its students are called."""
+"""A course directory reports its contents correctly, whatever its students are called."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def test_what_was_recorded_is_known_to_be(tmp_path):
 
 
 def test_a_release_of_before_is_read_and_its_log_goes_on(tmp_path):
-    """Records of earlier versions hold no log, and the first ones no releases."""
+    """Release records of earlier versions have no log, and the oldest have no list of releases."""
     course = init(tmp_path / "course")
     write_text(nbformat.writes(new_notebook()), course.release("scoring"))
     assert course.record_release("scoring", 0, "one", ["The first release."]) == 1

@@ -1,4 +1,4 @@
-"""Each student of the demonstration class says what the answers deserve, whatever the assignment is worth."""
+"""The header of each demonstration student states what the answers deserve, whatever the assignment is worth."""
 
 import pytest
 from nbformat.v4 import new_notebook

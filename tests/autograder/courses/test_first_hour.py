@@ -1,4 +1,4 @@
-"""The first hour of an instructor: an example to play with, last year's course taken over, and always a next command."""
+"""An instructor's first hour: an example course, last year's course carried over, and a next command after every step."""
 
 import shlex
 import shutil
@@ -144,7 +144,7 @@ def test_a_course_that_is_there_is_not_begun_anew(last_year, tmp_path):
 
 
 def follow(output):
-    """Return the command that the last line of ``output`` tells to give next."""
+    """Return the command that the last line of ``output`` suggests."""
     last = output.splitlines()[-1]
     assert last.startswith("Next: python -m autograder "), output
     return shlex.split(last.removeprefix("Next: python -m autograder ").partition(", ")[0])
@@ -152,9 +152,9 @@ def follow(output):
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
-    """A course made by --from-example, in another folder than the project, graded by the command that its last line tells.
+    """A course made by --from-example in another folder than the project, graded by the command that its output suggests.
 
-    Returned: (course, what grade said).
+    Return (course, output of `grade`).
     """
     root = tmp_path_factory.mktemp("first hour") / "course"
     command = [sys.executable, "-m", "autograder", "init", root, "--from-example"]
@@ -191,7 +191,7 @@ def test_the_example_calls_students_by_name_in_every_table_and_on_every_page(exa
     } < names
     where = ("--course", course.root)
     done = autograder("export", "scoring", "--to", "canvas", "--output", tmp_path / "c.csv", *where)
-    assert ", Fay Transposed (fay_transposed)" in done.stdout  # who waits to be marked
+    assert ", Fay Transposed (fay_transposed)" in done.stdout  # waits to be marked
     reason = ("--points", "1", "--reason", "Because.")
     done = autograder("mark", "scoring", "additive_shapes", "--student", "fay_transposed", *reason, *where)
     assert done.stdout.startswith("Fay Transposed (fay_transposed), additive_shapes: "), done.stdout + done.stderr

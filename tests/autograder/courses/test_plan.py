@@ -1,4 +1,4 @@
-"""What course.toml and the roster say is read as it is meant, or refused with its line and a remedy."""
+"""course.toml and the roster are read as they are meant, or refused with the line and a remedy."""
 
 import shutil
 from datetime import timedelta
@@ -216,7 +216,7 @@ def test_a_name_of_a_student_begins_and_ends_with_what_can_be_seen(name, possibl
 
 @pytest.fixture(scope="module")
 def chosen(tmp_path_factory):
-    """A course whose scoring assignment is as ``WHOLE`` says, released."""
+    """A course that has released the scoring assignment as ``WHOLE`` specifies it."""
     course = init(tmp_path_factory.mktemp("chosen") / "course")
     written(course.root, WHOLE)
     release(course, "scoring", website=WEBSITE)

@@ -1,4 +1,4 @@
-"""Exercises by section: only they count for its students, wherever points are given, shown, reported or exported."""
+"""Exercises for a section: only they count for its students, wherever points are given, shown, reported or exported."""
 
 import csv
 import json
@@ -47,7 +47,7 @@ REQUEST = "Please look again at dot_product_score."
 
 @pytest.fixture
 def taught(course):
-    """A course in which section A is asked two exercises; everybody has handed in, a day late."""
+    """A course that sets section A two exercises; everybody has handed in, a day late."""
     enrol(course, ROSTER, PLAN)
     for student in ("ada", "ben", "cem"):
         path = hand_in(course, student, change=_ask_again)

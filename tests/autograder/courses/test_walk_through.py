@@ -1,7 +1,7 @@
-"""The first hour of a course on one machine: the commands that README and guide print, as they are printed there.
+"""The first hour of a course on one machine, with the commands exactly as the README and the guide print them.
 
-What they run on is real: the release is proved, submissions run in the sandbox. Left out are the two that prepare the
-environment, because the tests run in it.
+Nothing is faked: the release is proved, and submissions run in the sandbox. Only the two commands that prepare the
+environment are left out, because the tests already run in it.
 """
 
 import os
@@ -22,7 +22,7 @@ PREPARE = ["make install", ". .venv/bin/activate"]
 
 
 def read_walk_through(page, heading):
-    """Return the commands and the decisions of the first block of shell commands below ``heading`` in ``page``."""
+    """Return the commands and decisions in the first block of shell commands below ``heading`` in ``page``."""
     text = (ROOT / page).read_text(encoding="utf-8")
     block = re.search(rf"^#+ {re.escape(heading)}\n.*?^```sh\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)[1]
     lines = block.replace("\\\n", " ").splitlines()
@@ -31,7 +31,7 @@ def read_walk_through(page, heading):
 
 
 def assert_names_next(output, command):
-    """Check that ``output`` has one line on what comes next, and that it names ``command``, with its assignment if it has one."""
+    """Check that one line of ``output`` says what comes next and names ``command``, with its assignment if it has one."""
     (line,) = [line for line in output.splitlines() if "Next: " in line]
     assert re.search(r"(autograder|nbgrader) \w+( scoring)?", command)[0] in line
 
@@ -49,7 +49,7 @@ def test_the_installation_says_what_comes_next():
 
 
 def write_hand_ins(release, archive):
-    """Write what students hand in: one notebook with answers in words, and one as it was handed out."""
+    """Write what students hand in: one notebook with written answers, and one as it was handed out."""
     text = release.read_text(encoding="utf-8")
     answered = text.replace("YOUR ANSWER HERE", "Because it does not change.")
     with zipfile.ZipFile(archive, "w") as bundle:

@@ -1,4 +1,4 @@
-"""A function is read, changed in one place and turned into a function again."""
+"""A function is parsed, changed in one place and compiled again."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""What is said of the hidden cases of an exercise is read off them."""
+"""The descriptions of hidden cases follow from the cases themselves."""
 
 import types
 

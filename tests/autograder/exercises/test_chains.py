@@ -1,4 +1,4 @@
-"""A step of a chain is cut from the reference."""
+"""Each step of a chain is extracted from the reference."""
 
 import dataclasses
 
@@ -41,7 +41,7 @@ def test_a_step_of_a_chain_is_the_reference_without_the_lines_before_it(tmp_path
     (step,) = exercise.follows.values()
     assert step.given == ("first",)
     assert "first = " not in step.source
-    assert "{" not in step.source  # nor is the dict of all steps, whose others are answers too
+    assert "{" not in step.source  # without the dict of all steps, which holds other answers
     assert exercises.compile_steps(exercise.follows)["second"][1](np.array([7.0, 8.0])).tolist() == [8.0, 9.0]
     other = dataclasses.replace(exercise, follows={})
     assert exercises.digest([other]) != exercises.digest([exercise])

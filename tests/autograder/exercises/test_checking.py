@@ -1,4 +1,4 @@
-"""A check says in words what is wrong with an answer, and never what is right."""
+"""A check explains what is wrong with an answer and never reveals the right one."""
 
 import json
 from itertools import combinations
@@ -38,7 +38,7 @@ def double_in_place(x):
 
 @pytest.fixture
 def checked(monkeypatch):
-    """Check an answer as a notebook does that knows ``known`` of the exercise."""
+    """Check an answer as in a notebook that stores ``known`` about the exercise."""
 
     def run(function, **known):
         stored = {"function": "f", "kind": "code", "hidden": {"count": 1, "kinds": []}, **known}
@@ -64,7 +64,7 @@ def test_nothing_good_is_said_above_a_sentence_on_what_is_wrong(checked, capsys)
     with pytest.raises(NotYet, match='in "worked example": 1 of 2 values is wrong'):
         checked(double_in_place, cases=[SHOWN, {**SHOWN, "expected": [2.0, 5.0]}])
     output = capsys.readouterr().out
-    assert output == "With m=3: W (4, 4)\n"  # what the student's own sizes are: no verdict
+    assert output == "With m=3: W (4, 4)\n"  # only the student's own sizes, no verdict
     checked(lambda: 0.5, kind="number", cases=[{"form": []}], numbers=numbers)
     checked(lambda m: {"W": (m + 1, m)}, kind="shape", **shape)
     output = capsys.readouterr().out
@@ -200,7 +200,7 @@ def test_where_no_mistake_is_recognised_the_check_names_what_it_noticed_about_th
     with pytest.raises(NotYet) as caught:
         checking.check_cases(function, "code", [SHOWN])
     assert str(caught.value).endswith(f"\nHint: {compare.full_sentence(advice)}")
-    assert capsys.readouterr().out.count("[2. 4.]") == (function is double_printed)  # heard, not printed twice
+    assert capsys.readouterr().out.count("[2. 4.]") == (function is double_printed)  # captured, not printed twice
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ each_number = pytest.mark.parametrize("name", NUMBERS)
 
 
 def said_of(exercise, value):
-    """What the check of a number exercise says of ``value``: the sentences, or "" if none."""
+    """Return the objections of a number exercise's check to ``value``, or "" if there are none."""
 
     def answer():
         return value
@@ -243,7 +243,7 @@ def test_of_right_numbers_the_check_has_nothing_to_say(name):
 
 
 def moved(exercise):
-    """Yield wrong values near the right one: two numbers of an entry moved apart, all of it moved, or two entries."""
+    """Yield wrong values near the right one: with two numbers of an entry, a whole entry, or two entries shifted."""
     right, step = exercise.hidden[0].expected, 8 * exercise.entry.atol
     entries = right if isinstance(right, dict) else {"": right}
     for entry, array in entries.items():

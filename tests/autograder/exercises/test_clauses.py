@@ -1,4 +1,4 @@
-"""What is done to a reference is told in words that a student knows."""
+"""Clauses describe a change to the reference in words that students know."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Comparing tells right from wrong in words, and its words never give the answer away."""
+"""Comparison explains why a value is wrong without giving the answer away."""
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -216,7 +216,7 @@ def test_the_reason_never_contains_the_digits_of_the_expected_value(value, expec
         (True, False, "the value is wrong"),
         ({"a": 1.0}, 1.0, "a dict, not one array"),
         (None, 1.0, "it returned nothing"),
-        (np.ones((3, 1)), np.ones((3, 4)), "axis 1 has the wrong length"),  # and is not broadcast
+        (np.ones((3, 1)), np.ones((3, 4)), "axis 1 has the wrong length"),  # not broadcast
         (np.ones((1, 4)), np.ones((3, 4)), "axis 0 has the wrong length"),
     ],
 )
@@ -360,10 +360,10 @@ def test_single_precision_is_refused_where_it_is_not_exact(dtype):
     coarse = expected.astype(dtype)
     assert compare.explain_mismatch(coarse, expected, 1e-8) == compare.SINGLE_PRECISION or dtype == np.float16
     assert compare.explain_mismatch(coarse, expected, 1e-8)
-    near = np.array([0.25 + 2.0**-23], dtype=np.float32)  # within the tolerance, and yet not exact
+    near = np.array([0.25 + 2.0**-23], dtype=np.float32)  # within the tolerance but not exact
     assert compare.explain_mismatch(near, np.array([0.25 + 2.0**-23 + 1e-9]), 1e-8) == compare.SINGLE_PRECISION
     assert not compare.explain_mismatch(np.array([0.5, 2.0], dtype), np.array([0.5, 2.0]), 1e-8)
-    assert not compare.explain_mismatch(coarse, expected, 1e-3)  # as of numbers worked by hand
+    assert not compare.explain_mismatch(coarse, expected, 1e-3)  # the tolerance of numbers worked by hand
     assert "first at index" in compare.explain_mismatch(coarse + 1, expected, 1e-8)
 
 
@@ -480,7 +480,7 @@ RIGHT_STEP = np.array([2.0, -1.0, 0.5])
         (RIGHT_STEP * 10.1, False),
         (RIGHT_STEP / 9.9, True),
         (RIGHT_STEP / 10.1, False),
-        (np.array([1.0, 1.0, 1.031]), True),  # its spread is more than a hundredth of the right one's
+        (np.array([1.0, 1.0, 1.031]), True),  # spread above a hundredth of the right step's
         (np.array([1.0, 1.0, 1.029]), False),
         (np.array([1.0, np.nan, 0.5]), False),
     ],
@@ -501,12 +501,12 @@ def test_weights_of_which_one_is_0_or_1_where_it_should_not_be_are_not_carried_o
     assert compare._is_plausible_step(np.array([0.3, 0.3, 0.4]), wanted, 1e-4)
     assert not compare._is_plausible_step(np.array([0.0, 0.4, 0.6]), wanted, 1e-4)
     assert not compare._is_plausible_step(np.array([0.0, 0.0, 1.0]), wanted, 1e-4)
-    assert not compare._is_plausible_step(np.array([0.01, 0.39, 0.6]), wanted, 0.005)  # worked with two decimals
-    assert compare._is_plausible_step(np.array([0.0, 0.4]), np.array([0.2, 0.5]), 1e-4)  # these are no weights
+    assert not compare._is_plausible_step(np.array([0.01, 0.39, 0.6]), wanted, 0.005)  # computed to two decimals
+    assert compare._is_plausible_step(np.array([0.0, 0.4]), np.array([0.2, 0.5]), 1e-4)  # not weights: the sum is not 1
 
 
 @pytest.mark.parametrize(("end", "carried"), [(0.9997, True), (0.9999, False), (1.0, False)])
 def test_a_saturated_step_is_not_carried_on(end, carried):
     assert compare._is_plausible_step(np.array([0.3, end]), np.array([0.2, 0.5]), 1e-4) == carried
-    assert compare._is_plausible_step(np.array([0.3, 0.9999]), np.array([0.2, 0.9999]), 1e-4)  # as the right one is
-    assert compare._is_plausible_step(np.array([end, 0.3]), np.array([0.2, 1.0]), 1e-4)  # no tanh reaches 1
+    assert compare._is_plausible_step(np.array([0.3, 0.9999]), np.array([0.2, 0.9999]), 1e-4)  # so is the right step
+    assert compare._is_plausible_step(np.array([end, 0.3]), np.array([0.2, 1.0]), 1e-4)  # 1.0 cannot be a tanh

@@ -1,4 +1,4 @@
-"""Right shapes always fit together in their equation; where others do not, the sentence names the product or the sum."""
+"""Right shapes always fit together in their equation; for wrong ones, the message names the product or sum."""
 
 import ast
 import contextlib
@@ -17,7 +17,7 @@ from autograder.exercises.compose import Misfit, shape_of
 from autograder.notebooks import cells as the_cells
 from tests.autograder.samples import ENTRIES, NAMES, exercise_named
 
-pytestmark = pytest.mark.slow  # it works out exercises to know what there is to test
+pytestmark = pytest.mark.slow  # collecting these tests loads exercises
 
 WITH_EQUATIONS = [name for name in NAMES if ENTRIES[name].equations]
 each_exercise = pytest.mark.parametrize("name", WITH_EQUATIONS)
@@ -26,7 +26,7 @@ SIZES = st.integers(2, 9)
 
 @st.composite
 def equations(draw):
-    """Draw an equation, the shapes in it, and the shape of the whole: sums of products of matrices, some inside a tanh."""
+    """Draw an equation (sums of matrix products, some inside a tanh), its shapes, and the shape of the result."""
     shapes, size = {}, draw(SIZES)
 
     def vector(length, depth):
@@ -82,7 +82,7 @@ def test_a_size_of_any_fits_wherever_the_right_one_does(data, drawn):
 
 
 def misfit_in(equation, shapes):
-    """What does not fit in ``equation``, or "" if everything does."""
+    """Return what does not fit in ``equation``, or "" if everything fits."""
     try:
         shape_of(equation, shapes)
     except Misfit as misfit:
@@ -155,12 +155,12 @@ def test_of_right_shapes_compose_has_nothing_to_say(name, capsys):
     assert capsys.readouterr().out == ""
 
 
-# The sizes on both of its sides are asked for, so the check may know neither.
+# Students are asked for both sizes of this matrix, so the check may know neither.
 FREE = {("decoder_fusion-paper_shapes", "C_o")}
 
 
 def multiplied_matrices():
-    """The parameters that are not square, and stand left of something in an equation."""
+    """Yield the non-square parameters that are left operands of a product in an equation."""
     for name in WITH_EQUATIONS:
         exercise = exercise_named(name)
         for entry, shape in exercise.hidden[0].expected.items():
@@ -254,7 +254,7 @@ def test_the_text_needs_nothing_but_what_the_notebook_has_above_it():
 
 @each_exercise
 def test_the_equations_of_a_check_leave_each_shape_more_than_one_size_that_fits(name):
-    """Or the check, which is not to know the answer, would tell the right one from all others."""
+    """Otherwise the check, which must not know the answer, would accept only the right one."""
     exercise = exercise_named(name)
     inputs = dict(zip(exercise.cases[0].inputs, (2, 3, 5, 7, 11, 13, 17), strict=False))
     right = reference_of(exercise)(*inputs.values())

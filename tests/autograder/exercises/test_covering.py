@@ -1,4 +1,4 @@
-"""Hidden cases are drawn so that corners are covered by construction, and not by somebody who thought of them."""
+"""Hidden cases cover corner cases by construction, so that nobody has to think of each one."""
 
 import itertools
 import re
@@ -64,7 +64,7 @@ def test_every_size_is_one_somewhere_and_every_two_axes_of_an_argument_are_alike
         shapes = [case.inputs[argument].shape for case in plain if argument in case.inputs]
         shapes = [shape for shape in shapes if len(shape) == len(declared.axes)]
         sums = [axis for axis, letters in enumerate(declared.axes) if "+" in str(letters)]
-        several = [a.below for a in exercise.entry.arguments.values() if a.kind == "targets"]  # a pad, and a word
+        several = [a.below for a in exercise.entry.arguments.values() if a.kind == "targets"]  # needs a pad and a word
         several += [letter for letter, count in exercise.entry.least.items() if count > 1]
         for axis, letter in enumerate(declared.axes):
             assert axis in sums or letter in several or any(shape[axis] == 1 for shape in shapes)

@@ -1,4 +1,4 @@
-"""Cases are drawn from their seed alone, and so that right and wrong can be told apart."""
+"""Cases depend only on their seed, and distinguish right answers from wrong ones."""
 
 import itertools
 from typing import get_args, get_type_hints
@@ -25,7 +25,7 @@ SEEDS = (1, 2)
 @each_topic
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_same_seed_draws_the_same_cases(topic, seed):
-    drawn_anew = exercises.load.__wrapped__(topic, seed)  # not those that were drawn before
+    drawn_anew = exercises.load.__wrapped__(topic, seed)  # bypasses the cache
     assert exercises.digest(drawn_anew) == exercises.digest(topic_exercises(topic, seed))
     for first, second in zip(drawn_anew, topic_exercises(topic, seed), strict=True):
         np.testing.assert_equal([c.inputs for c in first.cases], [c.inputs for c in second.cases])
@@ -36,7 +36,7 @@ def test_the_same_seed_draws_the_same_cases(topic, seed):
 @pytest.mark.parametrize("name", CODE + SHAPES)
 def test_another_seed_draws_other_hidden_cases(name):
     first, second = (exercise_named(name, seed) for seed in SEEDS)
-    alike = set()  # where all sizes are 1 and all numbers 0, nothing is left to be drawn
+    alike = set()  # if all sizes are 1 and all numbers 0, there is nothing left to draw
     for case, changed in zip(first.hidden, second.hidden, strict=True):
         same = all(np.array_equal(item, changed.inputs[key]) for key, item in case.inputs.items())
         assert case.inputs
@@ -44,7 +44,7 @@ def test_another_seed_draws_other_hidden_cases(name):
             assert same
         elif same:
             alike.add(case.name)
-    # whole numbers only are those of every release
+    # arguments that hold only whole numbers are the same in every release
     of_words = first.function in ("exact_match", "edit_distance", "alignment_error_rate")
     assert len(alike) <= len(first.hidden) / 6 or of_words
 
@@ -99,7 +99,7 @@ def test_further_calls_fit_their_exercise_and_are_none_of_a_release(name):
     further = list(draw_further_cases(exercise.entry, reference, 60))
     assert len(further) == 60
     new = [row for row in further if _bytes_of(row.inputs) not in released]
-    assert len(new) >= 50  # of the rest, all sizes are 1
+    assert len(new) >= 50  # in the others, every size is 1
     for row in new:
         outcome = outcome_of(exercise, reference, row.inputs, row.gradients)
         assert not outcome.raised

@@ -1,4 +1,4 @@
-"""Each family draws what its words say, whatever the seed: a family that did not would comfort the wrong answer."""
+"""Each family draws what its words say for every seed; otherwise a wrong answer might pass."""
 
 import contextlib
 
@@ -8,7 +8,7 @@ import pytest
 from autograder.exercises import families
 from autograder.exercises.families import DrawContext
 
-LARGE = 700  # of this, exp is more than double precision holds
+LARGE = 700  # in double precision, exp overflows from about 710
 SHAPES = [(2, 3), (5, 4), (3, 7)]
 
 
@@ -222,7 +222,7 @@ def test_without_a_mask_there_are_no_pads_and_a_mask_goes_with_arrays_that_have_
 
 def test_what_is_drawn_can_be_written_to_and_down_with_a_few_decimals():
     alike = drawn("scores", "alike", (3, 4))
-    alike[0, 0] = 1  # a view of one number would refuse
+    alike[0, 0] = 1  # a broadcast view would be read-only
     for name in ("ordinary", "alike", "zeros", "thousands", "apart", "tie", "far_below"):
         scores = drawn("scores", name, (50, 4))
         np.testing.assert_array_equal(scores, scores.round(5))
@@ -299,7 +299,7 @@ def test_ordinary_weights_add_to_one_in_every_row_and_none_of_them_is_negligible
 
 
 def test_whole_numbers_are_indices_of_the_vocabulary_from_its_first_to_its_last():
-    assert set(np.unique(drawn("tokens", "ordinary", (100, 6)))) == set(range(6))  # without the last
+    assert set(np.unique(drawn("tokens", "ordinary", (100, 6)))) == set(range(6))  # not the last one, 6
     assert set(np.unique(drawn("tokens", "ends", (100, 6)))) == {0, 6}
     assert len({int(drawn("tokens", "repeated", (3, 4), seed)[0, 0]) for seed in range(99)}) == 7
     assert np.ptp(drawn("tokens", "repeated", (3, 4))) == 0
@@ -410,7 +410,7 @@ def test_links_by_hand_are_sure_possible_or_missing_as_their_family_says():
 
 
 def written(name, width=9):
-    """Return pairs of a target sentence, with its stop word, and what a model wrote for it."""
+    """Return pairs of a target sentence, including its stop word, and a model's output for it."""
     targets = targets_named("ordinary")
     rows = drawn("written", name, (300, width), drawn={"target": targets})
     ends = (targets == STOP).argmax(axis=1) + 1

@@ -1,4 +1,4 @@
-"""The values of a function are seen and changed on their way."""
+"""Intermediate values of a function can be recorded and changed."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from autograder.exercises.instrumentation import InstrumentedFunction
 from tests.autograder.samples import ENTRIES, NAMES, exercise_named
 
 WORKED = [name for name in NAMES if ENTRIES[name].kind in ("code", "number")]
-FEW = 6  # hidden cases of an exercise
+FEW = 6  # hidden cases per exercise
 
 SOURCE = '''
 def mix(x, y):
@@ -52,7 +52,7 @@ def test_a_node_knows_what_it_is_part_of_and_what_it_works_on(mix):
     assert mix.nodes[add].operands == (numbers(mix, "use", "x")[0], call)
     assert mix.nodes[call].operands == tuple(numbers(mix, "use", "y"))
     (product,) = numbers(mix, "operation", "Mult")
-    assert mix.nodes[product].operands[1] is None  # a number is no node
+    assert mix.nodes[product].operands[1] is None  # a literal number is not a node
 
 
 def test_without_changes_it_returns_what_it_did_and_every_value_is_seen(mix):

@@ -1,4 +1,4 @@
-"""A key that cannot tell right from wrong is refused by the rule that it breaks, and one just good enough passes."""
+"""A key that cannot tell right from wrong fails the rule that it breaks; one that is just good enough passes."""
 
 import dataclasses
 import json
@@ -101,7 +101,7 @@ def exercise_from(folder, text, reference, *mistakes):
 
 
 def code(folder, reference=weigh, *mistakes, **changed):
-    """Return the toy with some of its cases changed; None leaves one out."""
+    """Return the toy with some of its cases changed; None omits a case."""
     cases = {**CASES, **{name.replace("_", " "): text for name, text in changed.items()}}
     rows = [f'\n[[toy-weigh.case]]\nname = "{name}"\n{text}\n' for name, text in cases.items() if text]
     return exercise_from(folder, HEAD + "".join(rows), reference, *mistakes)
@@ -120,7 +120,7 @@ def test_a_key_just_good_enough_passes(tmp_path):
 
 
 def stated(scores, mask, expected=None):
-    """Return the text of a case by hand: a shown one if it says what is expected."""
+    """Return the text of a handwritten case, which is shown if ``expected`` is given."""
     text = f"inputs.scores = {scores}\ninputs.mask = {mask}"
     return f"shown = true\n{text}\nexpected = {expected}" if expected else text
 
@@ -353,7 +353,7 @@ def test_a_problem_is_raised_with_place_case_and_remedy(tmp_path):
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_key_of_every_topic_is_sound(topic):
-    """The audit asks the same of exercises that are called, with the seeds 0 to 2."""
+    """For exercises that are called, the audit repeats this with the seeds 0 to 2."""
     exercises = topic_exercises(topic)
     text = key_linter.extract_released_text(assemble.source_notebook(topic, exercises))
     assert not [str(problem) for problem in key_linter.lint(exercises, text=text)]

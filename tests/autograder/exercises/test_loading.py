@@ -1,4 +1,4 @@
-"""Key, reference and mistakes are put together, and a key that cannot be graded with is refused."""
+"""Loading combines key, reference and mistakes, and refuses a key that cannot be used for grading."""
 
 import json
 

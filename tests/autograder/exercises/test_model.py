@@ -1,4 +1,4 @@
-"""An exercise keeps what was worked out of it, and its digest changes with everything that a verdict depends on."""
+"""An exercise caches derived values, and its digest changes with everything that a verdict depends on."""
 
 import dataclasses
 
@@ -24,7 +24,7 @@ def test_what_mistakes_miss_is_worked_out_once_for_all_submissions_of_a_release_
     monkeypatch.setattr(compare, "mismatches", lambda *arguments: compared.append(arguments) or honest(*arguments))
     seen = [with_points(exercise, 7.25).misses for _ in range(3)]
     assert seen[0] is seen[2]
-    assert not compared  # nor is it, before it is looked at
+    assert not compared  # computed only on access
     for misses in seen:
         for _ in range(2):
             dict(misses[0])

@@ -1,4 +1,4 @@
-"""A file of answers that cannot be imported is refused in a sentence with its line."""
+"""The error for a file of answers that cannot be imported names the line."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Each way of being wrong is made, and says what a student can be told."""
+"""Each mutation operator makes its change and supplies a clause to show to students."""
 
 import ast
 
@@ -9,7 +9,7 @@ from autograder.exercises.mutation_operators import FunctionContext, rewrites
 
 
 def mutated(body, kind="code", arguments=("x", "y")):
-    """``{(what, changed body): clause}`` of all rewrites of one function."""
+    """Return ``{(what, changed body): clause}`` for all rewrites of one function."""
     definition = parse_function(
         f"def f({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in body.split("\n"))
     )

@@ -1,4 +1,4 @@
-"""A mutation gives what the reference gives with one thing done otherwise, and is told in a clause."""
+"""A mutation computes what the reference would with one change, which its clause describes."""
 
 import re
 import warnings
@@ -28,7 +28,7 @@ def exercise():
 
 
 def outcome(exercise, clause, place):
-    """What the mutation with ``clause`` gives on a hidden case; of several, the first."""
+    """Return the outcome of the first mutation with ``clause`` on a hidden case."""
     mutations = Mutations(exercise)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -72,12 +72,12 @@ def keys_count_twice(case):
     return reference_of(exercise_named("scoring-additive_score"))(**inputs)
 
 
-CHANGED_STEPS = {  # exercise: clause, name of a hidden case, what comes out there
+CHANGED_STEPS = {  # exercise: clause, name of a hidden case, expected value there
     "decoder_fusion-decoder_step_state": (
         *("your result is doubled", "ordinary numbers"),
         lambda case: 2 * case.expected,
     ),
-    "softmax-softmax": (  # their sum stays as it is
+    "softmax-softmax": (  # but not their sum
         *("the exponentials, when used to compute your result, are doubled", "ordinary numbers"),
         lambda case: 2 * case.expected,
     ),

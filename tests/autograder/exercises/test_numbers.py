@@ -1,4 +1,4 @@
-"""What is said of numbers is said of a number, an array, a list and a dict of them alike."""
+"""Size and finiteness are found alike for a number, an array, a list and a dict of them."""
 
 import numpy as np
 import pytest

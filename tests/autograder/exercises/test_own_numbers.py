@@ -1,4 +1,4 @@
-"""Numbers drawn for a student are like the book's, and all that an exercise consists of is worked from them."""
+"""A student's own numbers resemble the book's, and every part of the exercise is computed from them."""
 
 import dataclasses
 
@@ -23,7 +23,7 @@ DRAWS = 20
 
 
 def digits_of(number):
-    """Return how many decimals ``number`` has, and how many digits without the point and leading zeros."""
+    """Return how many decimals and how many significant digits ``number`` has."""
     before, _, after = f"{abs(number):.9f}".rstrip("0").partition(".")
     return len(after), len(f"{before}{after}".lstrip("0"))
 
@@ -37,7 +37,7 @@ def test_drawn_numbers_have_the_signs_and_digits_of_the_book(name):
             book = flatten(numbers)
             own = [next(drawn) for _ in book]
             assert np.sign(own).tolist() == np.sign(book).tolist()
-            if round(sum(book), 9) == 1 and min(book) > 0:  # weights: the last follows from the others
+            if round(sum(book), 9) == 1 and min(book) > 0:  # weights, so the last follows from the others
                 assert sum(own) == pytest.approx(1)
                 book, own = book[:-1], own[:-1]
             assert [digits_of(value) for value in own] == [digits_of(value) for value in book]

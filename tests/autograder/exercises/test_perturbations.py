@@ -1,4 +1,4 @@
-"""What a perturbation does to an array it does to a tensor, and it leaves alone what it does not fit."""
+"""A perturbation changes arrays and tensors alike, and leaves alone values that it does not fit."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ CONTEXT = CallContext({"tokens": np.array([0, 3])}, {"batch": 2, "size": 4}, MAS
 
 
 def named(group):
-    """``{clause: what the first perturbation with it does}``."""
+    """Return ``{clause: function of the first perturbation with that clause}``."""
     return {each.clause: each.apply for each in reversed([*group])}
 
 

@@ -1,4 +1,4 @@
-"""A softmax is found by its values, however it is written; every wrong one is wrong somewhere, arrays and tensors alike."""
+"""A softmax is recognised by its values, however it is written, and every bug in one changes some result."""
 
 import dataclasses
 
@@ -57,7 +57,7 @@ def test_each_bug_gives_other_weights_somewhere(clause):
     for bug in [bug for bug in BUGS if bug.clause == clause]:
         calls = [call for call in CALLS if call[1] is not None or not bug.masks]
         wrong.append(any(gives_another(bug.weigh, reference_softmax, *call) for call in calls))
-    assert any(wrong)  # and some are right: a number that is low enough does no harm
+    assert any(wrong)  # not all: a padding score that is low enough does no harm
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -114,7 +114,7 @@ def test_what_is_subtracted_from_each_row_by_itself_does_no_harm_to_rows_that_li
         assert np.allclose(accept_arrays(bug.weigh)(apart, MASK), accept_arrays(reference_softmax)(apart, MASK))
     added = [accept_arrays(bug.weigh)(apart, MASK) for bug in softmax_bugs() if bug.clause == softmax.ADDED_BELOW]
     close = [np.allclose(weights, accept_arrays(reference_softmax)(apart, MASK), atol=2e-3) for weights in added]
-    assert sum(close) == len(close) / 2  # in those that subtract the largest score of each row
+    assert sum(close) == len(close) / 2  # the half that subtracts the largest score of each row
 
 
 def test_another_shift_leaves_the_gradients_of_ordinary_scores_alone():
@@ -142,7 +142,7 @@ def test_weights_are_what_the_clause_says(clause):
 
 @pytest.mark.parametrize("number", [-10.0, -100.0, -500.0, -1e3, -1e4, -1e9])
 def test_padding_scores_that_become_a_usual_number_have_a_bug_with_these_weights(number):
-    scores = SCORES + number  # the words are as low
+    scores = SCORES + number  # real words now score as low as pads
     powers = np.exp(np.where(MASK, SCORES, 0.0))
     weights = [accept_arrays(bug.weigh)(scores, MASK) for bug in BUGS if bug.clause == softmax.NOT_LOW]
     assert any(np.allclose(each, powers / powers.sum(axis=1, keepdims=True)) for each in weights)
@@ -154,7 +154,7 @@ def test_a_row_without_a_word_gets_equal_weights():
     assert bug.masks
 
 
-FOUND = {  # exercise: scores, mask, whether there are logarithms
+FOUND = {  # exercise: names of scores and mask, whether it is a log-softmax
     "softmax-softmax": ("scores", "", False),
     "softmax-masked_softmax": ("scores", "real", False),
     "context-attend": ("scores", "source_mask", False),

@@ -1,4 +1,4 @@
-"""Hidden cases differ from release to release in their numbers, and in nothing that a verdict hangs on."""
+"""Hidden cases of different releases differ only in their numbers, not in anything that decides a verdict."""
 
 import numpy as np
 import pytest

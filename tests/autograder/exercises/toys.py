@@ -1,4 +1,4 @@
-"""Toy exercises, right and wrong: what the tests of this room load."""
+"""Toy exercises, valid and invalid, for the tests in this folder."""
 
 import importlib
 import itertools
@@ -34,7 +34,7 @@ def double(x):
 
 
 def toy(folder, reference=double, *mistakes, key=TOY, old="", new=""):
-    """Return the one exercise of ``key``, in which ``new`` stands in place of ``old``."""
+    """Return the one exercise of ``key`` with ``old`` replaced by ``new``."""
     assert old in key
     (folder / "toy.toml").write_text(key.replace(old, new), encoding="utf-8")
     (entry,) = answer_key.load("toy", folder).values()
@@ -78,8 +78,8 @@ _numbers = itertools.count()
 
 
 def toy_topic(folder, monkeypatch, reference=HAND_WORKED, mistakes=HAND_WORKED_MISTAKE, key=HAND_WORKED_KEY):
-    """Return the exercise of a new topic in ``folder``, whose modules are imported like those of ``solutions``."""
-    topic = f"toy{next(_numbers)}"  # a module is read once
+    """Return the exercise of a new topic in ``folder``; its modules can be imported like those of ``solutions``."""
+    topic = f"toy{next(_numbers)}"  # a new name, because Python caches modules
     for package, text in (("in_numpy", reference), ("mistakes", mistakes)):
         place = folder / package
         place.mkdir()

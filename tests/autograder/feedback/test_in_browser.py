@@ -1,4 +1,4 @@
-"""A feedback page in a real browser: it asks nobody, fits a phone, and is not long."""
+"""A feedback page in a real browser makes no requests, fits a phone, and is not long."""
 
 import base64
 import contextlib
@@ -16,14 +16,14 @@ from tests.book.test_axe import AXE, findings
 from tests.book.test_browser import browser, complaints, open_page, overhang, requests, size  # noqa: F401
 
 pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
-HIGHEST = 6000  # px, of the median student's page in a wide window
+HIGHEST = 6000  # px: the limit for the median student's page in a wide window
 WIDE = "<table><tr>" + "<td>0.123456</td>" * 60 + "</tr></table>"
 OPEN_ALL = "document.querySelectorAll('details').forEach((details) => { details.open = true; })"
 
 
 @pytest.fixture
 def page(tmp_path):
-    """A page with all that is wide: formulas, a table, a long word."""
+    """A page with everything that can be wide: formulas, a table, a long word."""
     notebook = release()
     wide = [new_output("display_data", data={"text/html": WIDE})]
     put(ONE, "def additive_score(query):\n    return " + "query_" * 60, wide)(notebook)
@@ -51,7 +51,7 @@ def test_a_page_that_is_opened_alone_asks_nobody_and_is_no_wider_than_the_window
 
 @contextlib.contextmanager
 def in_mode(browser, mode):  # noqa: F811
-    """Let ``browser`` prefer the colours of ``mode``, "light" or "dark"."""
+    """Make ``browser`` prefer the colour scheme ``mode``, "light" or "dark"."""
     of_mode = {"features": [{"name": "prefers-color-scheme", "value": mode}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", of_mode)
     try:
@@ -78,7 +78,7 @@ def test_all_answers_are_on_paper(browser, page):  # noqa: F811
         "return [...document.querySelectorAll('details.answer pre')].map((one) => one.textContent)"
     )
     printed = PdfReader(io.BytesIO(base64.b64decode(browser.print_page())))
-    # A line may end anywhere on paper, so texts are compared without their spaces.
+    # Lines on paper break anywhere, so texts are compared without spaces.
     paper = "".join("".join(sheet.extract_text().split()) for sheet in printed.pages)
     assert [answer for answer in answers if "".join(answer.split()) not in paper] == []
     assert sum(answer.startswith(("def ", "import ")) for answer in answers) >= 11

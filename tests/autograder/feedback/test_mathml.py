@@ -1,4 +1,4 @@
-"""A page that is opened alone: its formulas are MathML that holds nothing live, and it asks no other host."""
+"""A page opened on its own: its formulas are inert MathML, and it loads nothing from other hosts."""
 
 import re
 from html.parser import HTMLParser

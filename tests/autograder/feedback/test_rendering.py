@@ -1,4 +1,4 @@
-"""The feedback page: what stands on it, in which order, and that it remembers nothing of a student."""
+"""The feedback page: what it shows, in which order, and that rendering it caches nothing about a student."""
 
 import copy
 import itertools
@@ -53,7 +53,7 @@ def verdict(name, earned=None, reasons=("",), hints=()):
 
 
 def marks(*verdicts, comments=None, late_penalty=0.0, came="", due="", **others):
-    """Full marks but for ``verdicts``; what is written waits, unless ``others`` has its ``Mark``."""
+    """Full marks except for ``verdicts``; written answers wait for marking unless ``others`` has their ``Mark``."""
     cells = {}
     earned = {outcome.exercise: outcome.earned for outcome in verdicts}
     for exercise in topic_exercises("scoring"):
@@ -65,7 +65,7 @@ def marks(*verdicts, comments=None, late_penalty=0.0, came="", due="", **others)
 
 
 def page(*verdicts, change=None, website="", failure="", **more):
-    """Return the page of a notebook with the reference answers, as a tree."""
+    """Return the parsed page of a notebook with the reference answers."""
     notebook = release(website)
     if change:
         change(notebook)
@@ -85,7 +85,7 @@ def row(tree, name):
 
 
 def put(name, source=None, outputs=()):
-    """Return a change that gives the cell ``name`` another source, or outputs."""
+    """Return a function that gives the cell ``name`` another source, or outputs."""
 
     def change(notebook):
         (cell,) = [cell for cell in notebook.cells if id_of(cell) == name]
@@ -97,7 +97,7 @@ def put(name, source=None, outputs=()):
 
 
 def below(name, *cells):
-    """Return a change that adds a student's own ``cells`` below the cell ``name``."""
+    """Return a function that adds a student's own ``cells`` below the cell ``name``."""
 
     def change(notebook):
         place = [id_of(cell) for cell in notebook.cells].index(name)
@@ -387,7 +387,7 @@ def test_a_page_remembers_questions_and_nothing_of_a_student():
 
 @pytest.fixture(scope="module")
 def graded(demonstration):
-    """What makes a page of the demonstration class: arguments of ``pages.feedback_page``, by student."""
+    """The arguments of ``pages.feedback_page`` for each student of the demonstration class."""
     course, rows, _ = demonstration
     releases = [handout(course.released("scoring").notebooks[0])]
     with Recorder(course, "scoring") as recorder:

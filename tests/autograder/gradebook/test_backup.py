@@ -1,4 +1,4 @@
-"""A backup is whole or not there, is never lost to the one that is made before it is restored, and is a gradebook."""
+"""A backup is complete or absent, is not pushed out by the backup made before a restore, and holds a gradebook."""
 
 import os
 import shutil

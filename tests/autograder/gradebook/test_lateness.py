@@ -1,4 +1,4 @@
-"""What is late, what it costs and what the page says agree, whatever a person marks and whenever a time becomes known."""
+"""Lateness, its penalty and the feedback page agree, in whatever order marks and times arrive."""
 
 import json
 import zipfile
@@ -59,7 +59,7 @@ def test_equal_work_is_equally_late_whether_marked_or_graded_last(late_course, f
         hand_in(late_course, student)
         came(late_course, student)
     grade_quickly(late_course)
-    mark(late_course, "ada", 2.0)  # as the formgrader does: the penalty is not touched
+    mark(late_course, "ada", 2.0)  # like the formgrader, which leaves the penalty alone
     if first == "grade":
         row = grade_quickly(late_course, dry=True)["ada"]
         assert [(move.what, move.before, move.after) for move in row.changes] == [
@@ -141,7 +141,7 @@ def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(
     assert "late by 1 d 20 h" in output
     assert "zoe" in output
     assert times(late_course) == {"ada": "2025-12-02 20:00:00.000000 UTC"}
-    collect(late_course, "scoring", path)  # the same archive once more says no more than before
+    collect(late_course, "scoring", path)  # collecting the same archive again changes nothing
     assert times(late_course) == {"ada": "2025-12-02 20:00:00.000000 UTC"}
     row = grade_quickly(late_course)["ada"]
     assert row.notes == ()
@@ -213,7 +213,7 @@ def test_a_later_attempt_without_a_time_does_not_inherit_that_of_an_earlier_one(
     grade_quickly(late_course)
     stamp = late_course.submission("ada", "scoring").with_name("timestamp.txt")
     stamp.unlink()
-    grade_quickly(late_course, again=True)  # the same attempt: what the gradebook knows of it still counts
+    grade_quickly(late_course, again=True)  # the same attempt, so the time in the gradebook still counts
     assert standing(late_course, "ada")[1] > 0
     hand_in(late_course, "ada", "Another attempt.")
     for again in (False, True):

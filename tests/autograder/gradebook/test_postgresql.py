@@ -1,4 +1,4 @@
-"""A department's gradebook, in a real PostgreSQL: released, graded, marked by two at once, exported, kept and put back."""
+"""A department's gradebook in a real PostgreSQL: released, graded, marked by two at once, exported, backed up and restored."""
 
 import csv
 import json
@@ -32,7 +32,7 @@ USER, PASSWORD = "marker", "not a secret: it rules over nothing but this test"
 
 
 def program(name):
-    """Return the path of a program of PostgreSQL; Debian puts those of the server beside the PATH."""
+    """Return the path of a PostgreSQL program; Debian keeps the server's programs off the PATH."""
     beside = [str(path) for path in sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True)]
     if not (program_path := shutil.which(name) or next(iter(beside), None)):
         pytest.fail(f"PostgreSQL's {name} is not on this machine: {REMEDY}")
@@ -40,7 +40,7 @@ def program(name):
 
 
 def another_user():
-    """Return what runs a program as somebody else than root, whom PostgreSQL refuses; [] where that is not needed."""
+    """Return (prefix that runs a program as another user, that user), because PostgreSQL refuses root; else ([], None)."""
     if os.geteuid() != 0:
         return [], None
     owner = next((user for user in pwd.getpwall() if user.pw_name in ("postgres", "nobody")), None)
@@ -51,7 +51,7 @@ def another_user():
 
 @pytest.fixture(scope="module")
 def server():
-    """The address of an empty database in a server of its own, on loopback, in a folder that is gone afterwards."""
+    """The address of an empty database in its own server on loopback; the server's folder is deleted afterwards."""
     with tempfile.TemporaryDirectory(prefix="postgresql-") as folder:
         place, (as_user, owner) = Path(folder), another_user()
         (place / "password").write_text(PASSWORD)
@@ -80,7 +80,7 @@ def server():
 
 @pytest.fixture(scope="module")
 def course(server, tmp_path_factory):
-    """A course whose gradebook is there, released and graded."""
+    """A course that keeps its gradebook on ``server``, released and graded."""
     course = init(tmp_path_factory.mktemp("department") / "course")
     address = server.render_as_string(hide_password=False)
     with course.config.open("a", encoding="utf-8") as file:
@@ -149,7 +149,7 @@ def test_two_mark_at_once_and_a_regrade_an_export_and_a_restore_keep_what_they_g
     newest = backup.list_backups(course)[0]
     assert newest.stat().st_mode & 0o077 == 0
     backup.back_up(course, "trial")
-    assert backup.list_backups(course)[0] == newest  # nothing has changed
+    assert backup.list_backups(course)[0] == newest  # no new backup, because nothing has changed
     sessions[0].mark(MarkRequest(group_of(sessions[0], KEYS), None))
     assert in_gradebook(course)["ada"][0] is None
     backup.restore(course, newest.name)
@@ -169,7 +169,7 @@ def test_a_server_that_is_not_there_is_refused_in_words_without_its_password(tmp
         with pytest.raises(CourseError, match="db_url") as error:
             refused()
         assert "hush" not in str(error.value)
-    assert not list((other.root / ".autograder" / "backups").iterdir())  # nor half a copy
+    assert not list((other.root / ".autograder" / "backups").iterdir())  # not even a partial backup
 
 
 def test_the_programs_of_a_backup_go_where_the_gradebook_is(tmp_path):

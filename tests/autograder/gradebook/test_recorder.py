@@ -1,4 +1,4 @@
-"""What is said of the gradebook without asking it for sums is what nbgrader reads in it."""
+"""Reading the gradebook without its computed sums gives the same scores as nbgrader."""
 
 import pytest
 from nbgrader.api import Gradebook
@@ -40,7 +40,7 @@ def test_marks_are_those_that_nbgrader_reads(course):
         first = recorder.record("mia", entered, ReceivedTime(), {})
     assert first == as_nbgrader_reads_it(course, "mia")
     assert first.score == first.points / 2 > 0
-    with Gradebook(course.gradebook) as gradebook:  # a person marks, gives more than that, and says something
+    with Gradebook(course.gradebook) as gradebook:  # a person marks, gives extra points and comments
         notebook = gradebook.find_submission_notebook("scoring", "scoring", "mia")
         notebook.grades[0].manual_score, notebook.grades[0].needs_manual_grade = 0.25, False
         notebook.grades[1].extra_credit = 1.0

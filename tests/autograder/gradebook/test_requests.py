@@ -37,7 +37,7 @@ def asking(*texts):
 
 
 def completing(text):
-    """Return a change of a notebook: its last cell, completed with ``text``."""
+    """Return a function that completes the last cell of a notebook with ``text``."""
 
     def change(data):
         assert data["cells"][-1]["metadata"]["nbgrader"]["grade_id"] == "request"
@@ -146,7 +146,7 @@ def test_nbgraders_own_commands_cope_with_the_last_cell(course):
     output = nbgrader("validate", course.release("scoring"), cwd=course.root)
     assert "request" not in output
     assert "not answered yet" in output
-    count = len(course.released("scoring").exercises)  # those that are not answered, and nothing else
+    count = len(course.released("scoring").exercises)  # the unanswered exercises, and nothing else
     assert f"VALIDATION FAILED ON {count} CELL(S)" in output
 
 
@@ -162,7 +162,7 @@ def test_a_request_costs_no_points_and_moves_no_marks(asked):
     mark(asked, "cem", 2.0)
     hand_in(asked, "cem", change=asking("Please look again at what_to_recompute."))
     grade_quickly(asked, grade_one=without_tanh)
-    assert load_results(asked, "scoring")["cem"].waiting == ()  # the answer itself is as it was marked
+    assert load_results(asked, "scoring")["cem"].waiting == ()  # the answer itself keeps its mark
 
 
 @pytest.mark.parametrize("time", ["2025-11-30 20:00:00.000000 UTC", None])

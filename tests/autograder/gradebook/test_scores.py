@@ -1,4 +1,4 @@
-"""A gradebook that cannot be read is refused in words."""
+"""A gradebook that cannot be read is refused with an explanation."""
 
 import os
 import sqlite3
@@ -31,7 +31,7 @@ UPDATE alembic_version SET version_num = '167914646830';
 
 
 def test_a_gradebook_of_an_older_nbgrader_is_refused_with_the_command_that_upgrades_it(course):
-    """nbgrader 0.5 had no courses in its gradebook, and no name of a student on a learning platform."""
+    """The gradebook of nbgrader 0.5 stored neither courses nor the students' ids on a learning platform."""
     connection = sqlite3.connect(course.gradebook_file)
     connection.executescript(OLDER)
     connection.close()

@@ -1,4 +1,4 @@
-"""nbgrader shows names and e-mail addresses as the roster has them, and so do tables, pages and lists."""
+"""nbgrader, tables, pages and lists all show names and e-mail addresses as the roster has them."""
 
 import csv
 
@@ -24,7 +24,7 @@ zoe,Zoe Absent,zoe@university.edu
 
 @pytest.fixture
 def graded(released, tmp_path):
-    """A class of four that was graded before there was a roster."""
+    """A class of four, graded before the course had a roster."""
     return copy_prepared("named", released, tmp_path, _grade_class)
 
 
@@ -46,7 +46,7 @@ def test_a_name_has_its_parts_whichever_comes_first(name, first, last):
 
 def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded):
     with Gradebook(graded.gradebook, "") as gradebook:
-        gradebook.update_or_create_student("ben", first_name="Ben", last_name="Ito")  # by nbgrader's own command
+        gradebook.update_or_create_student("ben", first_name="Ben", last_name="Ito")  # as nbgrader's own command would
     hand_in(graded, "zoe")
     rows = grade_quickly(graded, feedback=False)
     assert rows["ada"].reused

@@ -1,4 +1,4 @@
-"""The same grades from dask's workers, started as separate processes, as from this one; and nobody but us talks to them."""
+"""Dask workers in separate processes give the same grades as this one, and refuse connections from others."""
 
 import os
 import shutil
@@ -29,14 +29,14 @@ STUDENTS = ("ada_loops", "emil_no_tanh", "gita_slips", "vic_exits", "omar_not_a_
 
 @pytest.fixture(scope="module")
 def machines():
-    """A scheduler with two workers: its address, and the certificates that open it."""
+    """A scheduler with two workers: its address, and the certificates for connecting to it."""
     with dask_cluster(2) as (address, certificates, _):
         yield address, certificates
 
 
 @pytest.fixture
 def course(demonstration, tmp_path):
-    """The demonstration class as it was handed in: nothing of it graded."""
+    """The demonstration class with its submissions, ungraded."""
     shutil.copytree(demonstration[0].root, tmp_path / "course", ignore=shutil.ignore_patterns("verdicts", "recorded"))
     return Course.at(tmp_path / "course")
 
@@ -52,7 +52,7 @@ def test_workers_give_the_same_grades_as_this_machine(demonstration, course, mac
     assert done.returncode == 3, done.stdout + done.stderr
     assert "4 graded, 0 reused, 1 set aside (not graded: " in done.stdout
     rows = grade_class(course, "scoring", GradingOptions(Limits(4, 2, 60)), students=STUDENTS)
-    assert all(row.reused or row.set_aside for row in rows)  # the verdicts came home
+    assert all(row.reused or row.set_aside for row in rows)  # the verdicts were stored here
     assert rows == [demonstration[1][name] for name in STUDENTS]
 
 
@@ -70,7 +70,7 @@ def test_watch_grades_on_the_workers(hub, machines):  # noqa: F811
 def test_the_canary_is_sent_to_every_worker_and_looks_for_the_course(machines, monkeypatch, tmp_path):
     address, certificates = machines
     with cluster.executor(address, "zygote", (), certificates) as executor:
-        with pytest.raises(ValueError, match="No client"):  # what else uses dask here keeps its own
+        with pytest.raises(ValueError, match="No client"):  # it does not become dask's default client
             distributed.default_client()
         assert [what for what, stopped in executor.submit(doctor.examine).result() if not stopped] == []
         hidden_by_worker = executor.pool._client.run(_asked_for, str(tmp_path))
@@ -83,7 +83,7 @@ def test_the_canary_is_sent_to_every_worker_and_looks_for_the_course(machines, m
 
 
 def _asked_for(folder):
-    """Return what the canary is asked to look for on a worker, without sending it."""
+    """Return what a worker's canary would look for, without sending it."""
     hidden_folders, honest = [], doctor.require
     doctor.require = lambda isolation, hidden: hidden_folders.append(hidden)
     try:
@@ -119,10 +119,10 @@ def test_a_worker_without_a_sandbox_that_joins_later_runs_nothing_and_is_named(t
     ):
         client = executor.pool._client
         (good,) = client.run(os.getpid)
-        add_worker(PATH=str(tmp_path))  # no bubblewrap is there
+        add_worker(PATH=str(tmp_path))  # without bubblewrap
         client.wait_for_workers(2, timeout=120)
         (late,) = set(client.run(os.getpid)) - {good}
-        # as many at a time as there are workers: the scheduler gives each of them some
+        # 12 slow tasks for two workers, so the scheduler gives some to each
         futures = [executor.submit(_after_a_while) for _ in range(12)]
         outcomes = [future.exception() or future.result() for future in futures]
         pids = client.run(os.getpid)
@@ -195,7 +195,7 @@ def test_a_worker_with_another_key_is_refused(course):
 
 
 def client_of(findings):
-    """A client whose workers, "tls://one" and so on, find ``findings`` when the canary is sent into their sandboxes."""
+    """A client whose workers ("tls://one" and so on) report ``findings`` about their sandboxes."""
     return types.SimpleNamespace(run=lambda *arguments, on_error: findings)
 
 

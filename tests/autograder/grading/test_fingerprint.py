@@ -1,4 +1,4 @@
-"""Verdicts that were kept come back as they were, and a damaged file counts as absent."""
+"""Stored verdicts are read back unchanged, and a damaged file counts as absent."""
 
 import json
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""A submission is run within its time, and what its verdict depends on is in its fingerprint, and nothing else is."""
+"""A submission runs within its time limit, and its fingerprint covers exactly what its verdict depends on."""
 
 import json
 import math
@@ -51,7 +51,7 @@ def test_a_verdict_depends_on_everything_that_its_fingerprint_names():
 
 
 class FakeClock:
-    """In place of the time module: time passes only where a test says so."""
+    """Replaces the time module; time passes only when a test advances it."""
 
     def __init__(self):
         self.now, self.cpu = 7.0, 3.0
@@ -72,7 +72,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def sandboxed(monkeypatch, clock):
-    """Runs in place of those of a sandbox: each is ``(seconds that it takes, what comes out)``; collects what went in."""
+    """Replace sandbox runs: a test lists each as ``(seconds, outcome)``; collect what was sent."""
     runs, sent = [], []
 
     def run(script, limits, isolation, hidden):

@@ -1,5 +1,5 @@
-"""A corpus of hostile submissions, and of honest odd ones: the first earn nothing and leave nothing behind, the others
-keep their marks."""
+"""A corpus of hostile submissions, which earn nothing and leave nothing behind, and of odd but honest ones, which keep
+their marks."""
 
 import json
 import os
@@ -30,12 +30,12 @@ ATTACKED, BESIDE = "scoring-dot_product_score", "scoring-multiplicative_score"
 STARTER = "def dot_product_score(query, keys):\n    raise NotImplementedError"
 HONEST = "def multiplicative_score(query, keys, W):\n    return np.einsum('bn,nm,bjm->bj', query, W, keys)"
 MARKER = re.compile(r"^# %% (\w+): (.+)$", re.MULTILINE)
-SPOILS_ITSELF = {  # they break their own honest answer too
+SPOILS_ITSELF = {  # these break their own honest answer too
     *("patched_numpy", "patched_builtins", "patched_worker", "patched_json", "patched_encoder", "patched_run_cell"),
     *("traced", "input_transformer", "modules", "thread_storm", "forged_for_the_other", "doubled"),
     *("endless_line", "long_names", "nested_lists"),
 }
-# So do these, where it is not the first of its namespace that calls.
+# So do these, if the process that makes the calls is not the first in its namespace.
 SPOILS_ITSELF_ALONE = {"kill_everybody", "kill_the_parent"}
 PROBE = """
 import os, random, sys
@@ -89,14 +89,14 @@ def printed(graded):
 
 
 def state():
-    """Return what the next submission finds."""
+    """Return the state in which the next submission would start."""
     script = Script((Cell(PROBE), Cell("", "probe", "state")), {"probe": (Call({}),)})
     return sandbox.run(script, LIMITS).replies["probe", 0].value
 
 
 @cache
 def undisturbed():
-    """Return what the first submission finds in a new sandbox: where the environment lies in /tmp, that is there too."""
+    """Return the state of a new sandbox; if the Python environment is in /tmp, its folder is listed."""
     sandbox.close()
     seen = state()
     assert seen["folders"][:2] == [[], []]
@@ -115,14 +115,14 @@ def test_the_corpus_is_as_large_as_it_should_be():
 
 
 def tried(family, name, isolation):
-    """Return what became of a hostile submission, and what the next child of the same zygote finds."""
+    """Return the result of a hostile submission, and the state that the zygote's next child finds."""
     graded = grades(parts(family)[name], isolation)
     return graded, state() if isolation == "zygote" else None
 
 
 @pytest.fixture(scope="module")
 def corpus(request):
-    """The hostile submissions that this run asks for, a few at a time, as in a class: most of them wait for a limit."""
+    """Grade the selected hostile submissions, a few at a time, as most of them wait for a limit."""
     undisturbed()
     wanted = [item.callspec.params["hostile"] for item in request.session.items if "corpus" in item.fixturenames]
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -136,7 +136,7 @@ def test_a_hostile_submission_earns_nothing_it_did_not_compute_and_leaves_nothin
     beside = graded.by_exercise[BESIDE]
     spoils = name in SPOILS_ITSELF or (isolation == "single-use" and name in SPOILS_ITSELF_ALONE)
     if beside.earned < beside.points and (graded.timed_out or graded.killed) and not spoils:
-        graded, seen = tried(*hostile)  # the machine may have been busy: once more, alone, as in a class
+        graded, seen = tried(*hostile)  # the machine may have been busy, so retry it alone, as `grade` does
         beside = graded.by_exercise[BESIDE]
     assert graded.by_exercise[ATTACKED].earned == 0
     if not spoils:
@@ -146,7 +146,7 @@ def test_a_hostile_submission_earns_nothing_it_did_not_compute_and_leaves_nothin
     verdicts_text = repr(graded.verdicts)
     assert len(verdicts_text) < 6000
     assert verdicts_text.isprintable()
-    if isolation == "zygote":  # process 1 of the namespace ran its cells, process 2 is called
+    if isolation == "zygote":  # process 1 of the namespace runs the cells, process 2 the calls
         assert seen["folders"] == undisturbed()["folders"]
         assert seen["LEFT"] == [False] * 4
         assert (seen["tanh"], seen["sockets"], seen["umask"], seen["process"]) == (0.0, [], False, 2)
@@ -166,14 +166,14 @@ def test_random_numbers_are_new_for_every_submission():
 
 @pytest.mark.parametrize("name", parts("honest_oddities"))
 def test_an_honest_oddity_keeps_its_marks(name):
-    patient = {"cell_seconds": 20, "call_seconds": 5, "submission_seconds": 60}  # nobody here waits for a limit
+    patient = {"cell_seconds": 20, "call_seconds": 5, "submission_seconds": 60}  # none of these waits for a limit
     graded = grades(parts("honest_oddities")[name], "zygote", **patient)
     assert graded.failure == ""
     for verdict in graded.verdicts:
         assert verdict.earned == verdict.points, verdict
 
 
-# The notebook itself: what stands around its cells, and beside it.
+# The notebook itself: what surrounds its cells, and the files beside it.
 
 SCRIPT = "<script>document.title = 'pwned'</script>"
 MARKUP = [
@@ -189,7 +189,7 @@ MARKUP = [
 
 
 def hand_in(course, student, change):
-    """Hand in the reference of scoring after ``change(data)``, as a file or as what ``change`` returns."""
+    """Hand in the release of scoring after ``change(data, path)``, which returns False if it wrote the file itself."""
     data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
     path = course.submission(student, "scoring")
     path.parent.mkdir(parents=True)
@@ -296,7 +296,7 @@ def test_feedback_and_the_autograded_notebook_carry_no_live_script(strange_class
     course, _ = strange_class
     page = course.feedback("with_markup", "scoring").read_text(encoding="utf-8")
     body = page[page.index("<body") :]
-    assert "pwned" in body  # it is there as text
+    assert "pwned" in body  # as text
     live = re.findall(r"<(?:script|iframe|svg|img|object|embed)\b[^>]*>", body.replace("<script src=", "<own src="))
     assert not [tag for tag in live if "pwned" in tag or "192.0.2.1" in tag]
     assert not re.search(r"<script>[^<]*pwned", body)

@@ -1,4 +1,4 @@
-"""Right values earn their points in any style, wrong ones lose them and get their hint, and nothing makes it fall over."""
+"""Right values earn points in any style, wrong ones lose them and get a hint, and no value crashes the judge."""
 
 import ast
 import contextlib
@@ -58,7 +58,7 @@ def verdict_on(exercise, replies):
 
 @cache
 def called_exercises(topic):
-    """The exercises of ``topic`` that are called, each with few hidden cases: of each part the first, and the last of all."""
+    """Return the exercises of ``topic`` that are called, each with only a few of its hidden cases."""
     called = []
     for exercise in topic_exercises(topic):
         if exercise.is_called:
@@ -270,7 +270,7 @@ def test_a_mistake_that_returns_no_dict_is_recognised():
 
 
 def numbers_by_hand():
-    """An exercise with several numbers by hand, and the reply with which it is answered by other numbers."""
+    """Return an exercise with several numbers by hand, and a function that makes replies from numbers."""
     exercise = exercise_named("scoring-scores_by_hand")
     return exercise, lambda numbers: {(exercise.name, 0): Reply(value=np.asarray(numbers, dtype=float))}
 
@@ -310,7 +310,7 @@ def test_only_two_answers_to_the_same_call_show_that_a_function_is_unsteady():
 
 
 def raising_where(exercise, is_raised):
-    """Replies of an answer that raises in some calls, as where shapes do not fit, and is right in all others."""
+    """Return the replies of an answer that is right but raises in some calls, as if shapes did not fit."""
     replies = right_replies(exercise)
     for number, case in enumerate(exercise.hidden):
         if is_raised(*case.inputs["keys"].shape[:2]):
@@ -353,7 +353,7 @@ def right_chain(exercise):
 
 
 def continued(exercise, chain, first):
-    """The chain with every step after ``first`` computed from the steps before it, as a careful student does."""
+    """Return the chain with every step after ``first`` computed from the steps before it."""
     chain, late = dict(chain), False
     for entry in chain:
         if late:
@@ -370,12 +370,12 @@ def verdict_on_chain(exercise, chain):
 
 
 def points_of_chain(exercise, chain):
-    """As ``verdict_on_chain(...).earned``, sooner: without looking for hints."""
+    """Return ``verdict_on_chain(...).earned``, faster because it looks for no hints."""
     points = judge.points_of(exercise, [Reply(value=over_the_wire(chain))])
     case, follows = exercise.hidden[0], compile_steps(exercise.follows)
     stated = {"part": case.part, "expected": case.expected, "atol": case.atol}
     stock = compare.score(lambda: chain, "number", [stated], exercise.parts, follows=follows)
-    assert stock == points  # the hidden test cell goes by the same rule
+    assert stock == points  # the hidden test cell applies the same rule
     return points
 
 
@@ -396,7 +396,7 @@ def test_a_wrong_step_costs_its_own_points_and_no_others_if_the_rest_follows_fro
     chain = continued(exercise, chain, wrong)
     assume(all(np.ptp(step) > 0.01 for step in chain.values()))
     ends = [abs(step - end).min() for step in chain.values() for end in (-1, 0, 1)]
-    assume(min(ends) > 2 * exercise.entry.atol)  # saturated by chance, a step carries nothing forward
+    assume(min(ends) > 2 * exercise.entry.atol)  # a step that is saturated by chance is not carried forward
     verdict = verdict_on_chain(exercise, chain)
     assert earned_by(verdict) == {**exercise.parts, wrong: 0}
     notes = {part.name: part.note for part in verdict.parts if part.note}
@@ -479,7 +479,7 @@ def test_after_an_honest_slip_every_step_that_follows_from_the_students_own_keep
 
 @cache
 def given_numbers(source):
-    """The rows and vectors that the text of a chain states, as the reference has them."""
+    """Return the rows and vectors that the text of a chain states, read from the reference."""
     arrays = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.List):
@@ -489,7 +489,7 @@ def given_numbers(source):
 
 
 def worked_by_nobody(exercise, entry, before, rng):
-    """A step that is filled in without working it out: round numbers, numbers of the text, what a huge step leads to."""
+    """Make up a step without computing it: round numbers, numbers of the text, or the limit of a huge step."""
     size = exercise.hidden[0].expected[entry].size
     huge, near = 10.0 ** rng.integers(1, 7), rng.choice([0, 1e-9, 1e-5, 1e-4])
     one_hot = np.eye(size)[rng.integers(size)]
@@ -552,7 +552,7 @@ def test_the_saturated_chains_that_once_earned_points_earn_none():
     ("rule", "second", "carried"),
     [
         (lambda a: 2 * a, [10.0, 12.0], True),
-        (lambda a: a, [5.0, 6.0], False),  # it repeats the one before
+        (lambda a: a, [5.0, 6.0], False),  # it repeats the step before
         (lambda a: a["x"], [7.0, 9.0], False),  # the rule raises on the student's numbers
     ],
     ids=["follows", "repeats", "raises"],
@@ -580,14 +580,14 @@ def code_exercises(topic):
 
 
 def mapped(value, change):
-    """``change`` done to the result, or to each entry of it."""
+    """Apply ``change`` to the result, or to each of its entries."""
     return (
         {n: mapped(item, change) for n, item in value.items()} if isinstance(value, dict) else change(np.asarray(value))
     )
 
 
 def corrupted(exercise, change, only=lambda case: True, **reply):
-    """The replies of the reference, with ``change`` done to those of the cases in question."""
+    """Return the replies of the reference, with ``change`` applied in the cases that ``only`` selects."""
     replies = right_replies(exercise)
     for number, case in enumerate(exercise.hidden):
         if only(case):
@@ -597,7 +597,7 @@ def corrupted(exercise, change, only=lambda case: True, **reply):
 
 
 def loses_every_part(exercise, reply_to):
-    """Whether each part has a case that touches no other one, and is wrong: no more of them are tried than that takes."""
+    """Return whether every part fails in some case that involves no other part, stopping as soon as that is clear."""
     parts_left = set(exercise.parts)
     for case in exercise.hidden:
         if case.part in parts_left and not case.also:
@@ -657,7 +657,7 @@ def test_what_one_argument_alone_gives_earns_no_part(topic):
 
 
 def odd(array):
-    """An array like ``array`` with other values, which no mistake gives."""
+    """Return an array like ``array``, with values that no mistake gives."""
     return array * 1.2345 + 0.1234567 + np.arange(array.size).reshape(array.shape) * 0.0314159
 
 
@@ -742,7 +742,7 @@ GROUPS["size one"] = judge._has_size_one, judge.ONLY_SIZE_ONE
 
 
 def is_told_by(group, exercise):
-    """Whether some cases belong to the group and others, which say something about it, do not."""
+    """Return whether the group has cases, and also informative cases outside it."""
     belongs, _ = GROUPS[group]
     others = [case for case in exercise.hidden if not belongs(case) and not judge._is_tiny(case)]
     return bool(others) and any(map(belongs, exercise.hidden))
@@ -758,7 +758,7 @@ def test_what_is_wrong_only_in_one_group_of_cases_is_told_with_the_group(name, g
     fitting = [group_sentence for other, group_sentence in GROUPS.values() if all(map(other, cases))]
     if all(case.gradients for case in cases):
         fitting = [judge.WRONG_GRADIENT.format(", ".join(cases[0].gradients))]
-    shared = set.intersection(*({*case.families} for case in cases))  # a single family is told by its own name
+    shared = set.intersection(*({*case.families} for case in cases))  # a family shared by all is named itself
     fitting += [judge.ONLY_WITH.format(words, cases[0].families[words]) for words in shared]
     (hint,) = verdict_on(exercise, corrupted(exercise, odd, only=belongs)).hints
     assert hint in fitting
@@ -855,7 +855,7 @@ def test_a_slip_of_a_few_digits_is_told_from_one_of_a_value():
     for hint, slip in slips.items():
         assert verdict_on(exercise, replies_of(slip, exercise)).hints == (hint,)
     assert judge.FEW_DIGITS not in verdict_on(exercise, replies_of(lambda scores: right(scores) * 1.01, exercise)).hints
-    first = (exercise.name, 0)  # a single case that is slightly off says nothing of the formula
+    first = (exercise.name, 0)  # one case that is slightly off says nothing about the formula
     once = {**right_replies(exercise), first: Reply(value=right(exercise.hidden[0].inputs["scores"]) * (1 + 1e-7))}
     assert judge.FEW_DIGITS not in verdict_on(exercise, once).hints
 

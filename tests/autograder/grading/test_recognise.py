@@ -1,4 +1,4 @@
-"""What has the student's own numbers is named, and nothing is named that has them by chance. See also tests/submissions/told.py."""
+"""A slip that gives exactly the student's numbers is named, unless by mere chance. See also tests/submissions/told.py."""
 
 import dataclasses
 import warnings
@@ -25,7 +25,7 @@ WORKED = [name for name in NAMES if ENTRIES[name].kind in ("code", "number")]
 
 
 def said_of(exercise, replies):
-    """What is recognised in ``replies``, whatever listed mistakes would say."""
+    """Return the slip that is inferred from ``replies``, regardless of listed mistakes."""
     rows = []
     for place, case in enumerate(exercise.hidden):
         reply = replies[exercise.name, place]
@@ -34,7 +34,7 @@ def said_of(exercise, replies):
 
 
 def changed(exercise, change, only):
-    """The replies of the reference, with ``change`` done to those of the cases in question."""
+    """Return the replies of the reference, with ``change`` applied in the cases that ``only`` selects."""
     replies = right_replies(exercise)
     for number, case in enumerate(exercise.hidden):
         if only(case):
@@ -56,7 +56,7 @@ def test_what_agrees_in_all_cases_but_one_is_not_named():
     place = next(n for n, case in enumerate(exercise.hidden) if n and len(case.inputs["query"]) > 1)
     off = replies[exercise.name, place].value + 0.0123
     assert said_of(exercise, {**replies, (exercise.name, place): Reply(value=off)}) == ""
-    again = (exercise.name, len(exercise.hidden) - 1)  # the call of the first case, once more
+    again = (exercise.name, len(exercise.hidden) - 1)  # repeats the call of the first case
     assert said_of(exercise, {**replies, again: right_replies(exercise)[again]}) == ""
 
 
@@ -76,7 +76,7 @@ def test_a_gradient_of_zeros_with_right_values_names_nothing_but_the_gradient():
         return reference_of(exercise)(scores, temperature.detach())
 
     replies = replies_of(detached, exercise)
-    assert said_of(exercise, replies) == ""  # rounding the temperature would have the same gradient
+    assert said_of(exercise, replies) == ""  # rounding the temperature would give the same gradient
     (verdict,) = judge.judge([exercise], replies)
     assert not any("We get exactly" in hint for hint in verdict.hints)
 
@@ -237,7 +237,7 @@ def test_nan_alone_names_a_way_of_taking_the_softmax_or_nothing():
 
 
 def wrong_everywhere(exercise):
-    """Replies in which every number is off by another amount, the same in calls with the same input."""
+    """Return replies in which every number is off by a different amount, the same in repeated calls."""
 
     def off(value):
         if isinstance(value, dict):
@@ -256,7 +256,7 @@ def test_the_search_for_one_answer_runs_no_more_variations_than_it_may(monkeypat
         InstrumentedFunction, "run", lambda self, *arguments: runs.append(arguments) or run(self, *arguments)
     )
     assert said_of(exercise, wrong_everywhere(exercise)) == ""
-    assert 20 < len(runs) <= 41  # one without changes, which says what values there are
+    assert 20 < len(runs) <= 41  # including one unchanged run, which lists the values
 
 
 def test_where_the_search_ends_does_not_depend_on_what_was_judged_before(monkeypatch):
@@ -277,7 +277,7 @@ def test_where_the_search_ends_does_not_depend_on_what_was_judged_before(monkeyp
 
 @pytest.mark.parametrize("name", WORKED)
 def test_every_variation_can_be_looked_for_once(name):
-    """Or the last of them would never be named, however plain the answer."""
+    """Otherwise the last ones could never be named, however obvious."""
     exercise = exercise_named(name)
     place = next(n for n, case in enumerate(exercise.hidden) if not case.gradients)
     assert len(mutations_of(exercise).all) * mutations_of(exercise).work(place) <= recognise.MAX_WORK
@@ -297,7 +297,7 @@ def wrong_case(*numbers):
         ("code", [[0, 0, 0, 0]], True, False),
         ("code", [[0.5, 0.25]], False, True),
         ("code", [[0.5, 0.005]], False, False),  # within the tolerance of 0
-        ("code", [[0.5, -1.005]], False, False),  # and of -1
+        ("code", [[0.5, -1.005]], False, False),  # within the tolerance of -1
         ("code", [[0.5, 2.0]], False, False),
         ("number", [[10.0]], False, False),
         ("number", [[11.0]], False, True),
@@ -341,7 +341,7 @@ def test_numbers_worked_by_hand_must_agree_within_half_a_unit_of_their_last_deci
     ("mine", "right", "hint"),
     [
         ([3.0, 1.0, 2.0], [1.0, 2.0, 3.0], recognise.REORDERED),
-        ([2.0, 1.0], [1.0, 2.0], ""),  # of two numbers, chance may exchange one for the other
+        ([2.0, 1.0], [1.0, 2.0], ""),  # two numbers may be swapped by chance
         ([3.0, 1.0, 1.0], [1.0, 1.0, 3.0], ""),
         ([3.0, 1.0, np.nan], [1.0, 2.0, 3.0], ""),
         ([3.0, 1.0, 2.5], [1.0, 2.0, 3.0], ""),

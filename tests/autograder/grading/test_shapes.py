@@ -1,4 +1,4 @@
-"""A wrong shape is described in the letters of its exercise, and the right letters are never said."""
+"""The message about a wrong shape uses the letters of the exercise and never reveals the right ones."""
 
 import itertools
 import re
@@ -23,7 +23,7 @@ SHAPES = [name for name in NAMES if ENTRIES[name].kind == "shape"]
 
 
 def told(yours, right, entry="W_key"):
-    """What is said of the shape ``yours`` where ``right`` is right: each a function of the letters."""
+    """Return the message about shape ``yours`` if ``right`` is right; both are functions of the letters."""
     rows = [(yours(**row), right(**row)) for row in SIZES]
     return explain(
         entry, [shape for shape, _ in rows], [right_shape for _, right_shape in rows], SIZES, LETTERS, EQUATIONS
@@ -124,7 +124,7 @@ def test_what_was_written_is_named_and_the_right_letters_are_not(data, yours, ri
     written = {letter for term in yours for letter in term}
     words = set(re.findall(r"\b(?:m|n|T_x)\b", explanation))  # "a" is also a word
     assert words <= written
-    assert not re.search(r"\b\d\d+\b", explanation)  # no size is said, only letters
+    assert not re.search(r"\b\d\d+\b", explanation)  # it states letters, not sizes
 
 
 @pytest.mark.parametrize("name", SHAPES)

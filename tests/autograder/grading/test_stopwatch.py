@@ -1,4 +1,4 @@
-"""Stages are timed and added up, and what takes too long is ended where it can be."""
+"""A stopwatch adds up the times of stages, and `time_limit` ends code that runs too long."""
 
 import contextlib
 import signal

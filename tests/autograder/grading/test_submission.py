@@ -1,4 +1,4 @@
-"""Each attempt meets hidden cases of its own, the same on every machine."""
+"""Each attempt has its own hidden cases, the same on every machine."""
 
 import types
 
@@ -14,7 +14,7 @@ SEED = 2**32 - 5
 
 @pytest.fixture
 def seeds(monkeypatch):
-    """The seeds that exercises were loaded with; a test may add some that are refused."""
+    """Record the seeds with which exercises are loaded; tests choose which ones are refused."""
     loaded = types.SimpleNamespace(seeds=[], refuses=lambda seed: False)
 
     def load(topic, seed, extra):

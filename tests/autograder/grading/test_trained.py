@@ -1,4 +1,4 @@
-"""The capstone's model is graded by its weights, and by nothing else that is handed in."""
+"""The capstone's model is graded by its weights alone."""
 
 import io
 import zipfile
@@ -26,7 +26,7 @@ def asked():
 
 @pytest.fixture(scope="module")
 def small(asked):
-    """A notebook of the capstone without its answers: the weights are judged beside it, not in it."""
+    """The capstone's notebook without answers; the weights are in a file beside it."""
     source = assemble.source_notebook("capstone", asked)
     cells = [cell for cell in source.cells if cell.metadata.nbgrader.grade_id in ("imports", "compare")]
     return nbformat.from_dict({**source, "cells": cells})

@@ -1,4 +1,4 @@
-"""Processes that grade: what ends one of them ends no other's work."""
+"""Grading processes: if one of them ends, the others carry on."""
 
 import math
 import os

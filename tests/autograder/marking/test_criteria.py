@@ -1,4 +1,4 @@
-"""Criteria that change after marking: it is said whose marks they move, and nothing moves before a person has agreed."""
+"""When criteria change after marking, the marks that would move are listed, and none moves before a person agrees."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ ONE, TWO, THREE = (
 
 @pytest.fixture
 def course(released, tmp_path):
-    """A course whose markers have given 1.5 points to two answers, 0.5 of their own to one, and none to a fourth."""
+    """A course in which two answers have 1.5 points, one has 0.7 of the marker's own, and a fourth is unmarked."""
     course = essays(released, tmp_path)
     enrol(course, "id,name\nada_king,Ada King\nben_ito,Ben Ito\n")
     session = Session(course, "scoring", "what_to_recompute")
@@ -38,7 +38,7 @@ def course(released, tmp_path):
 
 @pytest.fixture
 def change(course, monkeypatch):
-    """Return a function that gives the question other criteria, and the question's own criteria."""
+    """Return a function that replaces the question's criteria, and the original criteria."""
     scheme = load_scheme(course, "scoring", "what_to_recompute")
 
     def change(*criteria):
@@ -63,8 +63,8 @@ def test_changed_points_of_a_criterion_show_whose_marks_they_move_and_move_them_
     page = session.page()
     assert "Ada King (ada_king)</th><td>1.5</td><td>1</td>" in page
     assert "Ben Ito (ben_ito)</th><td>1.5</td><td>1</td>" in page
-    assert "cem_kaya" not in page  # points of the marker's own
-    assert text["ada_king"] not in page  # nothing can be marked meanwhile
+    assert "cem_kaya" not in page  # has points of the marker's own
+    assert text["ada_king"] not in page  # marking is blocked until the decision
     assert in_gradebook(course) == before
     assert decide(session, True) == {"moved": 2}
     after = in_gradebook(course)
@@ -124,7 +124,7 @@ def test_a_decision_on_marks_that_somebody_else_has_changed_since_is_refused(cou
     with pytest.raises(Conflict, match="changed in the meantime"):
         session.settle_moves(CriteriaRequest(seen, True))
     assert in_gradebook(course)["ben_ito"][0] == 1.5
-    assert decide(session, True) == {"moved": 1}  # all criteria are met by the other, whatever they are worth
+    assert decide(session, True) == {"moved": 1}  # the other answer now meets all criteria, whatever they are worth
 
 
 def test_marks_by_name_and_second_marks_move_as_well(course, change):
@@ -182,12 +182,12 @@ def test_a_decision_needs_the_token_and_the_form_of_one(course, change):
     ("held", "now", "after"),
     [
         ((1.5, "Why c?"), (ONE, TWO, THREE), (1.5, False, "Why c?")),
-        ((1.5, "Why c?"), (TWO, ONE, THREE), (1.5, False, "Why c?")),  # the order counts for nothing
+        ((1.5, "Why c?"), (TWO, ONE, THREE), (1.5, False, "Why c?")),  # the order does not matter
         ((0.5, "Own.\nWhy a?\nWhy c?"), (THREE, TWO, ONE), (0.5, False, "Own.\nWhy a?\nWhy c?")),
         ((1.5, "Why c?"), (replace(ONE, points=1.5), TWO), (2.0, False, None)),
-        ((1.5, "Why c?"), (ONE, TWO, replace(THREE, text="d")), (1.5, False, "Why c?")),  # known by its comment
-        ((1.5, "Why c?"), (ONE, TWO, replace(THREE, comment="How?")), (1.5, False, "How?")),  # known by its text
-        ((1.5, "Why c?"), (ONE, TWO, replace(THREE, text="d", comment="How?")), (1.5, True, "How?")),  # another one
+        ((1.5, "Why c?"), (ONE, TWO, replace(THREE, text="d")), (1.5, False, "Why c?")),  # matched by its comment
+        ((1.5, "Why c?"), (ONE, TWO, replace(THREE, comment="How?")), (1.5, False, "How?")),  # matched by its text
+        ((1.5, "Why c?"), (ONE, TWO, replace(THREE, text="d", comment="How?")), (1.5, True, "How?")),  # a new criterion
         ((1.2, "Why c?"), (replace(ONE, points=1.5), TWO), (1.2, False, "Why c?")),  # points of the marker's own
         ((None, "Later."), (replace(ONE, points=1.5), TWO), (None, False, "Later.")),
     ],

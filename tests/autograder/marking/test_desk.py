@@ -1,4 +1,4 @@
-"""Markers share a question: nobody is offered what another has, it is known who marked what, and second marks are blind."""
+"""Markers share a question: no two are offered the same answer, marks record their marker, and second marking is blind."""
 
 import contextlib
 import json
@@ -36,7 +36,7 @@ cem = {{}}
 
 @pytest.fixture
 def shared(course):
-    """A course of twelve in two sections, whose answers all differ, and three markers."""
+    """A course of twelve students in two sections, all with different answers, and three markers."""
     enrol(course, ROSTER, PLAN.format(percent=0))
     for name in NAMES:
         hand_in(course, name, f"Because {name} says so.")
@@ -46,7 +46,7 @@ def shared(course):
 
 @pytest.fixture
 def sit(shared):
-    """Return a function that opens a session of a marker; all are closed at the end."""
+    """Return a function that opens a marker's session; all sessions are closed at the end."""
     with contextlib.ExitStack() as stack:
         yield lambda marker: stack.enter_context(
             contextlib.closing(Session(shared, "scoring", "what_to_recompute", marker=marker))
@@ -77,7 +77,7 @@ def test_a_marker_is_offered_the_own_share_first_and_then_the_rest(sit, monkeypa
     assert page_data(ada.page())["progress"] == {"marked": 6, "of": 8, "untouched": 0}
     for student in set(now) - SECTION_A:
         give(ada, student, 2)
-    assert len(set(offered(ada)) - SECTION_A) == 4  # what was marked here stays, and two more come
+    assert len(set(offered(ada)) - SECTION_A) == 4  # the answers just marked stay, and two more are offered
 
 
 def test_two_who_mark_one_question_never_meet(sit):
@@ -89,14 +89,14 @@ def test_two_who_mark_one_question_never_meet(sit):
     assert {*offered(ben)} & {*offered(cem), *offered(ada)} == set()
     cem.close()
     offers = offered(ben)
-    assert {*offers} == SECTION_B  # nobody is there for cem's share any more
+    assert {*offers} == SECTION_B  # cem has left, so ben is offered cem's share too
     assert {*offered(ada)} == SECTION_A
     cem = sit("cem")
-    assert offered(cem) == {}  # ben has what is left of it on his page
+    assert offered(cem) == {}  # the rest of it is on ben's page
     answer = next(answer for answer in offers.values() if answer.held.waiting)
     with pytest.raises(Conflict, match="ben has this answer now"):
         cem.mark(MarkRequest((ClientState(**cem._show(answer)),), 1))
-    assert len(offered(ben)) == len(offered(cem)) == 3  # loading the page anew gives it back
+    assert len(offered(ben)) == len(offered(cem)) == 3  # reloading ben's page gives cem's share back
 
 
 def test_five_markers_at_once_mark_everything_once(shared):
@@ -187,7 +187,7 @@ def test_a_damaged_record_is_refused_with_a_remedy(shared, sit):
 
 @pytest.fixture
 def twice(shared, sit):
-    """The course, half of whose answers are marked twice; ada has given 2 points to her section, and the comment Mine."""
+    """Half of the answers are to be marked twice; ada has given each in her section 2 points and the comment Mine."""
     (shared.root / "course.toml").write_text(PLAN.format(percent=50), encoding="utf-8")
     ada = sit("ada")
     for student in SECTION_A:

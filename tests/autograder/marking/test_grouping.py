@@ -1,4 +1,4 @@
-"""Like answers come together, those that nobody has marked first."""
+"""Similar answers are placed together, unmarked ones first."""
 
 import itertools
 
@@ -51,7 +51,7 @@ def test_what_may_mean_another_thing_is_another_answer(first, second):
 
 
 def test_a_word_of_very_many_signs_holds_nobody_up():
-    signs = "." * 1_000_000  # what an answer may have; in a time that grows with the square, hours
+    signs = "." * 1_000_000  # an answer may be this long; quadratic time would take hours
     assert normalise(f"a{signs}a {signs} b{signs}") == f"a{signs}a b"
 
 

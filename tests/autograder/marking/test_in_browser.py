@@ -35,7 +35,7 @@ def course(released, tmp_path_factory):
 
 @contextmanager
 def marking(course):
-    """Run `mark`; give the address that it prints, and the process. It is ended by Ctrl-C, as a marker does."""
+    """Run `mark`; yield the address that it prints, and the process. Ctrl-C ends it, as a marker would."""
     command = [sys.executable, "-u", "-m", "autograder", "mark", "scoring", "what_to_recompute", "--no-browser"]
     process = subprocess.Popen(
         [*command, "--course", course.root], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -64,7 +64,7 @@ def saved(browser, words):  # noqa: F811
 
 
 def go_to(browser, words):  # noqa: F811
-    """Go through the answers by keyboard until one has these words."""
+    """Step through the answers by keyboard to one that contains ``words``."""
     press(browser, *["k"] * 5)
     for _ in range(5):
         if words in text_of(browser, "article[aria-current]"):
@@ -94,7 +94,7 @@ def test_three_answers_are_marked_by_keyboard_alone(browser, course):  # noqa: F
         saved(browser, "Saved: 2 of 2 points.")
         until(browser, lambda: in_gradebook(course)["cem_kaya"] == (2.0, False, "See W = w."))
         go_to(browser, KEYS)
-        press(browser, "w", Keys.ENTER)  # what was said last is offered again
+        press(browser, "w", Keys.ENTER)  # the last comment is offered again
         until(browser, lambda: (in_gradebook(course)["ada_king"][2] or "").endswith("\nSee W = w."))
         go_to(browser, "window.harmed")
         press(browser, "p", Keys.CONTROL + "a" + Keys.NULL, "0.25", Keys.ENTER)
@@ -135,7 +135,7 @@ def test_what_another_marker_gave_is_said_and_like_answers_can_be_marked_apart(b
         press(browser, "s", "1")
         saved(browser, "Saved: 1 of 2 points.")
         assert sorted(in_gradebook(course)[name][0] for name in ("ada_king", "ben_ito")) == [1.0, 2.0]
-    press(browser, "j", "1")  # nobody serves any more
+    press(browser, "j", "1")  # the server has stopped
     until(browser, lambda: "has ended" in text_of(browser, "#problem"))
     browser.execute_script("window.addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
 
@@ -146,7 +146,7 @@ def test_changed_criteria_show_whose_marks_they_move_and_ask_before_they_do(brow
     session = Session(course, "scoring", "what_to_recompute")
     first, second, third = session.scheme.criteria
     by_hand(course, "cem_kaya", 1.5, session._criteria[2].comment)
-    session.find_moves()  # so that these criteria are those of the marks
+    session.find_moves()  # so that the marks belong to these criteria
     criteria = (replace(first, points=0.5), second, replace(third, points=1))
     changed = replace(session.scheme, criteria=criteria)
     monkeypatch.setattr(sessions, "load_scheme", lambda *where: changed)
@@ -193,8 +193,8 @@ SCORES = "return [...document.querySelectorAll('.score')].map((each) => each.id)
 def formgrader(course, folder):
     """Run Jupyter's server in the course directory, with nbgrader's extensions as they install themselves.
 
-    Gives the address of the list of submissions. One logs in first: the formgrader's own pages leave a cookie that the rest
-    of it does not get.
+    Yields the address of the list of submissions. A browser has to log in first: the cookie that the formgrader's own pages
+    set is not sent with its other requests.
     """
     config, runtime = folder / "config", folder / "runtime"
     config.mkdir()
@@ -220,7 +220,7 @@ def formgrader(course, folder):
 
 
 def shown_answer(browser):  # noqa: F811
-    """Return the answer that the formgrader shows; it has loaded the marks when it knows which wait for some."""
+    """Return the answer that the formgrader shows, once it has loaded the marks and knows which are still needed."""
     until(browser, lambda: browser.execute_script(f"return !!document.querySelector('{FORM}.needs_manual_grade')"))
     return browser.execute_script(f"return document.querySelector('{FORM}').closest('.nbgrader_cell').innerText")
 
@@ -238,7 +238,7 @@ def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(br
     marks = [(0.5, "One."), (1.0, "Two."), (1.5, "Three."), (2.0, "Four.")]
     marks_by_student = dict(zip(WRITTEN, marks, strict=True))
     size(browser, 1280)
-    elsewhere = {"urls": ["*://cdnjs.cloudflare.com/*"]}  # where it would have MathJax from
+    elsewhere = {"urls": ["*://cdnjs.cloudflare.com/*"]}  # where it would load MathJax from
     browser.execute_cdp_cmd("Network.setBlockedURLs", elsewhere)
     try:
         with formgrader(course, tmp_path) as address:
@@ -263,7 +263,7 @@ def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(br
                 browser.execute_script("document.querySelector('li.next a').click()")
                 until(browser, lambda here=here: browser.current_url.split("?")[0] != here.split("?")[0])
             assert sorted(marked) == sorted(ANSWERS)
-            assert browser.current_url.endswith("/formgrader/gradebook/scoring/scoring")  # that was the last
+            assert browser.current_url.endswith("/formgrader/gradebook/scoring/scoring")  # the list, after the last one
             assert browser.execute_script("return window.harmed") is None
     finally:
         browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})

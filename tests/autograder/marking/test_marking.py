@@ -1,4 +1,4 @@
-"""Marks that a person gives reach the gradebook, whole or not at all, and nobody else's are overwritten."""
+"""A person's marks reach the gradebook completely or not at all, and never overwrite another person's."""
 
 import base64
 import contextlib
@@ -51,7 +51,7 @@ def in_gradebook(course):
 
 
 def by_hand(course, student, points, comment=None):
-    """Mark as the formgrader does."""
+    """Mark as the formgrader would."""
     with Gradebook(course.gradebook, "") as gradebook:
         notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
         (mark,) = (row for row in notebook.grades if row.name == ESSAY)
@@ -65,7 +65,7 @@ def page_data(page):
 
 
 def group_of(session, text):
-    """Return what the page of ``session`` knows of the answers whose first spelling is ``text``."""
+    """Return what the page of ``session`` holds on the group of answers that includes ``text``."""
     groups = page_data(session.page())["groups"]
     ids = {session._id(answer) for answer in session.answers() if answer.text == text}
     (matching_group,) = (group for group in groups if ids & {entry["id"] for entry in group["answers"]})
@@ -127,7 +127,7 @@ def test_what_somebody_else_has_given_meanwhile_is_not_overwritten_unless_that_i
         session.mark(MarkRequest(seen, 2))
     assert "0.5 of 2" in conflict.value.response["problem"]
     assert "Nearly." in conflict.value.response["problem"]
-    assert in_gradebook(course)["ada_king"] == (None, True, None)  # all or none
+    assert in_gradebook(course)["ada_king"] == (None, True, None)  # all or nothing
     assert in_gradebook(course)["ben_ito"] == (0.5, False, "Nearly.")
     theirs = {answer["id"]: ClientState(**answer) for answer in conflict.value.response["now"]}
     assert len(theirs) == 1
@@ -164,10 +164,10 @@ def test_marks_survive_a_regrade_until_the_answer_is_another(session, course):
     assert now["ada_king"] == now["ben_ito"] == (1.5, False, "Which one?")
     assert ESSAY not in rows["ada_king"].waiting
     assert "Which one?" in course.feedback("ada_king", "scoring").read_text(encoding="utf-8")
-    assert now["cem_kaya"] == (2.0, True, None)  # to be looked at again
+    assert now["cem_kaya"] == (2.0, True, None)  # waits for another look
     with pytest.raises(Conflict, match="something else") as conflict:
         session.mark(MarkRequest(seen, 2))
-    assert "now" not in conflict.value.response  # the page has to be loaded anew
+    assert "now" not in conflict.value.response  # the page must be reloaded
     first = page_data(session.page())["groups"][:2]
     assert (2.0, True) in [(group["points"], group["waiting"]) for group in first]
 
@@ -227,7 +227,7 @@ def served(session):
 
 
 def ask(address, path="/", method="GET", body=None, **headers):
-    """Return ``(status, headers, text)`` of an answer to a request."""
+    """Send a request; return ``(status, headers, text)`` of the response."""
     connection = http.client.HTTPConnection("127.0.0.1", urlsplit(address).port, timeout=60)
     try:
         connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
@@ -340,7 +340,7 @@ def test_what_is_no_json_is_refused(address, body):
 
 
 def test_what_is_too_long_is_not_read(address):
-    with contextlib.suppress(ConnectionError):  # it may hang up before all is sent
+    with contextlib.suppress(ConnectionError):  # the server may hang up before everything is sent
         assert ask(address, "/marks", "POST", b" " * (2**20 + 1), **GOOD)[0] == 400
     assert ask(address, "/?token=open%20sesame")[0] == 200
 
@@ -366,13 +366,13 @@ PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(2 * 2**20)
 
 
 def attach(course, student, text, pictures):
-    """Put pictures into the answer of ``student`` as it was graded."""
+    """Replace ``student``'s answer in the graded copy by ``text`` with pictures."""
     path = course.autograded(student, "scoring")
     notebook = nbformat.read(path, as_version=4)
     (cell,) = (cell for cell in notebook.cells if id_of(cell) == ESSAY)
     cell["source"] = text
     cell["attachments"] = {name: {"image/png": base64.b64encode(data).decode()} for name, data in pictures.items()}
-    path.unlink()  # nbgrader's own are read-only
+    path.unlink()  # nbgrader writes read-only files
     path.write_text(nbformat.writes(notebook), encoding="utf-8")
 
 
@@ -405,7 +405,7 @@ def test_a_page_has_as_many_answers_as_a_browser_can_hold_and_says_how_many_are_
     assert 0 < len(page_data(first)["groups"]) < 4
     assert "not fit on this page" in first
     seen = set()
-    for _ in range(4):  # what waits comes first, so all of them come in turn
+    for _ in range(4):  # unmarked answers come first, so each gets its turn
         groups = page_data(session.page())["groups"]
         for group in groups:
             if group["waiting"]:

@@ -1,4 +1,4 @@
-"""A person may give other points than the grader: with a reason that the student reads, and for good."""
+"""A person may override the grader's points, for good and with a reason that the student reads."""
 
 import pytest
 

@@ -153,7 +153,7 @@ def test_no_input_is_empty_or_holds_what_is_not_finite(topic):
         assert all(item.size and np.isfinite(item).all() for item in arrays), exercise.name
 
 
-DECIMALS = {"decoder_fusion-note_c_state": 5}  # that are asked for, where these are not four
+DECIMALS = {"decoder_fusion-note_c_state": 5}  # decimals asked for, if not four
 
 
 @each_topic
@@ -191,7 +191,7 @@ def test_weights_that_add_to_1_still_do_so_when_they_are_rounded(topic):
 
 
 def numbers_asked_for(topic):
-    """The numbers that a student works out by hand: exercise, entry, value of each."""
+    """Yield the numbers that students work out by hand, as (exercise, entry, value)."""
     for exercise in topic_exercises(topic):
         if exercise.kind == "number":
             (case,) = exercise.hidden
@@ -248,7 +248,7 @@ def test_no_check_holds_the_numbers_that_another_exercise_asks_for(topic):
     asked = [
         (exercise.name, value.ravel(), max(1e-3, exercise.hidden[0].atol))
         for exercise, _, value in numbers_asked_for(topic)
-        if value.size > 1 and not np.allclose(4 * value, np.round(4 * value))  # one number, or quarters, mean little
+        if value.size > 1 and not np.allclose(4 * value, np.round(4 * value))  # one number or quarters may be chance
     ]
     for exercise in topic_exercises(topic):
         for shown in exercise.shown:
@@ -259,7 +259,7 @@ def test_no_check_holds_the_numbers_that_another_exercise_asks_for(topic):
 
 
 def holds(row, value, atol):
-    """Whether the numbers of ``value`` stand side by side in ``row``."""
+    """Return whether the numbers of ``value`` occur side by side in ``row``."""
     if isinstance(row, dict):
         return any(holds(item, value, atol) for item in row.values())
     row = np.ravel(row)
@@ -277,7 +277,7 @@ ANSWERS = {
 @pytest.mark.parametrize(("topic", "answer"), [(topic, answer) for topic in ANSWERS for answer in ANSWERS[topic]])
 def test_no_question_and_no_starter_says_what_another_exercise_asks(topic, answer):
     for cell in notebook_of(topic).cells:
-        # the answer, which is not handed out
+        # the model answer, which is not released
         written = cell.metadata.nbgrader.solution and cell.cell_type == "markdown"
         if cell.metadata.nbgrader.solution or cell.cell_type == "markdown":
             shown = re.sub(r"### BEGIN SOLUTION.*?### END SOLUTION", "", cell.source, flags=re.DOTALL)
@@ -291,12 +291,12 @@ def test_what_a_notebook_holds_ready_calls_nothing_that_the_notebook_does_not_ha
         scope = {}
         for source in had.values():
             exec(source, scope)
-        asked = {exercise.function for exercise in exercises}  # which the student writes
+        asked = {exercise.function for exercise in exercises}  # functions that the student writes
         assert not names_in(compile(had["provided"], "provided", "exec")) - set(scope) - set(dir(builtins)) - asked
 
 
 def names_in(code):
-    """The names that ``code``, or a function in it, looks up outside of itself."""
+    """Return the global names that ``code``, or a function in it, looks up."""
     inner = [item for item in code.co_consts if inspect.iscode(item)]
     outside = {line.argval for line in dis.get_instructions(code) if line.opname == "LOAD_GLOBAL"}
     return outside.union(*map(names_in, inner))
@@ -367,7 +367,7 @@ def test_what_a_student_meets_first_is_the_first_question(assembled):
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
     heading, checks, imports = notebook.cells[: ids.index(f"{exercises[0].name}-text")]
     assert heading.cell_type == "markdown"
-    assert checks.metadata.jupyter.source_hidden  # JupyterLab then shows its first line, Colab its title
+    assert checks.metadata.jupyter.source_hidden  # JupyterLab then shows the first line, Colab the title
     assert checks.source.startswith("# @title ")
     assert len(imports.source.splitlines()) <= 6
     long = [cell for cell in notebook.cells if cell.metadata.nbgrader.grade_id in ("compare", "provided")]
@@ -388,7 +388,7 @@ def test_the_cell_for_functions_of_ones_own_stands_before_the_training_and_is_fr
     assert ids[ids.index("own") + 1] == f"{trained.name}-text"
     own = notebook.cells[ids.index("own")]
     assert not own.metadata.nbgrader.locked
-    assert compile(own.source, "own", "exec").co_names == ()  # as handed out it does nothing
+    assert compile(own.source, "own", "exec").co_names == ()  # as released, it does nothing
     lines = own.source.splitlines()
     used = "\n".join(line.removeprefix("# ") for line in lines[lines.index("#") + 1 :])
     scope = {"score_every_step": max, "attend": min, "build_model": lambda own: own}
@@ -425,7 +425,7 @@ def test_a_question_in_code_shows_its_worked_examples_which_can_be_copied(assemb
             exec(compile(ast.Module(lines, []), "example", "exec"), scope)
             value = eval(compile(ast.Expression(last.value), "example", "eval"), scope)
             assert compare.is_right(value, case.expected, exercise.kind, 1e-4)
-            entries = re.findall(r"^(\w+): (.*?)(?=\n\w+: |\Z)", result, re.S | re.M)  # of a dict
+            entries = re.findall(r"^(\w+): (.*?)(?=\n\w+: |\Z)", result, re.S | re.M)  # if it is a dict
             read = {entry: eval(text) for entry, text in entries} if entries else eval(result)
             assert compare.is_right(read, case.expected, exercise.kind, 1e-4)
 
@@ -433,7 +433,7 @@ def test_a_question_in_code_shows_its_worked_examples_which_can_be_copied(assemb
 def test_the_checks_are_readable_python_and_leave_no_other_names_behind(assembled):
     exercises, notebook = assembled
     source = cells_by_id(notebook)["compare"].source
-    assert not re.search(r"exec\((?!source, space\))", source)  # a step of a chain, which is in the data
+    assert not re.search(r"exec\((?!source, space\))", source)  # exec only for steps of chains, which are data
     data = [line for line in source.splitlines() if list_packed_texts(line)]
     assert all(re.fullmatch(r'    "[\w-]+": "[^"]+",', line) for line in data)
     assert len(data) >= sum(exercise.is_automatic for exercise in exercises)
@@ -462,7 +462,7 @@ def test_the_names_of_a_student_do_not_take_the_place_of_those_that_the_checks_n
         namespace[name] = None
     with pytest.raises(AssertionError, match="run the cell with your function first"):
         namespace["check"]("scoring-additive_score")
-    namespace["np"] = np  # the answer's own
+    namespace["np"] = np  # the answer needs it itself
     namespace["check"](exercise.name)
 
 
@@ -493,7 +493,7 @@ def test_the_marking_scheme_has_every_criterion(topic):
 
 
 def run_cells(notebook, *grade_ids):
-    """Run these cells of a source notebook, below its imports and what the checks use; return the namespace."""
+    """Run these cells of a source notebook after the cells of checks and imports; return the namespace."""
     namespace, cells = {}, cells_by_id(notebook)
     for grade_id in ("compare", "imports", *grade_ids):
         exec(cells[grade_id].source, namespace)

@@ -1,4 +1,4 @@
-"""The exercises of a page are read with their place, and what a notebook could not show is refused."""
+"""Exercises of a page are read with their line numbers, and markup that notebooks cannot show is refused."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A release as it is read again: what it asks, its version, and where its chapter is."""
+"""A release is read back: its questions, its version, and the address of its chapter."""
 
 import copy
 import re

@@ -1,4 +1,4 @@
-"""The text of an exercise states each of its own numbers, and shows those of a student in their place."""
+"""The text of an exercise states each number that varies, so that a student's own can replace it."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""A notebook says in its first cell what a machine lacks, and what stands in it runs on the oldest Python that it allows."""
+"""A notebook's first cell says what is missing, and its code runs on the oldest Python that it allows."""
 
 import ast
 import json
@@ -68,7 +68,7 @@ def test_the_first_cell_can_be_read_by_a_python_that_is_too_old(topic):
     ast.parse(source, feature_version=(3, 8))
 
 
-NEWER = {"aiter", "anext", "EncodingWarning", "ExceptionGroup", "BaseExceptionGroup"}  # builtins since 3.10
+NEWER = {"aiter", "anext", "EncodingWarning", "ExceptionGroup", "BaseExceptionGroup"}  # builtins added since 3.10
 
 
 @pytest.mark.slow
@@ -99,16 +99,16 @@ print(earned)
 """
 
 
-if OLD and not subprocess.run([OLD, "-c", "import numpy"], capture_output=True).returncode:  # else it is only read
-    # The packages that the course is made with need a newer Python, so `make test` cannot bring this one along.
+if OLD and not subprocess.run([OLD, "-c", "import numpy"], capture_output=True).returncode:  # otherwise only parsed
+    # The packages of the course need a newer Python, so `make test` cannot install this one.
 
     @pytest.mark.parametrize("topic", TOPICS)
     def test_right_answers_earn_all_points_under_the_oldest_python(topic):
-        """All exercises but those in torch: beside so old a Python, numpy is asked for and no more."""
+        """All exercises but those in torch, because with so old a Python only numpy is required."""
         asked = [exercise for exercise in topic_exercises(topic) if exercise.is_called and not exercise.in_torch]
         wanted = {f"{exercise.name}{part}" for exercise in asked for part in ("", "-check", "-test")}
         cells = [
-            # strict: the reference has it, from 3.10 on
+            # the reference uses strict, which is new in 3.10
             re.sub(r"(?m), strict=True|^(import )?torch.*", "", source.replace(TORCH, ""))
             for name, source in code_cells(topic)
             if name in wanted | {"imports", "compare"}

@@ -1,4 +1,4 @@
-"""The receipt at the end of a notebook: what it counts, and a code that only the answers change."""
+"""The receipt at the end of a notebook: its count of answers, and a code that changes only with them."""
 
 import copy
 import json
@@ -69,7 +69,7 @@ def test_an_answer_counts_as_such_once_its_starter_is_gone():
 
 
 def test_the_mark_of_a_starter_is_looked_for_line_by_line():
-    """A pattern that begins on one line and ends on another looks at all blank lines again from each of them."""
+    """A pattern that could span lines would rescan all blank lines from each of them, in quadratic time."""
     text = "\n" * 200_000 + "  raise NotImplementedError()  " + "\n" * 200_000
     match = receipt.UNANSWERED.search(text)
     assert match.group() == "  raise NotImplementedError()  "
@@ -97,7 +97,7 @@ def test_it_says_what_it_does_not_see(capsys, monkeypatch):
 
 @pytest.fixture(scope="module")
 def notebook():
-    """The notebook of a topic, with two answers and the cells that they need, run in a kernel."""
+    """Part of a topic's notebook, with two answers and the cells that they need, run in a kernel."""
     whole = notebook_of("scoring")
     kept_ids = ("heading", "imports", "compare", "scoring-dot_product_score", "scoring-multiplicative_score", "receipt")
     whole.cells = [cell for cell in whole.cells if id_of(cell) in kept_ids or id_of(cell).endswith("-text")]

@@ -1,4 +1,4 @@
-"""Whatever happens to a notebook on its way, each graded cell is there exactly once afterwards, or the file is refused."""
+"""Repair leaves each graded cell exactly once, whatever happened to the notebook, or refuses the file."""
 
 import copy
 import json
@@ -58,7 +58,7 @@ def cell_of(notebook, grade_id):
 
 
 def assert_whole(notebook):
-    nbformat.validate(notebook, relax_add_props=True)  # as nbconvert does before it goes on
+    nbformat.validate(notebook, relax_add_props=True)  # nbconvert validates like this first
     ids = grade_ids(notebook)
     assert len(ids) == len(set(ids))
     assert set(ids) >= GRADED

@@ -1,4 +1,4 @@
-"""A request for another look is found wherever it stands, with the exercise that it is about, and is bounded."""
+"""A request for another look is found anywhere in a notebook, with its exercise, and its length is bounded."""
 
 import pytest
 
@@ -59,7 +59,7 @@ def test_what_does_not_begin_with_the_words_is_none(other):
 def test_the_last_cell_may_ask_and_without_a_name_above_all_exercises_it_is_about_none():
     assert asked(cell("Please look again at everything."))[0].exercise == ""
     assert asked(cell("", "scoring-race-text"), cell("", "receipt"), cell(["Please look again at ", "it."]))[0] == (
-        RegradeRequest("", "Please look again at it.")  # below the receipt, nothing is above it
+        RegradeRequest("", "Please look again at it.")  # below the receipt, so no exercise is above it
     )
 
 
@@ -87,7 +87,7 @@ def test_the_notebooks_own_cell_is_no_request_while_its_sentence_is_not_complete
         (UNTOUCHED_REQUEST.replace("…", "… the race."), "Please look again at the race."),
         (UNTOUCHED_REQUEST + "\n\nThe race, which I won.", "Please look again at The race, which I won."),
         ("Please look again at the race.", "Please look again at the race."),
-        ("I won the race.", "I won the race."),  # in the cell that is there for it
+        ("I won the race.", "I won the race."),  # in the notebook's own cell for requests
     ],
 )
 def test_the_notebooks_own_cell_is_a_request_once_something_is_written_there(source, words):

@@ -1,4 +1,4 @@
-"""The address of the website is one that somebody can reach, or none."""
+"""The address of the website is the configured one, or "" for a placeholder; invalid addresses are refused."""
 
 import pytest
 

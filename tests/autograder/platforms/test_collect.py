@@ -1,4 +1,4 @@
-"""What a learning platform gives out as one archive comes to its place, and one bad part stops nobody else's."""
+"""Everything in a platform's archive reaches its place, and one bad part affects nobody else's work."""
 
 import errno
 import io
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.suite("assignments")
 
 
 def collect(*args, **more):
-    """Collect what no account of this machine has handed in; `test_exchange` asks who owns it."""
+    """Collect without checking which account owns the files; `test_exchange` covers that."""
     return collecting.collect(*args, **more, any_owner=True)
 
 
@@ -223,7 +223,7 @@ def test_names_of_any_script_are_taken(course, tmp_path, names):
 
 def test_a_name_in_an_archive_of_a_mac_is_read_as_it_was_written(course, tmp_path):
     plain = archive(("Pe_ter/scoring.ipynb", OURS)).replace(b"Pe_ter", "Käte".encode() + b"r")
-    (tmp_path / "class.zip").write_bytes(plain)  # UTF-8, and no flag that says so
+    (tmp_path / "class.zip").write_bytes(plain)  # UTF-8, but without the flag for it
     collected, _ = collect(course, "scoring", tmp_path / "class.zip")
     assert [hand_in.student for hand_in in collected] == ["Käter"]
 
@@ -419,7 +419,7 @@ submission_503:
   :created_at: 2025-11-30 00:00:00 Z
 """
 GRADESCOPE = "assignment_7_export/"
-HANDED_OUT = {  # archive -> student -> (text of the notebook, time), and what stands in the table
+HANDED_OUT = {  # archive -> (names of its files, student -> time in timestamp.txt)
     "Canvas": (
         ("kingada_17_3001_scoring-1.ipynb", "itobenjamin_LATE_18_3002_scoring.ipynb", "özcem_19_3003_scoring.ipynb"),
         {"ada": "", "ben_i": "2025-12-02 23:00:01.000000 UTC", "cem": ""},
@@ -603,7 +603,7 @@ def test_tries_of_one_archive_are_told_apart(course, tmp_path):
 
 
 def of_the_exchange(time, notebook="scoring.ipynb", text="the same"):
-    """Return the entries of one try in nbgrader's exchange, with the secret by which its feedback goes back."""
+    """Return the entries of one attempt in nbgrader's exchange, with the secret by which its feedback goes back."""
     folder = f"ada+scoring+{time}+x"
     return [
         (f"{folder}/{notebook}", text),
@@ -623,7 +623,7 @@ def test_beside_a_notebook_of_the_exchange_stand_time_and_secret_of_the_last_try
     beside = course.submission("ada", "scoring").with_name("submission_secret.txt")
     assert (times(course), beside.read_text()) == ({"ada": LATER}, f"of {LATER}")
     collect(course, "scoring", handed_out(tmp_path, (entry("ada/scoring.ipynb", year=2027), "another")))
-    assert not beside.exists()  # the page of what was sent by another way does not go back by the exchange
+    assert not beside.exists()  # a page for work sent another way does not go back through the exchange
 
 
 def test_a_page_for_who_has_to_hand_in_again_can_go_back_through_the_exchange(course, tmp_path):
@@ -636,7 +636,7 @@ def test_a_page_for_who_has_to_hand_in_again_can_go_back_through_the_exchange(co
 
 
 def inbound(folder, name):
-    """Make a try in a folder as nbgrader's exchange has it, without the file that holds the answer; return its place."""
+    """Make the folder of an attempt in nbgrader's exchange, without the file that holds the answer; return it."""
     place = folder / f"{name}+scoring+{LATER}+x"
     place.mkdir(parents=True)
     (place / "timestamp.txt").write_text(LATER)
@@ -676,14 +676,14 @@ def test_folders_a_thousand_deep_are_one_students_matter(course, tmp_path):
         (tmp_path / "class" / name).mkdir(parents=True)
         (tmp_path / "class" / name / "scoring.ipynb").write_text("{}")
     at = os.open(tmp_path / "class" / "ada", os.O_RDONLY)
-    for _ in range(2 * sys.getrecursionlimit()):  # a path of so many names is longer than the system takes
+    for _ in range(2 * sys.getrecursionlimit()):  # such a path is longer than the system allows
         os.mkdir("abc", dir_fd=at)
         at, before = os.open("abc", os.O_RDONLY, dir_fd=at), at
         os.close(before)
     os.close(at)
     try:
         collected, _ = collect(course, "scoring", tmp_path / "class")
-    finally:  # Python's own way of removing a folder gives up here
+    finally:  # Python's own functions cannot remove folders this deep
         subprocess.run(["rm", "-rf", str(tmp_path / "class")], check=True)
     assert {hand_in.student: hand_in.problem for hand_in in collected} == {"ada": "", "ben": ""}
 
@@ -770,7 +770,7 @@ def asked_in(course):
 
 
 def run_and_saved(course, answer, printed):
-    """Return the bytes of a release with ``answer`` to one exercise, and a receipt that printed the code ``printed``."""
+    """Return the bytes of a release with ``answer`` to one exercise and a receipt that printed the code ``printed``."""
     data = json.loads(course.release("scoring").read_bytes())
     for cell in data["cells"]:
         if cell["metadata"]["nbgrader"]["grade_id"] == "scoring-dot_product_score":
@@ -810,7 +810,7 @@ def test_metadata_that_would_make_objects_makes_none(course, tmp_path):
 
 
 def taken_for(course, tmp_path, *parts):
-    """Collect an archive of ``parts``; return what it was taken for, what became of it, and what was left."""
+    """Collect an archive of ``parts``; return the detected platform, the problem of each student, and the leftovers."""
     notices = []
     collected, leftover = collect(course, "scoring", handed_out(tmp_path, *parts), notice=notices.append)
     return (
@@ -820,7 +820,7 @@ def taken_for(course, tmp_path, *parts):
     )
 
 
-FORGED = {  # what a student may call a file -> nothing that follows from it
+FORGED = {  # what it looks like -> a name that a student may give a file, without effect
     "like the exchange": "a+b+c.ipynb",
     "like the exchange, with a topic and a time": "ada+scoring+2025-11-29 10:00:00 UTC.ipynb",
     "like Moodle": "Ada King_2_assignsubmission_file_x.ipynb",
@@ -888,14 +888,14 @@ def test_gradescopes_own_file_is_the_one_beside_all_submissions_and_no_students(
 
 LAUGHS = "".join(
     f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9) if n else 'ha'}]\n" for n in range(9)
-)  # 9**8 when printed
+)  # 9**8 entries when expanded
 MERGED = "".join(f"m{n}: &m{n} {{<<: [{', '.join([f'*m{n - 1}'] * 9) if n else ''}]}}\n" for n in range(9))
 
 
 PERSON = (
     "submission_1:\n  :submitters:\n  - :sid: '1'\n    :email: ada@home.org\n  :created_at: 2025-11-30 10:00:00 Z\n"
 )
-TOLD = {  # what stands in place of what -> the SID that is read
+TOLD = {  # what is replaced -> (old text, new text, the SID that is read)
     "a number": ("'1'", "*l8", ""),
     "a time": ("2025-11-30 10:00:00 Z", "*l8", "1"),
     "a person": ("- :sid", "- *l8\n  - :sid", "1"),
@@ -960,7 +960,7 @@ def test_a_time_that_nobody_can_have_handed_in_at_stops_nobody(course, tmp_path,
 
 def test_an_entry_that_is_packed_in_an_odd_way_is_set_aside(course, tmp_path):
     info = entry("ada/scoring.ipynb")
-    info.compress_type = zipfile.ZIP_LZMA  # reads what memory its header asks for
+    info.compress_type = zipfile.ZIP_LZMA  # its header says how much memory to use
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as bundle:
         bundle.writestr(info, OURS, zipfile.ZIP_LZMA)
         bundle.writestr(entry("cem/scoring.ipynb"), OURS)
@@ -991,7 +991,7 @@ def test_a_delay_is_said_in_hours_and_from_a_day_on_in_days(delay, words):
 
 def test_an_encrypted_entry_is_set_aside(course, tmp_path):
     content = archive((entry("ada/scoring.ipynb"), OURS), (entry("cem/scoring.ipynb"), OURS))
-    for header, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # of the first entry: beside it, and in the directory
+    for header, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # flags of the first entry: local, and central
         place = content.index(header) + flags
         content = content[:place] + bytes([content[place] | 1]) + content[place + 1 :]
     (tmp_path / "class.zip").write_bytes(content)

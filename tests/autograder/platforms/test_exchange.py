@@ -1,4 +1,4 @@
-"""In nbgrader's exchange students choose names and times: only the owner of a folder says whose work it is."""
+"""In nbgrader's exchange students choose names and times, so only a folder's owner says whose work it is."""
 
 import json
 import os
@@ -23,7 +23,7 @@ NOON = "2025-11-29 12:00:00.000000 UTC"
 
 @pytest.fixture
 def submit(tmp_path, monkeypatch):
-    """Put a folder into the exchange as nbgrader does, and give it to an account. Who is not root only says whose it is."""
+    """Return a function that hands in as nbgrader does, from an account; only root really changes the files' owner."""
     owners = {}
     monkeypatch.setattr(platforms, "login_of", {uid: name for name, uid in ACCOUNTS.items()}.__getitem__)
     if os.geteuid() != 0:
@@ -58,7 +58,7 @@ def test_work_that_another_account_hands_in_is_set_aside_and_the_rightful_attemp
     assert [(hand_in.student, bool(hand_in.problem)) for hand_in in collected] == [("ada", False), ("ada", True)]
     assert "claims to be ada's, but belongs to the account mal" in collected[1].problem
     assert (text_of(course, "ada"), leftover) == ("by ada", [])
-    assert not course.feedback("ada", "scoring").exists()  # nobody tells ada to hand in again
+    assert not course.feedback("ada", "scoring").exists()  # ada is not asked to hand in again
 
 
 def test_a_file_that_another_account_puts_into_a_students_folder_is_none_of_theirs(course, submit, tmp_path):

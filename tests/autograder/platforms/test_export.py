@@ -1,4 +1,4 @@
-"""Grades and feedback pages go back under the platforms' own ids; nobody is lost on the way, and nothing is overwritten."""
+"""Grades and feedback pages go back under each platform's own ids; nobody is lost, and nothing is overwritten."""
 
 import csv
 import re
@@ -26,13 +26,13 @@ ben,Ben Ito,ben@university.edu,18,S18,bito,A,900101
 cem,"Öz, Cem",cem@university.edu,19,S19,coez,B,900102
 dora,Dora Late,dora@university.edu,,,,,
 """
-TOTAL = AUTOMATIC + 2  # with the essay
-CLASS = MappingProxyType({"ada": 2, "ben": None, "cem": 1, "dora": 0})  # points of the essay; Ben's is not marked
+TOTAL = AUTOMATIC + 2  # including the essay
+CLASS = MappingProxyType({"ada": 2, "ben": None, "cem": 1, "dora": 0})  # points for the essay; Ben's is unmarked
 
 
 @pytest.fixture
 def graded(released, tmp_path):
-    """A class of four, collected from Canvas but for Dora, graded; Ben's essay waits for somebody."""
+    """A graded class of four, collected from Canvas except for Dora; Ben's essay is still unmarked."""
     return copy_prepared("exported", released, tmp_path, _grade_class)
 
 
@@ -198,7 +198,7 @@ def test_moodles_worksheet_comes_back_with_grades_and_else_as_it_was(graded, tmp
 
 
 def collected_from_moodle(graded, tmp_path, **numbers):
-    """Collect what each of the class has handed in once more, from Moodle, as participants of these ``numbers``."""
+    """Collect the class's work once more, from Moodle, with these participant ``numbers``."""
     names = {"ada": "Ada King", "cem": "Öz, Cem", "dora": "Dora Late"}
     parts = [
         (
@@ -255,7 +255,7 @@ def test_a_short_row_of_moodles_gets_its_grade_where_it_belongs(graded, tmp_path
     assert read(tmp_path / "grades.csv")[1] == ["Participant 201", "", number(TOTAL), ""]
 
 
-NAMESAKES = {  # the roster's second name, the worksheet's names -> who gets no grade, and is listed
+NAMESAKES = {  # (second name in the roster, names in the worksheet, students who get no grade and are listed)
     "in the roster": ("Ada King", ["Ada King", "Cem Öz"], ["ada", "cem"]),
     "in the worksheet": ("Cem Öz", ["Ada King", "ada king", "Cem Öz"], ["ada"]),
     "nowhere": ("Cem Öz", ["Ada King", "Cem Öz"], []),
@@ -327,7 +327,7 @@ def test_moodle_finds_the_participant_in_the_names_of_the_folders(graded, tmp_pa
         (name,) = bundle.namelist()
     folder, _, file = name.partition("/")
     assert (MOODLE_NAME.fullmatch(folder)["user"], file) == ("104", "scoring.html")
-    assert len(folder.split("_", 4)) == 5  # as Moodle before 4.1 asks for
+    assert len(folder.split("_", 4)) == 5  # as Moodle before 4.1 requires
 
 
 def test_what_no_platform_takes_is_refused(graded, tmp_path):

@@ -1,4 +1,4 @@
-"""Whose a file is, by the names that Canvas and Moodle make of people and groups; what may be two people's is nobody's."""
+"""The file names of Canvas, Moodle, Blackboard and ILIAS say whose work it is; an ambiguous name is nobody's."""
 
 import zipfile
 
@@ -40,7 +40,7 @@ def collected(course, tmp_path, platform, *names):
     return {hand_in.student: hand_in.problem for hand_in in hand_ins}
 
 
-CANVAS = {  # file -> whose it is
+CANVAS = {  # file -> its owners
     "mal_99_50_3001_scoring.ipynb": {"mal"},
     "mal_17_LATE_50_3001_scoring.ipynb": {"mal"},
     "kingada_17_3001_scoring.ipynb": {"ada"},
@@ -78,7 +78,7 @@ MOODLE = {
     "Ali Al Öz jr.sr._101_assignsubmission_file/scoring.ipynb": {"quote"},
     "Under Score_101_assignsubmission_file_scoring.ipynb": {"snake"},
     "Blue Green_7_assignsubmission_file/scoring.ipynb": {"lee", "obrien"},  # a group, since Moodle 4.1
-    "Blue Green-Marie Lee_101_assignsubmission_file/scoring.ipynb": {"lee"},  # a member of a group, before
+    "Blue Green-Marie Lee_101_assignsubmission_file/scoring.ipynb": {"lee"},  # a member of a group, before Moodle 4.1
     "Default group-Marie Lee_101_assignsubmission_file/scoring.ipynb": {"lee"},
 }
 
@@ -88,7 +88,7 @@ def test_names_are_compared_as_moodle_writes_them(course, tmp_path, name):
     problems = collected(course, tmp_path, "moodle", name)
     assert problems == dict.fromkeys(MOODLE[name], "")
     numbers = {load_attempts(course, student, "scoring")[-1].number for student in problems}
-    assert numbers == {"" if "_7_" in name else "101"}  # the number of a group is nobody's
+    assert numbers == {"" if "_7_" in name else "101"}  # a group's number is no participant's
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_may_be_a_student_and_a_group_is_set_aside(course, tmp_path):
     assert "both a student and a group" in problem
 
 
-BLACKBOARD = {  # file -> whose it is
+BLACKBOARD = {  # file -> its owners
     "hw2_ada_attempt_2025-11-30-10-00-00_scoring.ipynb": {"ada"},
     "Week_2_lee_attempt_2025-11-30-10-00-00_My work.ipynb": {"lee"},
     "hw2_Red_7_attempt_2025-11-30-10-00-00_scoring.ipynb": {"ada", "ben"},
@@ -130,7 +130,7 @@ def test_who_is_not_in_the_roster_is_set_aside_in_blackboards_archive_too(course
     problems = collected(course, tmp_path, "", "hw2_eve_attempt_2025-11-30-10-00-00_scoring.ipynb")
     assert "eve (hw2_eve) is not in the roster" in problems["eve"]
     both = collected(course, tmp_path, "", "lee_ada_attempt_2025-11-30-10-00-00_scoring.ipynb")
-    assert both == {"ada": ""}  # `lee` alone is the assignment: what is left of a login is part of its name
+    assert both == {"ada": ""}  # the login is `ada`: the `lee` before it belongs to the name of the assignment
 
 
 def contents(course, student):
@@ -171,7 +171,7 @@ def test_a_broken_attempt_that_was_not_the_last_leaves_no_word_on_the_page(cours
         archive.writestr("hw2_lee_attempt_2025-11-30-10-00-00_scoring.zip", "no archive")
     collect(course, "scoring", path)
     assert course.refusal_reason("lee", "scoring", course.submission("lee", "scoring").read_bytes()) == ""
-    with zipfile.ZipFile(path, "w") as archive:  # met later, and still not the last
+    with zipfile.ZipFile(path, "w") as archive:  # collected later, but still not the last attempt
         archive.writestr("hw2_lee_attempt_2025-11-30-09-00-00_scoring.zip", "no archive")
     collect(course, "scoring", path)
     assert course.refusal_reason("lee", "scoring", course.submission("lee", "scoring").read_bytes()) == ""
@@ -207,7 +207,7 @@ def test_the_folder_of_an_exercise_around_all_of_ilias_is_no_team(course, tmp_pa
     assert course.students("scoring") == ["ada", "lee"]
 
 
-ILIAS = {  # file -> whose it is
+ILIAS = {  # file -> its owners
     "King_Ada_ada_301/scoring.ipynb": {"ada"},
     "multi_feedback/King_Ada_ada_301/scoring.ipynb": {"ada"},
     "Oe_Ali_quote_302/Late Submission - scoring.ipynb": {"quote"},

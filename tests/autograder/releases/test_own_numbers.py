@@ -1,4 +1,4 @@
-"""Of the numbers drawn for students, only those are used with which an exercise is as hard as in the book."""
+"""Students' own numbers are drawn so that an exercise stays as hard as in the book."""
 
 from itertools import combinations
 from types import SimpleNamespace
@@ -97,7 +97,7 @@ def with_result(result):
 def test_draws_in_which_rounding_decides_are_left_out(tmp_path, monkeypatch):
     result = "[query[0] - 0.3, query[0] + 0.1, 4 * query[0], 2.4, 15 * query[1]]"
     draws = choose_draws(toy_topic(tmp_path, monkeypatch, with_result(result)), 12)
-    assert {draw[0] for draw in draws} == {0.4, 0.5, 0.7, 0.8}  # 0.3 gives a 0, 0.9 a 1, 0.6 two that are the largest
+    assert {draw[0] for draw in draws} == {0.4, 0.5, 0.7, 0.8}  # 0.3 gives a 0, 0.9 a 1, 0.6 two equal maxima
 
 
 def test_draws_with_a_saturated_tanh_are_left_out(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The release: one notebook that runs anywhere, answers in words, and gives nothing away."""
+"""The release is one notebook that runs anywhere, replies in words, and gives no answer away."""
 
 import os
 import re
@@ -75,7 +75,7 @@ def others(tmp_path_factory):
 def test_every_topic_releases_one_notebook_proved_both_ways(topic, others, request, monkeypatch):
     if topic in ("capstone", "spelling"):
         weights = request.getfixturevalue(f"{topic}_weights")
-        monkeypatch.setattr(proof, "_train_by_reference", lambda *names: weights)  # the same, trained once
+        monkeypatch.setattr(proof, "_train_by_reference", lambda *names: weights)  # the same weights, trained once
     release.release(others, topic, seed=1)
     assert [path.name for path in others.release(topic).parent.iterdir()] == [f"{topic}.ipynb"]
 
@@ -107,7 +107,7 @@ def test_where_a_package_is_missing_the_first_cell_says_so_in_one_line_and_no_ch
 
 @pytest.fixture(scope="module")
 def answered(notebooks, tmp_path_factory):
-    """The lone notebook with right answers, run; below it, one of them is changed for a wrong one, and checked again."""
+    """The lone notebook, run with right answers; at its end, a wrong answer to one of the exercises is checked too."""
     right, wrong = (handed_in(name, notebooks) for name in ("bela_einsum", "emil_no_tanh"))
     for cell in wrong.cells:
         grade_id = cell.metadata.nbgrader.grade_id
@@ -125,7 +125,7 @@ def test_the_lone_notebook_with_right_answers_passes_every_check(answered):
             if name.endswith("-check"):
                 assert "right" in "".join(output.text for output in cell.outputs), (
                     name
-                )  # a busy kernel says it in parts
+                )  # a busy kernel sends it in parts
                 checks += 1
     assert checks == 13
 
@@ -137,7 +137,7 @@ def test_the_check_of_a_wrong_answer_raises_with_the_hint_of_its_mistake(answere
 
 
 def validated(notebook, folder):
-    """Return what ``nbgrader validate`` says of ``notebook``, as the button of JupyterLab shows it."""
+    """Return what ``nbgrader validate`` says about ``notebook``, as JupyterLab's button shows it."""
     path = folder / "scoring.ipynb"
     path.write_text(nbformat.writes(notebook))
     program = os.path.join(os.path.dirname(sys.executable), "nbgrader")
@@ -199,7 +199,7 @@ def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_
     monkeypatch.setattr("autograder.sandbox.bubblewrap.is_installed", lambda: False)
     earned = []
 
-    def of_the_reference(source, _, questions, later):  # one of four runs: each is a process that has to import torch
+    def of_the_reference(source, _, questions, later):  # one of four runs, as each has to import torch
         judged = grade.grade(source, questions, isolation=proof.choose_trusted_isolation()).by_exercise
         earned.append(
             [judged[exercise.name].earned == exercise.points for exercise in questions if exercise.is_automatic]
@@ -245,7 +245,7 @@ def test_attempts_in_course_toml_have_each_a_seed_of_their_own_which_a_new_relea
     tmp_path, monkeypatch, unproved
 ):
     course = init(tmp_path / "course")
-    caught = CaughtMistakes("", 1, {"a": ("x",)}, ())  # what the cases catch is tried elsewhere
+    caught = CaughtMistakes("", 1, {"a": ("x",)}, ())  # what the cases catch is tested elsewhere
     monkeypatch.setattr("autograder.audit.search.count_caught", lambda exercise: caught)
 
     def release_with(attempts, *seed):
@@ -256,7 +256,7 @@ def test_attempts_in_course_toml_have_each_a_seed_of_their_own_which_a_new_relea
     seeds, output = release_with(3, "--seed", "7")
     assert "each of the 3 has hidden cases of its own" in output
     assert seeds == tuple(next(candidate_seeds(7, attempt)) for attempt in (1, 2))
-    assert release_with(2)[0] == seeds  # a student may have been graded with the last one
+    assert release_with(2)[0] == seeds  # a student may already have been graded with the last seed
     seeds, output = release_with(0, "--seed", "8")
     assert (seeds, "has hidden cases of its own" in output) == ((), False)
 
@@ -299,7 +299,7 @@ def test_the_marking_scheme_has_every_criterion_and_the_release_has_none(release
 
 
 def releasing(root, website=""):
-    """Release in the course in ``root``; return its files but databases, without the times that stand in them."""
+    """Release in the course at ``root``; return its files except databases, with the times in them removed."""
     course = Course.at(root) if root.exists() else init(root)
     release.release(course, "scoring", seed=0, website=website)
     files = {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
@@ -314,7 +314,7 @@ def releasing(root, website=""):
 
 @pytest.mark.parametrize("has_one", [False, True])
 def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(tmp_path, monkeypatch, released, has_one):
-    monkeypatch.setattr(release, "prove", lambda *args: None)  # what is proved is not what is tried here
+    monkeypatch.setattr(release, "prove", lambda *args: None)  # the proof is not under test here
     replace, done, stop = Path.replace, [], []
 
     def replaced(draft, target):

@@ -1,4 +1,4 @@
-"""The report says of a class what can be said: no more than its size allows, and no names unless asked."""
+"""The class report claims no more than the size of the class allows, and names nobody unless asked."""
 
 import json
 import os
@@ -35,7 +35,7 @@ OTHER = FIRST.replace("np.tanh(", "np.sinh(")
 
 
 def by_level(notebook, exercises, *rest):
-    """Grade by the number that the essay begins with: who has a high one gets more exercises right, but for one."""
+    """Grade by the number that begins the essay: a higher one gets more exercises right, with one exception."""
     source = next(cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == ESSAY)
     level = int(source.split()[0])
     verdicts = []
@@ -60,7 +60,7 @@ def with_answer(text):
 
 @pytest.fixture
 def graded(released, tmp_path):
-    """A class of 24; of the roster, eve has not handed in. Students 0 and 1 have one answer in two spellings."""
+    """A class of 24; eve is on the roster but has not handed in. Students 0 and 1 spell one answer in two ways."""
     return copy_prepared("analysed", released, tmp_path, _grade_class)
 
 
@@ -97,13 +97,13 @@ def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(grad
 
 
 def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded):
-    """Students 3 to 5 hand in again: the first gets the exercise right, the second again not, the third first not."""
+    """Students 3 to 5 hand in twice more: the first gets it right, the second never, the third only the second time."""
     for levels in ((23, 1, 2), (23, 1, 23)):
         for number, level in zip((3, 4, 5), levels, strict=True):
             hand_in(graded, f"student{number}", essay=f"{level} because of the other state.")
         grade_quickly(graded, grade_one=by_level)
     before = items_of(analyse(graded, "scoring"))[CODE]
-    grade_quickly(graded, grade_one=by_level)  # the same once more is no other try
+    grade_quickly(graded, grade_one=by_level)  # grading again is not another attempt
     study = analyse(graded, "scoring")
     wrong = 2 * [exercise.name for exercise in graded.released("scoring").exercises].index(CODE)
     assert items_of(study)[CODE] == before
@@ -119,7 +119,7 @@ def test_a_try_that_was_killed_counts_for_nothing_and_no_earlier_one_in_its_plac
     now = items_of(study)[CODE]
     assert [count for _, _, count in now.parts] == [count - 1 for _, _, count in before.parts]
     assert now.mistakes[0].now == before.mistakes[0].now - 1
-    assert study.timed_out == 0  # that was the earlier try
+    assert study.timed_out == 0  # only an earlier attempt timed out
 
 
 def test_answers_that_differ_in_names_and_layout_only_are_one_group_and_the_starter_is_none(graded):
@@ -166,7 +166,7 @@ def test_the_correlation_is_numpys_and_lies_in_its_interval():
     middle, low, high = discrimination(shares, rest)
     assert middle == pytest.approx(np.corrcoef(shares, rest)[0, 1])
     assert -1 <= low < middle < high <= 1
-    assert low < 0.5 < high  # what it is drawn with
+    assert low < 0.5 < high  # the correlation of the distribution that they are drawn from
     assert discrimination(np.ones(200), rest) is None
     assert discrimination(shares[: MIN_STUDENTS - 1], rest[: MIN_STUDENTS - 1]) is None
 

@@ -1,4 +1,4 @@
-"""What a terminal shows of a class counts every submission once, and says of each what became of it."""
+"""The tables in the terminal count every submission once, and say what became of each."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Where a control group can be had, it gets the room that the limits give; where none can, nothing is left behind."""
+"""Control groups enforce the limits where they are available, and nothing is left behind where they are not."""
 
 import pytest
 
@@ -10,7 +10,7 @@ MEMORY, PROCESSES = (2000 + cgroup.HEADROOM_MB) * 1024 * 1024, 32
 
 @pytest.fixture
 def groups(monkeypatch, tmp_path):
-    """The folders of control groups, and this process in the group ``own`` of each controller named."""
+    """Return a folder as the root of control groups, and a dict that maps controllers to this process's groups."""
     monkeypatch.setattr(cgroup, "ROOT", tmp_path)
     own = {}
     monkeypatch.setattr(cgroup, "_read_own_groups", lambda: own)
@@ -22,7 +22,7 @@ def settings_of(folder):
 
 
 def forget(folders):
-    """Take away the files of groups as the kernel does, so that their folders can be removed."""
+    """Delete the files of groups, as the kernel does, so that their folders can be removed."""
     for folder in folders:
         for path in folder.iterdir():
             path.unlink()

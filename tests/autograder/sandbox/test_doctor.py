@@ -1,4 +1,4 @@
-"""The canary: stopped by the sandbox, and seen to escape where there is none."""
+"""The canary is stopped by the sandbox, and escapes without one."""
 
 import os
 import signal
@@ -98,7 +98,7 @@ def test_the_command_looks_for_the_course_it_is_given(tmp_path, monkeypatch):
     assert isinstance(call(app, ["doctor", "--course", str(tmp_path)]).exception, CourseError)
 
 
-SEEN = {  # what the canary tells: where it is held, where it escapes, how the finding begins
+SEEN = {  # the canary's report: when held, when it escapes, how the finding begins
     "reads": ([], ["/etc/shadow"], "reads files"),
     "imports": ([], ["solutions"], "imports"),
     "network": (False, True, "opens a connection"),
@@ -114,7 +114,7 @@ HELD = {what: held for what, (held, _, _) in SEEN.items()}
 
 
 def findings_of(monkeypatch, seen, left_behind=(), isolation="single-use"):
-    """Return the findings of the doctor where the canary has ``seen`` this, and then found ``left`` behind."""
+    """Return the doctor's findings if the canary reports ``seen`` and then finds ``left_behind``."""
     answers = iter([seen, {"left": list(left_behind)}])
     monkeypatch.setattr(doctor, "_send_canary", lambda *arguments: next(answers))
     return doctor.examine(isolation)
@@ -157,4 +157,4 @@ def test_a_namespace_was_made_only_where_the_kernel_said_so(answer, made, monkey
 
 
 def _die():
-    os.kill(os.getpid(), signal.SIGKILL)  # as a filter of system calls may
+    os.kill(os.getpid(), signal.SIGKILL)  # as a system call filter may do

@@ -1,4 +1,4 @@
-"""What no submission may see is hidden wherever it lies: beside Python's own files, installed by pip, behind links."""
+"""Private files are hidden wherever they are: among Python's own files, installed by pip, or behind links."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def test_every_link_on_the_way_to_what_is_shown_is_made_anew(tmp_path):
     }
     arguments = view.arguments()
     assert pairs(arguments, "--ro-bind") == [str(real)]
-    assert pairs(arguments, "--symlink") == ["two", str(tmp_path / "real")]  # the third is in what is shown
+    assert pairs(arguments, "--symlink") == ["two", str(tmp_path / "real")]  # the third is in the shown folder
 
 
 def test_a_folder_that_python_needs_and_no_submission_may_see_is_named(tmp_path):
@@ -97,7 +97,7 @@ def test_a_course_whose_parts_are_links_hides_where_they_lead(tmp_path):
     assert course.hidden == (str(course.root), str(tmp_path / "elsewhere"))
 
 
-# The real thing: the project installed with `pip install .`, the course among the files of the environment.
+# The same for real: the project installed with `pip install .`, the course among the environment's files.
 
 EXAMINE = """
 import json, sys
@@ -129,11 +129,11 @@ for folder, names, files in os.walk({root!r}):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """An environment with everything of this one, the project in it as ``pip install .`` puts it there."""
+    """A copy of this environment in which the project is installed with ``pip install .``."""
     folder = tmp_path_factory.mktemp("installed")
     environment = folder / "env"
     if subprocess.run(["cp", "-al", sys.prefix, environment], capture_output=True, check=False).returncode:
-        shutil.rmtree(environment, ignore_errors=True)  # another disk
+        shutil.rmtree(environment, ignore_errors=True)  # another disk: no hard links
         shutil.copytree(sys.prefix, environment, symlinks=True)
     (folder / "project").mkdir()
     subprocess.run(["cp", "-r", *(ROOT / name for name in PARTS), folder / "project"], check=True)
@@ -145,10 +145,10 @@ def installed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def course_beside(installed, released):
-    """A course that lies among the files of the environment, with a thief's submission."""
+    """A course among the files of the environment, with a thief's submission."""
     shutil.copytree(released.root, installed / "share" / "course")
     course = Course.at(installed / "share" / "course")
-    course.root.chmod(0o755)  # else the sandbox's user could not look into it anyway
+    course.root.chmod(0o755)  # otherwise its permissions alone would keep the sandbox's user out
 
     def steal(data, path):
         for cell in data["cells"]:
@@ -195,7 +195,7 @@ def test_a_thief_of_answers_that_lie_beside_python_earns_nothing(installed, cour
     assert "1 graded, 0 reused, 0 set aside, 0 failed" in done.stdout
     autograded = nbformat.read(course_beside.autograded("thief", "scoring"), as_version=4)
     printed = {cell.outputs[0].text for cell in autograded.cells if cell.cell_type == "code" and "FOUND" in cell.source}
-    assert printed == {f"FOUND {course_beside.root} []\n"}  # an empty folder stands there
+    assert printed == {f"FOUND {course_beside.root} []\n"}  # an empty folder covers it
     with Gradebook(course_beside.gradebook) as gradebook:
         assert gradebook.find_submission("scoring", "thief").score == 0.0
 
@@ -239,7 +239,7 @@ except ImportError:
 @pytest.mark.suite("sandbox")
 def test_a_batch_is_refused_where_the_course_could_be_read(installed, course_beside):
     (packages,) = installed.glob("lib/python3*/site-packages")
-    everywhere = packages / "sitecustomize.py"  # also in the processes that the batch starts
+    everywhere = packages / "sitecustomize.py"  # imported in every process that the batch starts too
     everywhere.write_text(UNCOVERED)
     try:
         done = python(installed, *GRADE, "--course", course_beside.root, "--again")

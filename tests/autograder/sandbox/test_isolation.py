@@ -1,4 +1,4 @@
-"""How a sandbox is put together: the filter of system calls, the container's command line, users, limits."""
+"""The parts of a sandbox: the system call filter, the container's command line, users, limits."""
 
 import dataclasses
 import itertools
@@ -22,7 +22,7 @@ LIMITS = Limits(memory_mb=2000, processes=20, disk_mb=32)
 
 
 def decided(program, number, first=0, machine="x86_64"):
-    """Return what the filter ``program`` answers to a system call, by running it as the kernel would."""
+    """Run the filter ``program`` on a system call as the kernel would, and return its decision."""
     architecture = seccomp.MACHINES[machine][0]
     data = struct.pack("IIQQ", number, architecture, 0, first)
     lines = [struct.unpack_from("HBBI", program, at) for at in range(0, len(program), 8)]
@@ -77,7 +77,7 @@ def test_the_filter_refuses_what_it_lists_and_nothing_else(machine):
         assert decided(program, number, machine=machine) == wanted, number
     assert decided(program, clone3, machine=machine) == UNKNOWN
     assert decided(program, clone, 0x01200011, machine) == seccomp.ALLOW  # fork
-    flags = socket & ~seccomp.NEW_NAMESPACES  # on x86_64, the number of a call that would be refused these flags
+    flags = socket & ~seccomp.NEW_NAMESPACES  # on x86_64, the number of `socket`, which would be refused this argument
     assert decided(program, clone, flags, machine) == seccomp.ALLOW
     for flag in (0x10000000, 0x20000000, 0x40000000, 0x00020000, 0x02000000):
         assert decided(program, clone, flag | 17, machine) == REFUSED
@@ -147,7 +147,7 @@ exec(command[3].replace("/worker/", "{worker}/"))
 
 @pytest.mark.parametrize(("changed", "refused"), [("", False), ("wire.py", True), ("compare.py", True)])
 def test_an_image_of_another_version_is_refused_with_the_remedy(tmp_path, monkeypatch, changed, refused):
-    """The engine is a program that runs what it is asked on files of its own, as a container would."""
+    """The engine here is a program that runs commands on its own files, as a container would."""
     for path in container.files_in_image():
         text = path.read_text(encoding="utf-8") + ("# older" if path.name == changed else "")
         (tmp_path / path.name).write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Nothing outlives a student: as root and as an ordinary user, whatever place of the sandbox can be written."""
+"""Nothing that a submission writes survives it, whether the sandbox runs as root or as an ordinary user."""
 
 import itertools
 import json
@@ -17,7 +17,7 @@ from autograder.sandbox import Cell, Limits, Script, bubblewrap, doctor, start
 
 pytestmark = pytest.mark.suite("sandbox")
 ROOT = Path(__file__).parents[3]
-SOMEBODY = "12345"  # no such user is needed
+SOMEBODY = "12345"  # this user need not exist
 WRITE = """
 written = []
 for folder in ("/dev", "/dev/pts", "/var/tmp", "/worker", "/usr", "/etc", "/run", "/"):
@@ -42,10 +42,10 @@ def printed(source, isolation="zygote", hidden=()):
 
 
 def as_ordinary_user(program, folder):
-    """Run ``program`` with this Python as somebody who is not root, and return what it printed, as JSON.
+    """Run ``program`` with this Python as an ordinary user, and return the JSON that it prints.
 
-    Where folders on the way to Python or to the project are closed to others, an open copy of the way to them is laid
-    over these, for this one process.
+    If other users may not enter a folder on the path to Python or the project, this process sees an accessible copy
+    in its place.
     """
     (folder / "home").mkdir()
     os.chown(folder / "home", int(SOMEBODY), int(SOMEBODY))
@@ -94,7 +94,7 @@ def findings(isolation):
 
 
 def with_writable_dev(*args, command=bubblewrap.command):
-    """Return the command line as it would be if /dev stayed writable."""
+    """Return the command line without the option that makes /dev read-only."""
     arguments, start = command(*args)
     place = list(itertools.pairwise(arguments)).index(("--remount-ro", "/dev"))
     return arguments[:place] + arguments[place + 2 :], start
@@ -115,7 +115,7 @@ def test_no_folder_but_the_private_ones_can_be_written(isolation):
 
 
 def test_a_sandbox_in_which_something_was_left_is_ended_before_the_next_student(monkeypatch):
-    """A folder that everybody may write, planted: the zygote sees what was left there, and is not used again."""
+    """If a file is left in a world-writable folder, the zygote notices and is not used again."""
     honest = bubblewrap.command
 
     def with_a_hole(*args):
@@ -164,11 +164,11 @@ for own in (False, True):
 
 
 def test_memory_that_the_zygote_shares_becomes_each_childs_own(tmp_path):
-    for file in bubblewrap.WORKER_FILES:  # by themselves: what lies beside them may have any name
+    for file in bubblewrap.WORKER_FILES:  # copied alone, because their neighbours could shadow other modules
         shutil.copy(file, tmp_path)
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", SHARED], env=env, capture_output=True, text=True, check=True)
-    assert done.stdout == "new\nnew\n"  # what the second child wrote stayed with it
+    assert done.stdout == "new\nnew\n"  # the second child's write stayed private
 
 
 BUSY = """
@@ -189,7 +189,7 @@ print(sum(os.waitpid(child, 0)[1] == 0 for child in children))
 
 @pytest.fixture
 def a_hundred_processes():
-    """A hundred processes of nobody, or of whoever runs this if that is not root."""
+    """Run a hundred processes as nobody, or as the current user if that is not root."""
     nobody = ["setpriv", "--reuid", bubblewrap.NOBODY, "--regid", bubblewrap.NOBODY, "--clear-groups"]
     sleep = ["sh", "-c", "for n in $(seq 100); do sleep 600 & done; echo begun; wait"]
     storm = subprocess.Popen([*(nobody if os.geteuid() == 0 else []), *sleep], stdout=subprocess.PIPE, process_group=0)

@@ -1,4 +1,4 @@
-"""What cells put out in the sandbox equals what they put out in a real kernel: streams, displays, pictures, tracebacks."""
+"""Cells produce the same outputs in the sandbox as in a real kernel: streams, displays, pictures, tracebacks."""
 
 import copy
 import re
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.suite("assignments")
 HONEST = [
     s.name for s in demo.load_students() if s.kind in ("right", "wrong", "unfinished", "odd") and s.form == "notebook"
 ]
-# What differs from kernel to kernel: the name of a cell's file, colours, addresses in memory, how long a loop took.
+# These differ between kernels: file names of cells, colours, memory addresses, and times taken.
 NAMES = re.compile(r"(/\S+/ipykernel_\d+/)?\b\d{5,}\.py")
 PASSING = (re.compile(r"\x1b\[[\d;]*m"), re.compile(r"0x[0-9a-f]+"), re.compile(r"[\d.]+ [nμm]?s ±"))
 
@@ -29,7 +29,7 @@ def plain(text):
 
 
 def comparable(outputs):
-    """Return ``outputs`` with each stream whole: a kernel sends it in pieces, as it comes to flush them."""
+    """Return ``outputs`` with each stream joined, because a kernel flushes it in arbitrary pieces."""
     streams, others = {}, []
     for output in outputs:
         if output["output_type"] == "stream":
@@ -54,7 +54,7 @@ def test_outputs_are_those_of_nbclient(demonstration, name, tmp_path):
     beside = copy.deepcopy(notebook)
     for cell in beside.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") in left_out:
-            cell["source"] = ""  # these do not go into the sandbox
+            cell["source"] = ""  # these are not run in the sandbox
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         NotebookClient(beside, allow_errors=True, resources={"metadata": {"path": str(tmp_path)}}).execute()

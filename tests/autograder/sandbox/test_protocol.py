@@ -1,4 +1,4 @@
-"""Nothing that a worker says is believed: it is checked, bounded, and waited for no longer than it may take."""
+"""The host trusts nothing that a worker sends: it validates and bounds every message, and waits only for so long."""
 
 import contextlib
 import dataclasses
@@ -34,7 +34,7 @@ LIMITS = Limits(cell_seconds=0.2, call_seconds=0.2, submission_seconds=20, outpu
 
 @pytest.fixture
 def worker(monkeypatch):
-    """Hold a conversation with a worker that says ``messages``, whatever it is asked; return the ``Run`` and the requests."""
+    """Run a script on a worker that sends ``messages`` whatever the requests; return the ``Run`` and the requests."""
     monkeypatch.setattr(protocol, "GRACE_SECONDS", 0.2)
 
     def converse(script, *messages, limits=LIMITS, keeps_open=False):

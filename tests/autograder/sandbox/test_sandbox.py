@@ -1,4 +1,4 @@
-"""The sandbox: what a submission may use, what it may not see, and that nothing it writes harms the reader."""
+"""The sandbox: what a submission may use and what it cannot see, and that its output cannot harm the host."""
 
 import dataclasses
 import json
@@ -19,7 +19,7 @@ LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=40, memory_mb
 
 @pytest.fixture(params=["zygote", "single-use"], autouse=True)
 def isolation(request, monkeypatch):
-    """Everything here holds for both ways to keep submissions apart, unless a test names its own."""
+    """Run every test with both kinds of isolation, unless it names its own."""
     monkeypatch.setattr(sandbox, "DEFAULT", request.param)
     return request.param
 
@@ -145,7 +145,7 @@ def test_what_cells_leave_running_is_dead_before_the_calls():
     assert value(run(source, calls=[{}])) == []
 
 
-WAYS_OUT = {  # source -> the error that it must end in
+WAYS_OUT = {  # source -> the error that it must raise
     "import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2).close()": "PermissionError",
     "open({here!r}).read()": "FileNotFoundError",
     "open('/etc/passwd').read()": "FileNotFoundError",
@@ -154,7 +154,7 @@ WAYS_OUT = {  # source -> the error that it must end in
     "import sys; sys.path.append({project!r}); import autograder.errors": "ModuleNotFoundError",
     "import sys; sys.path.append({project!r}); import solutions.answer_key": "ModuleNotFoundError",
 }
-CLOSED = [  # what may not be done, and the same where it may be done
+CLOSED = [  # a forbidden operation, and a similar one that is allowed
     ("open('/worker/worker.py', 'a').close()", "open('/scratch/worker.py', 'a').close()"),
     ("open('/usr/mark', 'w').close()", "open('/scratch/mark', 'w').close()"),
     ("import os; os.setuid(0)", "import os; os.setuid(os.getuid())"),
@@ -166,7 +166,7 @@ CLOSED = [  # what may not be done, and the same where it may be done
 
 
 def ended_in(source, tmp_path, isolation):
-    """Run ``source`` with its places filled in; return the name of the error that it ended in, or ""."""
+    """Run ``source`` with its placeholders filled in; return the name of the error that it raised, or ""."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         places = {"here": __file__, "beside": str(tmp_path), "worker": sandbox.__file__, "project": str(ROOT)}
         source = source.format(port=server.getsockname()[1], **places)
@@ -202,7 +202,7 @@ def test_neither_the_environment_nor_other_processes_can_be_seen(monkeypatch, is
                 print(n, open(f"/proc/{n}/cmdline").read())
         """
     seen = text(run(source))
-    assert ("worker.py" in seen) == (isolation == "single-use")  # a child of the zygote sees no process at all
+    assert ("worker.py" in seen) == (isolation == "single-use")  # a child of the zygote sees no processes at all
     assert not [word for word in ("hush", "pytest", "--ro-bind") if word in seen]
 
 
@@ -218,7 +218,7 @@ def test_all_outputs_of_a_cell_share_one_budget():
     done = run(flood, "print('b')")
     assert 60_000 <= text(done).count("a") <= LIMITS.output_kb * 1024
     assert text(done).count("output cut here") == 1
-    assert text(done, 1) == "b\n"  # the next cell has a budget of its own
+    assert text(done, 1) == "b\n"  # the next cell has its own budget
 
 
 def test_a_flood_on_the_pipe_ends_the_run_with_a_sentence():
@@ -275,7 +275,7 @@ def test_the_line_that_raised_is_named_and_quoted_from_the_notebook():
 
 
 def test_no_text_of_the_worker_is_quoted_as_a_line():
-    """A forged line could hold the hidden inputs: what is quoted is looked up on the host."""
+    """A forged line could contain hidden inputs, so the host looks up the line that it quotes."""
     forged = dedent(FORGE) + "def answer(x): say(0, raised='ValueError', line=1, cell=x, text=x)\n"
     reply = run(forged, calls=[{"x": "a secret"}]).replies["exercise", 0]
     assert (reply.raised, reply.line, reply.text) == ("ValueError", 1, "")
@@ -325,7 +325,7 @@ def test_replies_that_come_again_do_not_turn_the_hosts_clock_back():
 )
 def test_after_a_call_that_runs_too_long_or_returns_too_much_the_others_of_its_exercise_are_not_made(answer, raised):
     source = f"import numpy as np\ndef answer():\n    {answer}\ndef other(): return 5"
-    done = run_both(source, calls=40)  # each made, they would take a submission's time many times
+    done = run_both(source, calls=40)  # making all of them would exceed the submission's time limit
     assert {done.replies["first", n].raised for n in range(40)} == {raised}
     assert done.replies["second", 0].value == 5
     assert not done.failure
@@ -344,7 +344,7 @@ def test_calls_that_are_each_a_little_too_short_for_the_clock_do_not_take_the_ti
 @pytest.mark.parametrize("end", ["os._exit(0)", "os.kill(os.getpid(), 9)", "os.abort()", "time.sleep(60)"])
 def test_what_was_returned_before_a_call_that_ends_its_process_is_kept(end):
     source = f"import os, signal, time\ndef answer(n):\n    if n == 3:\n        {end}\n    return n"
-    if "sleep" in end:  # and hears no clock
+    if "sleep" in end:  # ignoring the alarm
         source = source.replace("        time", "        signal.signal(signal.SIGALRM, signal.SIG_IGN)\n        time")
     done = run(source, calls=[{"n": n} for n in range(5)])
     assert [done.replies["exercise", n].value for n in range(5)] == [0, 1, 2, None, None]

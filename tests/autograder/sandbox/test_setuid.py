@@ -1,4 +1,4 @@
-"""Where no namespace can be made, another user, the rights of files and the filter of system calls keep a submission apart."""
+"""Without namespaces, a separate user, file permissions and the system call filter isolate a submission."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.suite("sandbox")
 
 @pytest.fixture
 def tree(tmp_path):
-    """A folder with the grader, the answers, and what a platform puts beside them; only its owner may enter it."""
+    """A folder with the grader, the answers, and the files that a platform adds."""
     for name in ("autograder", "solutions"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, tmp_path / "platform" / "source" / name, ignore=ignored)
@@ -96,7 +96,7 @@ def test_as_another_user_nothing_of_the_grader_can_be_read_reached_or_left_behin
     assert [what for what, stopped in findings if not stopped] == []
     assert len(findings) == 11
     assert seen.pop("user") in bubblewrap.UNUSED_UIDS
-    assert seen.pop("processes") >= 2  # the container's first one, and the grader
+    assert seen.pop("processes") >= 2  # the container's first process and the grader
     assert seen.pop("left") == "None"
     assert set(seen.values()) == {"PermissionError"}, seen
     assert alive == []
@@ -133,7 +133,7 @@ def test_where_it_cannot_be_had_it_is_refused_and_nothing_runs(monkeypatch, plac
 
 @needs_root
 def test_a_python_that_only_root_can_reach_is_refused_in_a_sentence(tmp_path, monkeypatch):
-    (tmp_path / "python").symlink_to(sys.executable)  # the folders of tests are their user's own
+    (tmp_path / "python").symlink_to(sys.executable)  # only their owner may enter pytest's folders
     tmp_path.chmod(0o700)
     monkeypatch.setattr(setuid.sys, "executable", str(tmp_path / "python"))
     with pytest.raises(
@@ -163,6 +163,6 @@ def test_running_processes_are_those_of_the_user_that_have_not_ended(tmp_path, m
         (tmp_path / str(process)).mkdir()
         lines = ["Name:\tsh", f"State:\t{state}", f"Uid:\t{uids.replace(' ', chr(9))}"]
         (tmp_path / str(process) / "status").write_text("\n".join(lines) + "\n")
-    (tmp_path / "15").mkdir()  # it has ended meanwhile
+    (tmp_path / "15").mkdir()  # a process that has just ended
     assert list(setuid._running_processes(500)) == [12]
     assert sorted(setuid._running_processes(0)) == [1, 12]

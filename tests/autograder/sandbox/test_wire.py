@@ -1,4 +1,4 @@
-"""Plain values cross the sandbox boundary unchanged; whatever else comes out of a sandbox is refused, never obeyed."""
+"""Plain values cross the sandbox boundary unchanged; all other data from a sandbox is refused, never executed."""
 
 import base64
 import contextlib
@@ -181,7 +181,7 @@ def test_a_very_large_dict_is_not_looked_at():
 
 
 def test_whatever_passes_is_judged_without_walking_through_it(monkeypatch):
-    """The judge asks numpy about each item of a list: there are never many of them."""
+    """The judge calls numpy for each item of a list, so decoded lists must stay short."""
     calls, honest = [], compare.np.asarray
     monkeypatch.setattr(compare.np, "asarray", lambda *args, **kind: calls.append(1) or honest(*args, **kind))
     nested = {"list": [{"list": [{"list": [0] * 100}] * 90}] * 20}
@@ -270,7 +270,7 @@ def test_nesting_is_cut_and_refused_exactly_at_its_limit():
     for depth in (wire.MAX_DEPTH + 1, 50):
         assert "deeply nested" in json.dumps(wire.encode(nested(depth)))
     assert isinstance(over_the_wire(nested(50)), list)
-    assert wire.MAX_DEPTH == 8  # as the design says, and as compare.DEEPEST allows
+    assert wire.MAX_DEPTH == 8  # the same as compare.MAX_NESTING
     for inside in (lambda data: {"list": [data]}, lambda data: {"dict": {"key": data}}):
         data = 1
         for _ in range(wire.MAX_DEPTH + 1):

@@ -1,4 +1,4 @@
-"""What a worker sends to the host, it sends in few pieces, in order, and never more than it may."""
+"""A worker sends its messages to the host in order, in few batches, and within its limit."""
 
 import fcntl
 import importlib
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.suite("sandbox")
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory):
-    """The worker's module in a folder such as a sandbox has, with what it imports from there."""
+    """Import the worker's module from a folder like that of a sandbox."""
     folder, before = tmp_path_factory.mktemp("worker"), set(sys.modules)
     for file in bubblewrap.WORKER_FILES:
         shutil.copy2(file, folder)

@@ -1,4 +1,4 @@
-"""The warm sandbox: what it gets ready changes nothing but the time, and what goes wrong in it is said."""
+"""Preparing a sandbox in advance saves time and changes nothing else, and its failures are reported."""
 
 import ctypes
 import mmap
@@ -55,7 +55,7 @@ def test_whoever_changes_how_cells_are_read_changes_it_for_cells_that_were_read_
 
 
 def gives_large_pages():
-    """Return whether this machine's kernel gives a process large pages when it asks: from Linux 6.1 on, where built so."""
+    """Return whether the kernel can collapse memory into large pages on request (Linux 6.1, if so configured)."""
     libc, size = ctypes.CDLL(None), 2**21
     with mmap.mmap(-1, 2 * size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         memory.write(b"x" * len(memory))
@@ -66,16 +66,16 @@ def gives_large_pages():
 
 
 def in_large_pages(pid):
-    """Return how much of a process and of those that it started lies in large pages, in kB."""
+    """Return how many kB of a process and its descendants are in large pages."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return int(re.search(r"AnonHugePages: *(\d+)", rollup)[1]) + sum(map(in_large_pages, children))
 
 
 def test_what_a_zygote_has_made_lies_in_large_pages_once_it_has_served_a_few(new_zygotes):
-    """Where the kernel refuses, all goes on as it did. Only root may look into a process that cannot be traced.
+    """If the kernel refuses, nothing else changes. Only root can inspect a process that cannot be traced.
 
-    How many it gives depends on how much free memory lies in one piece.
+    The number of large pages depends on how much contiguous memory is free.
     """
     sizes = []
     for number in range(6):
@@ -113,7 +113,7 @@ def test_a_cell_of_checks_that_was_compiled_before_does_the_same(text, expected)
     before = outputs(Prepared((cell,)), cell, "print(answer())")
     sandbox.close()
     anew = outputs(Prepared(), cell, "print(answer())")
-    for number, (count, items) in before.items():  # a traceback shows what stands in the cell now
+    for number, (count, items) in before.items():  # except for tracebacks, which quote the current cell
         assert [{**item, "traceback": []} for item in items] == [{**item, "traceback": []} for item in anew[number][1]]
         assert count == anew[number][0]
     first = next(item for _, items in before.values() for item in items)

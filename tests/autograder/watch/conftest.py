@@ -1,3 +1,3 @@
-"""The course that the tests of `watch` begin with."""
+"""The course with which the tests of `watch` begin."""
 
 from tests.autograder.watch.hub import hub  # noqa: F401  (a fixture)

@@ -1,4 +1,4 @@
-"""A course with an exchange, students who hand in as `nbgrader submit` does, and a `watch` that runs until nothing is left."""
+"""A course with an exchange, hand-ins like those of `nbgrader submit`, and a `watch` that stops when it is idle."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ LIMITS = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
 
 
 class UntilIdle(Stop):
-    """Stops when there is nothing left to do, or at the ``patience``-th time that something does not let it go on."""
+    """Stops `watch` at the ``patience``-th wait, whether it is idle or in trouble."""
 
     def __init__(self, patience=1):
         super().__init__()
@@ -44,7 +44,7 @@ class UntilIdle(Stop):
 
 
 class Mended(UntilIdle):
-    """Calls ``mend`` the ``patience``-th time that something does not let it go on, and then stops when nothing is left."""
+    """Calls ``mend`` at the ``patience``-th wait, and stops `watch` at the next."""
 
     def __init__(self, mend, patience=2):
         super().__init__(patience + 1)
@@ -57,7 +57,7 @@ class Mended(UntilIdle):
 
 
 class Hub:
-    """The course ``course`` and its exchange in ``folder``; what was said stands in ``lines``."""
+    """The course ``course`` and its exchange in ``folder``; ``lines`` collects what `watch` prints."""
 
     def __init__(self, course, folder, monkeypatch):
         self.course, self.exchange, self.monkeypatch = course, folder / "exchange", monkeypatch
@@ -74,7 +74,7 @@ class Hub:
         self.release = json.loads(course.release("scoring").read_text(encoding="utf-8"))
 
     def plan(self, **rules):
-        """Write course.toml with these rules of the assignment."""
+        """Write course.toml with these rules for the assignment."""
         lines = [f"{name} = {value}" for name, value in rules.items()]
         (self.course.root / "course.toml").write_text("\n".join(["[assignment.scoring]", *lines]), encoding="utf-8")
 
@@ -117,7 +117,7 @@ class Hub:
         return path.read_text(encoding="utf-8") if path.is_file() else ""
 
     def watch(self, patience=1, grade_one=None, stop=None, **options):
-        """Serve all that is there, without a sandbox: every automatic exercise is right, unless ``grade_one`` says other."""
+        """Serve all hand-ins without a sandbox; automatic exercises are right unless ``grade_one`` says otherwise."""
 
         def noted(notebook, exercises, *rest):
             cell = next(c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == ESSAY)
@@ -135,13 +135,13 @@ class Hub:
         return self.lines[began:]
 
     def regrade(self, **options):
-        """Grade the class again, as `grade` does, but as ``watch`` does it here."""
+        """Grade the class again as `grade` does, but without a sandbox, like ``watch`` above."""
         with self.monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
             patched.setattr(grade, "grade", all_right)
             grade_class(self.course, "scoring", GradingOptions(LIMITS, **options), executor=pool)
 
     def outcomes(self):
-        """Return what became of each arrival, in their order."""
+        """Return the outcome of each arrival, in order."""
         with Record(self.course) as record:
             return [(row.claimed, row.outcome or row.state) for row in record.list_all("scoring")]
 

@@ -1,4 +1,4 @@
-"""Killed before any of its writes and started again, `watch` ends as if nothing had happened: nothing is lost, nothing doubled."""
+"""If `watch` is killed before any write and restarted, nothing is lost or duplicated."""
 
 import copy
 import re
@@ -27,7 +27,7 @@ def copied(hub, folder):
     other.course, other.exchange = Course.at(folder / "course"), folder / "exchange"
     other.inbound = other.exchange / "attention" / "inbound"
     for entry in sorted(other.inbound.iterdir(), key=lambda entry: int(entry.name.rpartition("+")[2])):
-        entry.chmod(0o777)  # the order in which the system changed them last is that of their arrival
+        entry.chmod(0o777)  # hand-ins arrive in the order in which their folders last changed
         time.sleep(0.02)
     config = other.course.config
     config.write_text(config.read_text().replace(str(origin), str(folder)))
@@ -36,7 +36,7 @@ def copied(hub, folder):
 
 
 def state(hub, names):
-    """Return all that counts in the end: the gradebook, what stands, what can be fetched, what became of each arrival."""
+    """Return the final state: the gradebook, submissions, attempts, pages, requests and the outcome of each arrival."""
     with Gradebook(hub.course.gradebook) as gradebook:
         rows = sorted(
             (notebook.student.id, grade.name, grade.auto_score, grade.needs_manual_grade)

@@ -19,7 +19,7 @@ UNREAD = "Your request for another look was not read, because something else has
 
 @pytest.fixture
 def used_up(hub):
-    """A course in which ada has used up her one attempt; what she then asks for is listed by ``requests``."""
+    """A course in which ada has used up her only attempt."""
     hub.plan(attempts=1)
     hub.submit("ada", "one")
     hub.watch()
@@ -57,11 +57,11 @@ def test_a_request_with_other_work_is_not_read_and_the_page_says_how_to_ask(used
 
 
 def test_markers_can_work_while_a_notebook_is_searched_for_requests(used_up, monkeypatch):
-    """It may take as long as its student likes, up to the limit of a worker."""
+    """The student's notebook determines how long the search takes, up to the limit of a worker."""
     read, free = submission.read_requests, []
 
     def read_slowly(*arguments):
-        with exclusive_lock(used_up.course):  # which raises where the course is locked
+        with exclusive_lock(used_up.course):  # raises if the course is locked
             free.append(True)
         return read(*arguments)
 

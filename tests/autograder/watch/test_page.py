@@ -1,4 +1,4 @@
-"""The instructor's page: what `watch` is doing, on loopback, to whoever has the token."""
+"""The instructor's status page shows what `watch` is doing, on loopback, to anybody with the token."""
 
 from urllib.parse import urlsplit
 
@@ -81,7 +81,7 @@ def test_the_token_is_drawn_once_and_only_its_owner_can_read_it(tmp_path):
     path = course.root / ".autograder" / "watch.token"
     assert path.read_text() == token
     assert path.stat().st_mode & 0o077 == 0
-    path.write_text("")  # the disk was full when it was written
+    path.write_text("")  # as if the disk had been full when it was written
     assert len(load_token(course)) == len(token)
 
 

@@ -26,12 +26,12 @@ def graded(number, digest, ended, boot="one", uptime=0.0):
 @pytest.mark.parametrize(
     ("now", "seconds"),
     [
-        (Clock(1000.0, "one", 700.0), 500.0),  # nothing was done to the clock
-        (Clock(999_999.0, "one", 700.0), 500.0),  # it was put forward, or back
+        (Clock(1000.0, "one", 700.0), 500.0),  # an undisturbed clock
+        (Clock(999_999.0, "one", 700.0), 500.0),  # set forward, or back
         (Clock(-999_999.0, "one", 700.0), 500.0),
-        (Clock(1000.0, "two", 30.0), 300.0),  # the machine was started again
-        (Clock(0.0, "two", 30.0), 30.0),  # and its clock put back
-        (Clock(1000.0, "", 0.0), 300.0),  # a machine that does not number its starts
+        (Clock(1000.0, "two", 30.0), 300.0),  # after a reboot
+        (Clock(0.0, "two", 30.0), 30.0),  # and with the clock set back
+        (Clock(1000.0, "", 0.0), 300.0),  # a machine without boot IDs
     ],
 )
 def test_the_time_since_an_attempt_is_right_whatever_was_done_to_the_clock(now, seconds):
@@ -58,14 +58,14 @@ def test_attempts_beyond_the_limit_are_kept_but_not_graded_and_the_page_says_whi
     assert hub.graded == ["one", "two"]
     notice = "Your 2 attempts are used up, so this hand-in is kept but not graded; attempt 2, which arrived on"
     assert notice in hub.page(third)
-    assert "two" in hub.page(third)  # the page of the one that counts
+    assert "two" in hub.page(third)  # the page of the attempt that counts
     assert "used up" not in hub.page(second)
     assert any("ada: used up" in line for line in lines)
     assert "two" in hub.course.submission("ada", "scoring").read_text()
     assert [
         path for path in (hub.course.root / ".autograder" / "earlier").rglob("*.ipynb") if "three" in path.read_text()
     ]
-    collect(hub.course, "scoring", hub.inbound)  # nor does it count when an instructor collects by hand
+    collect(hub.course, "scoring", hub.inbound)  # it does not count if an instructor collects by hand either
     assert "two" in hub.course.submission("ada", "scoring").read_text()
 
 

@@ -1,4 +1,4 @@
-"""What does not let it go on is said, waited for, and costs nobody a hand-in: a full disk, a locked gradebook, a locked course."""
+"""A full disk, a locked gradebook or a locked course makes `watch` say so and wait, and loses no hand-in."""
 
 import json
 import sqlite3
@@ -15,7 +15,7 @@ from autograder.watch.polling import Inbox
 from tests.autograder.watch.hub import Mended
 
 pytestmark = pytest.mark.suite("assignments")
-SIZE = 30_000_000  # bytes of the disk, of which all but a little is filled
+SIZE = 30_000_000  # bytes of the disk, which is then filled up
 
 COMMANDS = """
 import json, os, shutil, sys
@@ -60,7 +60,7 @@ def test_a_full_disk_is_said_and_waited_for_and_then_all_is_served(released, tmp
 
 
 def with_first_poll(hub, spoil, stop):
-    """Let `watch` begin, call ``spoil`` before it looks for the first time, and return what it said until ``stop``."""
+    """Run `watch` until ``stop``, calling ``spoil`` before its first poll, and return what it prints."""
     look, pending = Inbox.poll, [spoil]
 
     def spoilt(inbox):

@@ -1,4 +1,4 @@
-"""What students hand in is graded in the order of arrival and given back, once, whatever some of them do."""
+"""Hand-ins are graded and returned once, in the order of arrival, whatever individual students do."""
 
 import contextlib
 import json
@@ -59,7 +59,7 @@ def test_two_attempts_that_arrive_together_are_both_graded_in_their_order(hub):
     first, second = hub.submit("ada", "one"), hub.submit("ada", "two")
     hub.submit("ben", "other")
     lines = hub.watch()
-    assert hub.graded == ["one", "other", "two"]  # one of each student in a round
+    assert hub.graded == ["one", "other", "two"]  # each round takes one hand-in per student
     assert "one" in hub.page(first)
     assert "two" in hub.page(second)
     assert any("ada: attempt 2: graded" in line for line in lines)
@@ -78,7 +78,7 @@ def test_each_attempt_meets_other_hidden_cases_and_regrading_the_same(hub, monke
     hub.watch()
     assert seen == [0, 1]
     assert len(hub.course.load_record("ada", "scoring")["tries"]) == 2
-    hub.submit("ada", "one")  # the same again meets the same cases: its verdict is known
+    hub.submit("ada", "one")  # a repeated attempt has the same cases, so its verdict is known
     hub.watch()
     assert seen == [0, 1]
     hub.submit("ada", "three")
@@ -105,13 +105,13 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
     hub.submit("ada", "three")
     hub.watch()
     assert used == [0, 40, next(candidate_seeds(0, 2))]
-    hub.submit("ada", "two")  # which counts again, as the second attempt
+    hub.submit("ada", "two")  # this counts as the second attempt again
     hub.watch()
     assert regrade() == []  # its verdict is known
     shutil.rmtree(hub.course.store.folder)
     assert regrade() == [40]
     hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[50])
-    assert regrade() == [50]  # a verdict on other cases is not taken for one on these
+    assert regrade() == [50]  # a verdict on other cases is not reused
 
 
 def test_before_it_starts_it_says_of_which_attempts_the_hidden_cases_are_verified(hub):
@@ -186,7 +186,7 @@ def test_a_network_drive_that_was_away_loses_nothing(hub):
 
     def poll(inbox):
         seen = look(inbox)
-        if not looks:  # it is there, and gone before it is opened
+        if not looks:  # the hand-in is listed, but gone before it is opened
             hub.inbound.rename(away)
             hub.inbound.mkdir()
         looks.append(1)
@@ -232,7 +232,7 @@ def test_what_is_completed_while_the_folder_is_listed_keeps_its_place(hub):
     look, done = polling.Inbox._check_entry, []
 
     def slowly(inbox, entry):
-        """Look at Ada's folder before it is complete, and at Ben's, which is completed after it, when it is."""
+        """Check Ada's folder before it is complete; then complete Ada's and, after it, Ben's."""
         if not done and entry.name == first.name:
             first.chmod(0o700)
             seen = look(inbox, entry)
@@ -261,7 +261,7 @@ def sorted_scandir(path):
 def test_a_folder_that_is_still_being_written_is_left_alone(hub):
     hub.submit("ada")
     (folder,) = hub.inbound.iterdir()
-    folder.chmod(0o700)  # `nbgrader submit` has not done its last step
+    folder.chmod(0o700)  # `nbgrader submit` has not reached its last step
     hub.watch()
     assert hub.outcomes() == []
     folder.chmod(0o777)
@@ -276,7 +276,7 @@ def test_a_drop_folder_is_served_once_its_files_have_settled(hub, tmp_path):
         (drop / student / "scoring.ipynb").write_text(hub.notebook(f"by {student}"))
     hub.own(drop / "ben", "mal")
     lines = hub.watch(folder=drop, patience=40)
-    assert hub.graded == []  # nothing waits in a test, so nothing has settled
+    assert hub.graded == []  # tests do not really wait, so nothing has settled
     with hub.monkeypatch.context() as patched:
         patched.setattr(polling, "SETTLE_SECONDS", 0.0)
         lines = hub.watch(folder=drop, patience=3)
@@ -302,7 +302,7 @@ def test_the_course_is_not_locked_while_a_submission_runs(hub):
     locked = []
 
     def tries_to_lock(notebook, *rest):
-        time.sleep(0.3)  # the other thread has sent this and waits
+        time.sleep(0.3)  # until the main thread waits for this task
         with exclusive_lock(hub.course):
             locked.append(True)
         return all_right(notebook, *rest)

@@ -1,6 +1,6 @@
-"""What people do with an assignment of this course where nbgrader's exchange is: students in JupyterLab, in a browser.
+"""The steps of an assignment in nbgrader's exchange, with students in JupyterLab in a browser.
 
-An instructor hands out, collects, grades and hands back with the commands that `for_instructors` names.
+The instructor releases, collects, grades and returns work with the commands that `for_instructors` gives.
 """
 
 import contextlib
@@ -28,28 +28,28 @@ HEAD = "def additive_score(query, keys, W_query, W_key, v): return "
 SUM = "(query @ W_query.T)[:, None, :] + keys @ W_key.T"
 RIGHT, NO_TANH = f"{HEAD}np.tanh({SUM}) @ v", f"{HEAD}({SUM}) @ v"
 EXCHANGE = "/srv/attention/exchange"  # in the book
-NAMES = [] if OF_THEIR_OWN else ["--any-owner"]  # one user of the system plays all
-RUN_SECONDS = 60  # that all cells may take, before they are run again
+NAMES = [] if OF_THEIR_OWN else ["--any-owner"]  # one system user plays everybody
+RUN_SECONDS = 60  # how long running all cells may take before they are run again
 FETCHED, SUBMITTED = "#fetched_assignments_list", "#submitted_assignments_list"
 
 
 def course_of(instructor, exchange):
-    """Return the course in the home of ``instructor``, in which one exercise of scoring is released, and in ``exchange``."""
+    """Return a course in ``instructor``'s home that has released one exercise of scoring, also to ``exchange``."""
 
     course = copy_released("additive_score", ONE_EXERCISE, instructor.home)
     instructor.owns(course.root)
     with course.config.open("a", encoding="utf-8") as config:
         config.write(f'\nc.Exchange.root = "{exchange}"\n')
     exchange.mkdir()
-    exchange.chmod(0o1777)  # as `for_instructors` has it
+    exchange.chmod(0o1777)  # as in `for_instructors`
     instructor.run("nbgrader", "release_assignment", "scoring", cwd=course.root)
     return course
 
 
 def settings(exchange, student=""):
-    """Return the nbgrader_config.py that `for_instructors` has for students, with another ``exchange``.
+    """Return the students' nbgrader_config.py from `for_instructors`, with another ``exchange``.
 
-    Where one user of the system plays all, it must say which ``student`` this is.
+    Where one system user plays everybody, it must also name the ``student``.
     """
     shown = read_guide_block("nbgrader_config.py")
     assert EXCHANGE in shown
@@ -58,13 +58,13 @@ def settings(exchange, student=""):
 
 
 def read_guide_block(caption):
-    """Return the block of code in `for_instructors` that has this ``caption``."""
+    """Return the code block in `for_instructors` with this ``caption``."""
     page = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
     return re.search(rf"^:caption: {re.escape(caption)}\n\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)[1]
 
 
 def collect_grade_and_hand_back(instructor, course, exchange):
-    """Do what an instructor does when all have handed in; return what `collect` and `grade` said."""
+    """Do the instructor's part once everybody has handed in; return the output of `collect` and `grade`."""
     command = [sys.executable, "-m", "autograder"]
     here = ["--course", course.root]
     output = instructor.run(*command, "collect", "scoring", exchange / "attention" / "inbound", *here, *NAMES)
@@ -80,11 +80,11 @@ class StudentLab:
     browser: object
 
     def until(self, find):
-        """Return what ``find`` returns as soon as it is something; what is about to change is asked again."""
+        """Wait until ``find`` returns something and return that, retrying while the page changes."""
         return WebDriverWait(self.browser, PATIENCE, ignored_exceptions=NOT_YET).until(lambda _: find())
 
     def all_seen(self, selector, words=""):
-        """Return all that can be seen, that ``selector`` selects and whose text begins with ``words``."""
+        """Return all visible elements that ``selector`` selects and whose text begins with ``words``."""
         elements = self.browser.find_elements("css selector", selector)
         return [element for element in elements if element.is_displayed() and element.text.strip().startswith(words)]
 
@@ -115,7 +115,7 @@ class StudentLab:
         self.until(lambda: self.seen(".jp-Notebook-ExecutionIndicator[data-status=idle]"))
 
     def cell(self, words):
-        """Return the cell of code that has these ``words``; only those near the window are in the page."""
+        """Return the code cell that contains ``words``; JupyterLab only renders cells near the window."""
 
         def found():
             cells = self.browser.find_elements("css selector", ".jp-Notebook .jp-CodeCell")
@@ -133,9 +133,9 @@ class StudentLab:
         return self.until(found)
 
     def run_all(self, pattern, words):
-        """Run all cells, and return the match of ``pattern`` in the cell that has ``words``.
+        """Run all cells, and return the match of ``pattern`` in the cell that contains ``words``.
 
-        If nothing has come after a while, it runs them again: JupyterLab may have lost the first command.
+        Without a match after a while, it runs them again: JupyterLab may have lost the first command.
         """
         for _ in range(PATIENCE // RUN_SECONDS):
             self.menu("Run", "Run All Cells")
@@ -148,7 +148,7 @@ class StudentLab:
         pytest.fail(f"no {pattern!r} in the cell with {words!r}")
 
     def answer(self, text, before="YOUR CODE HERE"):
-        """Type ``text`` in the cell that has the words ``before``, run all, save; return what the check said, and the receipt."""
+        """Type ``text`` into the cell that contains ``before``, run all cells, save; return the check's output and the receipt."""
         editor = self.cell(before).find_element("css selector", ".cm-content")
         editor.click()
         ActionChains(self.browser).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(text).perform()
@@ -160,7 +160,7 @@ class StudentLab:
         return check_output, receipt
 
     def validate(self):
-        """Return what nbgrader's dialog says."""
+        """Return the text of nbgrader's dialog."""
         self.click("jp-button.validate-button")
         message = self.text(".jp-Dialog-content")
         self.click(".jp-Dialog button.jp-mod-accept")
@@ -177,18 +177,18 @@ class StudentLab:
         self.click(".lm-DockPanel-tabBar .lm-TabBar-tab", "scoring.ipynb")
 
     def folder(self):
-        """Return the path of the folder that is listed."""
+        """Return the path of the folder that the file browser lists."""
         crumbs = self.browser.find_elements("css selector", ".jp-BreadCrumbs-item")
         return crumbs[-1].get_attribute("title") if crumbs else ""
 
     def feedback(self, number=1):
-        """Fetch the feedback, open the page on the hand-in of this ``number`` as a student does, and return its text."""
+        """Fetch the feedback, open the page on hand-in ``number`` as a student does, and return its text."""
         self.menu("Nbgrader", "Assignment List")
         self.click(f"{SUBMITTED} button", "Fetch Feedback")
         links = self.until(lambda: self.all_seen(f"{SUBMITTED} a", "(view feedback)")[number - 1 :])
         before = self.folder()
         links[0].click()
-        self.until(lambda: self.folder() != before)  # the page on another hand-in has the same name
+        self.until(lambda: self.folder() != before)  # the pages of all hand-ins have the same name
         page = self.until(lambda: self.seen(".jp-DirListing-item", "scoring.html"))
         ActionChains(self.browser).double_click(page).perform()
         self.browser.switch_to.frame(self.until(lambda: self.seen(".jp-HTMLViewer iframe")))

@@ -1,9 +1,9 @@
-"""The people of a course on one machine: an instructor and students, each a user of the system with a home of their own.
+"""The people of a course on one machine: an instructor and students, each a system user with a home of their own.
 
-Who is root can be anybody: each person then works behind bubblewrap in a view of this machine in which the list of users
-names them, and in which nothing but the folder that they share can be written. So no user is made on the machine, nothing
-is left on it, and what they have started ends with its first process. Who is not root plays all of them, and nbgrader is
-told who is who.
+Root can play anybody: each person works behind bubblewrap in a view of this machine whose list of users includes them,
+and in which only the folder that they share can be written. So no account is created on the machine, nothing is left
+behind, and everything that a person has started ends with its first process. Without root, one user plays everybody,
+and nbgrader is told who is who.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ import pytest
 from autograder.paths import ROOT
 from autograder.sandbox import bubblewrap
 
-FREE = 60_601  # systemd leaves the numbers from here to 61183 to nobody
+FREE = 60_601  # systemd assigns the numbers from here to 61183 to nobody
 PATIENCE = 300  # seconds: machines may be busy
 OF_THEIR_OWN = os.geteuid() == 0
 AS = "as users of their own" if OF_THEIR_OWN else "as one user of the system"
@@ -33,7 +33,7 @@ NEWS = "lab/user-settings/@jupyterlab/apputils-extension/notification.jupyterlab
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody called ``name``, whose files are in ``home``; ``prefix`` is what a command of theirs begins with."""
+    """Somebody called ``name`` with files in ``home``; ``prefix`` is put before each of their commands."""
 
     name: str
     home: Path
@@ -53,14 +53,14 @@ class Person:
         }
 
     def owns(self, path: Path) -> Path:
-        """Make ``path``, and what is in it, this person's own, and return it."""
+        """Make this person the owner of ``path`` and everything in it, and return it."""
         if OF_THEIR_OWN:
             for entry in (path, *path.rglob("*")):
                 os.chown(entry, self.number, self.number, follow_symlinks=False)
         return path
 
     def run(self, *command: str | Path, cwd: Path | None = None) -> str:
-        """Run ``command`` and return what it said; it must end well."""
+        """Run ``command``, which must succeed, and return its output."""
         done = subprocess.run(
             [*self.prefix, *command],
             cwd=cwd or self.home,
@@ -74,7 +74,7 @@ class Person:
 
     @contextlib.contextmanager
     def running(self, *command: str) -> Iterator[tuple[subprocess.Popen, Path]]:
-        """Let ``command`` run in the person's home; give the process, and the file with what it says."""
+        """Run ``command`` in the person's home; yield the process, and the file with its output."""
         log = self.home / "log.txt"
         with log.open("w") as file:
             process = subprocess.Popen(
@@ -88,7 +88,7 @@ class Person:
 
 
 def _end(process):
-    """End ``process``. In a view it is the first one there that is ended, and it is gone when all others are."""
+    """End ``process``. In a view, kill the view's first process, with which all others end."""
     if process.poll() is None and OF_THEIR_OWN:
         (first,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         os.kill(int(first), signal.SIGKILL)
@@ -98,7 +98,7 @@ def _end(process):
 
 @contextlib.contextmanager
 def people(*names: str) -> Iterator[tuple[Path, list[Person]]]:
-    """Give a folder that all may enter, and a ``Person`` for each of ``names`` with a home in it."""
+    """Yield a folder that everybody may enter, and a ``Person`` for each of ``names`` with a home in it."""
     place = Path(tempfile.mkdtemp(prefix="people-"))
     try:
         place.chmod(0o755)
@@ -125,12 +125,12 @@ def _person(place, name, number, names):
 
 
 def as_user(number: int) -> list[str]:
-    """Return what makes a command that follows one of the user ``number``."""
+    """Return the prefix that runs a command as the user ``number``."""
     return ["setpriv", "--reuid", str(number), "--regid", str(number), "--clear-groups"]
 
 
 def view(place: Path, names: tuple[str, ...]) -> list[str]:
-    """Return what makes a command that follows see the machine as described above, and ends with all that it has started."""
+    """Return the prefix that runs a command in the view described above, and ends everything that the command has started."""
     for file in ("passwd", "group"):
         lines = [Path("/etc", file).read_text(encoding="utf-8").rstrip("\n")]
         for number, name in enumerate(names, FREE):
@@ -138,7 +138,7 @@ def view(place: Path, names: tuple[str, ...]) -> list[str]:
         (place / file).write_text("\n".join(lines) + "\n", encoding="utf-8")
     needed = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable), ROOT, place]
     closed = {parent for path in needed for parent in path.resolve().parents if not parent.stat().st_mode & 0o001}
-    # bubblewrap's own /proc is covered in part, and a sandbox that is started in this view could then have none
+    # bubblewrap masks parts of a /proc of its own, and a sandbox started in this view could then not have one
     command = [
         "setpriv",
         "--pdeathsig",
@@ -159,7 +159,7 @@ def view(place: Path, names: tuple[str, ...]) -> list[str]:
 
 
 def wait_for(words, process, log):
-    """Wait until ``process``, which writes to ``log``, has said ``words``."""
+    """Wait until ``process``, whose output goes to ``log``, has printed ``words``."""
     ends = time.monotonic() + PATIENCE
     while words not in (output := log.read_text()):
         assert process.poll() is None, output

@@ -1,6 +1,6 @@
 """The first hour of a course with an exchange: the commands that the guide prints for JupyterLab and JupyterHub.
 
-The instructor gives them as they are printed, with another folder for the exchange; a student hands in, and has feedback.
+The instructor types them as printed, except for the exchange's folder; a student hands in, and gets feedback.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ def test_the_guide_prints_few_commands_and_decisions_for_a_course_on_a_hub():
 @pytest.mark.parametrize("who", [AS])
 def test_the_commands_of_the_guide_lead_to_feedback_in_the_exchange_and_each_names_the_next(who):
     commands, _ = read_walk_through("book/for_instructors.md", "JupyterLab and JupyterHub")
-    *commands, last = commands[len(PREPARE) + 1 :]  # the folder of the exchange is made below, without sudo
+    *commands, last = commands[len(PREPARE) + 1 :]  # the exchange's folder is made below, without sudo
     with contextlib.ExitStack() as stack:
         place, (instructor, ada) = stack.enter_context(people("prof", "ada"))
         exchange = place / "exchange"
@@ -59,7 +59,7 @@ def test_the_commands_of_the_guide_lead_to_feedback_in_the_exchange_and_each_nam
 
 
 def _decide(instructor, exchange):
-    """Ask one exercise, and name the exchange, as the guide has the instructor do after `init`."""
+    """Set one exercise and name the exchange, as the guide tells the instructor to do after `init`."""
     course = Course.at(instructor.home / "course")
     (course.root / "course.toml").write_text(ONE_EXERCISE, encoding="utf-8")
     with course.config.open("a", encoding="utf-8") as config:

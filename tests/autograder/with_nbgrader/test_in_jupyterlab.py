@@ -1,4 +1,4 @@
-"""An assignment goes out, comes back and is handed back through nbgrader's exchange, with students in JupyterLab."""
+"""An assignment is released, handed in and returned through nbgrader's exchange, with students in JupyterLab."""
 
 import contextlib
 import json
@@ -24,12 +24,12 @@ pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
 
 @contextlib.contextmanager
 def jupyterlab(student):
-    """Run JupyterLab as ``student`` does; give its address."""
+    """Run JupyterLab as ``student`` does; yield its address."""
     runtime = student.home / ".local" / "share" / "jupyter" / "runtime"
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"]
     with student.running(*command) as (process, log):
         ends = time.monotonic() + PATIENCE
-        # the file is there before it is filled
+        # the file exists before it is filled
         while not (
             server_texts := [
                 text for path in runtime.glob("jpserver-*.json") if (text := path.read_text()).endswith("}")
@@ -71,7 +71,7 @@ def test_two_students_fetch_answer_validate_submit_and_see_their_feedback(browse
                 assert "Success" not in validated
             desk.submit()
             desks[student.name] = browser.current_window_handle
-        if OF_THEIR_OWN:  # nobody sees what others have handed in
+        if OF_THEIR_OWN:  # nobody can see what others have handed in
             looked = subprocess.run(
                 [*students[1].prefix, "ls", exchange / "attention" / "inbound"], capture_output=True
             )

@@ -1,4 +1,4 @@
-"""The late rule of course.toml costs what it says, in `grade` and in nbgrader's own commands alike."""
+"""The late rule of course.toml costs what it states, in `grade` and in nbgrader's own commands alike."""
 
 import pytest
 from nbgrader.api import Gradebook
@@ -36,7 +36,7 @@ def course(course):
 
 
 def late(course, student):
-    """Return ``(score, penalty, due date with the extension, days of that)`` as nbgrader reads them."""
+    """Return ``(score, penalty, due date with the extension, days of extension)`` as nbgrader reads them."""
     with Gradebook(course.gradebook) as gradebook:
         submission = gradebook.find_submission("scoring", student)
         return (

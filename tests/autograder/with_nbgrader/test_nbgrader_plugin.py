@@ -1,4 +1,4 @@
-"""nbgrader with the plugin, and nbgrader without it: the same grades for the quiet honest ones."""
+"""Honest students whose code prints no warnings get the same grades from nbgrader with and without the plugin."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ QUIET = [student.name for student in demo.load_students() if student.kind in ("r
 
 
 def nbgrader(*args, cwd):
-    """Run a command of nbgrader, which must end well; return what it said."""
+    """Run a command of nbgrader, which must succeed; return its output."""
     programs = os.path.dirname(sys.executable)
     env = {**os.environ, "PATH": os.pathsep.join([programs, os.environ["PATH"]])}
     command = [os.path.join(programs, "nbgrader"), *args]
@@ -34,7 +34,7 @@ def grades(course, student):
 
 
 def entries(course, student):
-    """Return all that the gradebook holds of a submission, field by field."""
+    """Return everything that the gradebook holds on a submission, field by field."""
     with Gradebook(course.gradebook) as gradebook:
         notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
         values = {
@@ -59,7 +59,7 @@ def only(course, names):
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory, released):
-    """The quiet honest, and two of the others, graded by nbgrader alone, without the plugin."""
+    """The quiet honest students and two others, graded by nbgrader alone, without the plugin."""
     root = tmp_path_factory.mktemp("stock") / "course"
     shutil.copytree(released.root, root)
     course = Course.at(root)
@@ -108,7 +108,7 @@ def test_the_formgraders_button_gives_the_same_grades(demonstration, tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     for name in names:
         assert entries(course_copy, name) == entries(course, name)
-    verdict_files = list((course_copy.root / ".autograder" / "verdicts").rglob("*.json"))  # there, through the plugin
+    verdict_files = list((course_copy.root / ".autograder" / "verdicts").rglob("*.json"))  # written by the plugin
     assert len(verdict_files) == len(names)
 
 
@@ -125,7 +125,7 @@ c.AssignLatePenalties.plugin_class = Half
 
 
 def test_what_comes_late_is_entered_as_nbgrader_enters_it(released, tmp_path):
-    """Through the course's own rule for late submissions: the same rows, and the penalty stands on the page at once."""
+    """Under the course's own rule, late work gets the same rows, and its page shows the penalty at once."""
     courses = []
     for folder in ("ours", "nbgraders"):
         shutil.copytree(released.root, tmp_path / folder)

@@ -1,4 +1,4 @@
-"""What lies beside a notebook reaches no page that nbgrader publishes, and stops nobody from being graded."""
+"""Files beside a notebook reach no page that nbgrader publishes, and keep nobody from being graded."""
 
 import codecs
 import os
@@ -46,7 +46,7 @@ def _prepend_bom(path):
 
 
 def make_course(folder):
-    """Return a course in ``folder`` in which each student of ``HAND_INS`` has handed in the release and further files."""
+    """Return a course in ``folder`` in which each student of ``HAND_INS`` has handed in the release and other files."""
     course = copy_released("additive_score", ONE_EXERCISE, folder)
     for student, make_odd in HAND_INS.items():
         path = course.submission(student, "scoring")
@@ -78,7 +78,7 @@ def graded(tmp_path_factory):
     """The same hand-ins, graded by nbgrader's commands in one course, and by `grade` in another."""
     stock, ours = (make_course(tmp_path_factory.mktemp(name)) for name in ("stock", "ours"))
     output = nbgrader("autograde", "scoring", cwd=stock.root)
-    (stock.autograded("eve", "scoring").with_name("left.html")).write_text(SCRIPT)  # by an earlier version
+    (stock.autograded("eve", "scoring").with_name("left.html")).write_text(SCRIPT)  # left by an earlier version
     nbgrader("generate_feedback", "scoring", cwd=stock.root)
     table = grade_class(ours, "scoring", GradingOptions(workers=1))
     assert not [row for row in table if row.set_aside or row.failed]
@@ -88,7 +88,7 @@ def graded(tmp_path_factory):
 def test_nbgraders_own_commands_grade_what_grade_grades(graded):
     stock, ours, _ = graded
     assert rows(stock) == rows(ours)
-    assert all(grades[0][1] == 0 for grades in rows(ours).values())  # nobody has written anything
+    assert all(grades[0][1] == 0 for grades in rows(ours).values())  # nobody has answered anything
 
 
 def test_nothing_but_the_notebook_the_page_and_what_the_exchange_needs_is_copied(graded):
@@ -131,7 +131,7 @@ def test_what_an_earlier_run_left_is_neither_kept_nor_published(graded, tmp_path
         config.write(f'\nc.Exchange.root = "{exchange}"\n')
     output = nbgrader("release_feedback", "scoring", cwd=course.root)
     pages = sorted((exchange / "attention" / "feedback").iterdir())
-    assert len(pages) == 2  # of the two that have a secret
+    assert len(pages) == 2  # for the two that have a secret
     assert all(HIDDEN not in page.read_text() and "Additive scores" in page.read_text() for page in pages)
     assert output.count("so this did not come through an exchange") == len(HAND_INS) - 2
     assert {path.name for path in course.feedback("eve", "scoring").parent.iterdir()} == {

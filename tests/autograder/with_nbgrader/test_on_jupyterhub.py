@@ -1,6 +1,6 @@
-"""The course on a JupyterHub, as `for_instructors` sets it up: from release to feedback, each student in a server of their own.
+"""A course on JupyterHub as `for_instructors` sets it up, from release to feedback, with a server for each student.
 
-What is not tried is the way to log in: JupyterHub's own asks the system for a password, which the people of a test have not.
+The login is not covered: JupyterHub's own asks the system for a password, and the people of a test have none.
 """
 
 import contextlib
@@ -34,10 +34,10 @@ PROXY = ROOT / "node_modules" / ".bin"
 
 @contextlib.contextmanager
 def jupyterhub(place, names, exchange, more=""):
-    """Run JupyterHub with the configuration that the book shows, and ``more``; give ``(address, password, process, log)``.
+    """Run JupyterHub with the book's configuration and ``more``; yield ``(address, password, process, log)``.
 
-    It lies in a folder of its own. Other are the ports and the way to log in: JupyterHub's dummy, with a password that nobody
-    else on the machine can read, because what it opens is, for as long as the test runs, an account.
+    It runs in a folder of its own. Only its ports and login differ: JupyterHub's dummy login takes a password that nobody else
+    on the machine can read, because it opens an account for as long as the test runs.
     """
     folder, password = place / "hub", secrets.token_urlsafe()
     (folder / "tmp").mkdir(parents=True)
@@ -61,7 +61,7 @@ def jupyterhub(place, names, exchange, more=""):
         yield public, password, process, log
 
 
-# What one student may try against another whose server runs: it prints what came of it, and {} is right.
+# What one student may try against another whose server runs. It prints what succeeded, so it should print {}.
 ATTACK = """
 import http.client, json, os, sys, urllib.request
 from pathlib import Path
@@ -115,7 +115,7 @@ def answers(address):
 
 
 def log_in(browser, address, password, student):  # noqa: F811
-    """Log in as ``student``, and wait for JupyterLab in a server of their own."""
+    """Log in as ``student``, and wait for JupyterLab in their own server."""
     open_page(browser, f"{address}/hub/logout")
     open_page(browser, f"{address}/hub/login")
     desk = StudentLab(browser)
@@ -149,7 +149,7 @@ def test_a_course_on_a_jupyterhub_from_release_to_feedback(browser, who):  # noq
         if OF_THEIR_OWN:
             attacked = ben.run(sys.executable, "-c", ATTACK, address, ada.home, exchange / "attention" / "inbound")
             assert json.loads(attacked.splitlines()[-1]) == {}
-            open_page(browser, f"{address}/user/ada/api/contents")  # with what Ben is logged in by
+            open_page(browser, f"{address}/user/ada/api/contents")  # in Ben's session
             assert "Forbidden" in browser.page_source
         output = collect_grade_and_hand_back(instructor, course, exchange)
         assert "2 collected (0 replaced), 0 set aside, 0 not collected" in output

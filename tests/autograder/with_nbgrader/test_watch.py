@@ -1,4 +1,4 @@
-"""`watch` where students are users of the system: they hand in, fetch feedback, and hear when their attempts are used up."""
+"""`watch` with students as system users: they hand in, fetch feedback, and learn when their attempts are used up."""
 
 import configparser
 import contextlib
@@ -26,7 +26,7 @@ def permit_one_attempt(instructor, course):
 
 
 def read_unit():
-    """Return the systemd unit that the book shows, by section and name."""
+    """Return the systemd unit from the book, by section and name."""
     unit = configparser.ConfigParser(interpolation=None)
     unit.optionxform = str
     unit.read_string(read_guide_block("/etc/systemd/system/watch.service").replace("\\\n", " "))
@@ -34,14 +34,14 @@ def read_unit():
 
 
 def adapt(command, course):
-    """Return ``command``, which the book shows as a list of words, with the Python and the options of the test."""
+    """Return ``command``, a list of words from the book, with the Python and the options of the test."""
     assert command[0] == PYTHON
-    own = [] if OF_THEIR_OWN else ["--any-owner"]  # one user of the system plays all
+    own = [] if OF_THEIR_OWN else ["--any-owner"]  # one system user plays everybody
     return [sys.executable, *command[1:], "--course", str(course.root), "--workers", "1", *own]
 
 
 def make_service(course):
-    """Return what the book adds to jupyterhub_config.py, with the folders of the test."""
+    """Return the book's addition to jupyterhub_config.py, with the folders of the test."""
     scope = {"c": SimpleNamespace(JupyterHub=SimpleNamespace())}
     exec(read_guide_block("at the end of jupyterhub_config.py"), scope)
     (service,) = scope["c"].JupyterHub.services
@@ -56,7 +56,7 @@ def make_service(course):
 
 @contextlib.contextmanager
 def watching(instructor, course):
-    """Let the instructor's `watch` run as the systemd unit does; give its process and the file with what it says."""
+    """Run the instructor's `watch` as the systemd unit does; yield its process and the file with its output."""
     command = adapt(read_unit()["Service"]["ExecStart"].split(), course)
     with instructor.running(*command) as (process, log):
         wait_for("Watching", process, log)
@@ -64,7 +64,7 @@ def watching(instructor, course):
 
 
 def write_answer(student, course, answer, request=""):
-    """Write the student's notebook, with ``answer`` in the place of the starter, and a cell for the ``request`` if any."""
+    """Write the student's notebook with ``answer`` in place of the starter, and a cell for the ``request`` if there is one."""
     data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
     cell = next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == "scoring-additive_score")
     cell["source"] = answer
@@ -82,7 +82,7 @@ def nbgrader(student, exchange, command):
 
 
 def feedback_of(student):
-    """Return the pages that the student has fetched, in the order of the attempts."""
+    """Return the pages that the student has fetched, in order of the attempts."""
     return [path.read_text() for path in sorted((student.home / "scoring" / "feedback").glob("*/scoring.html"))]
 
 
@@ -132,7 +132,7 @@ def test_students_hand_in_fetch_feedback_and_are_told_when_attempts_are_used_up(
         assert "Your request for another look at additive_score has been recorded" in answered
         output = instructor.run(sys.executable, "-m", "autograder", "requests", "scoring", "--course", course.root)
         assert "1 requests are waiting for an answer." in output
-        if OF_THEIR_OWN:  # who hands in for somebody else is found out
+        if OF_THEIR_OWN:  # handing in for somebody else is detected
             forged = exchange / "attention" / "inbound" / "ada+scoring+2026-01-01 00:00:00.000000 UTC+x"
             ben.run("cp", "-r", ben.home / "scoring", forged)
             ben.run("sh", "-c", f"echo x > '{forged}/submission_secret.txt' && chmod 777 '{forged}'")

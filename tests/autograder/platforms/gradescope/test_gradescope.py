@@ -1,7 +1,7 @@
-"""The autograder for Gradescope keeps to the contract that Gradescope documents, and to what the course itself would give.
+"""The autograder for Gradescope keeps to Gradescope's documented contract and gives the same results as the course.
 
-Gradescope's machine is played by a folder, and by a container with the rights that Docker gives to root by default: there
-is no namespace to be had in it. Gradescope itself was not asked.
+A folder stands in for Gradescope's machine, and so does a container in which root has Docker's default rights, so that no
+namespace is available. Gradescope itself is not contacted.
 """
 
 import hashlib
@@ -97,7 +97,7 @@ def archive(course):
 
 @pytest.fixture(scope="module")
 def image(archive, tmp_path_factory):
-    """The folder as Gradescope has it once the image is built."""
+    """The folder as it is once Gradescope has built the image."""
     tree = tmp_path_factory.mktemp("image") / "autograder"
     for name in ("source", "submission", "results"):
         (tree / name).mkdir(parents=True)
@@ -110,7 +110,7 @@ def image(archive, tmp_path_factory):
 
 @pytest.fixture
 def tree(image, tmp_path):
-    """A fresh copy of the image, as each submission has one."""
+    """A fresh copy of the image, as each submission gets one."""
     shutil.copytree(image, tmp_path / "autograder")
     return tmp_path / "autograder"
 
@@ -129,7 +129,7 @@ def student(name):
 
 
 def on_this_machine(tree, **env):
-    """Run the program that Gradescope runs, with ``tree`` for /autograder."""
+    """Run the program that Gradescope runs, with ``tree`` as /autograder."""
     env = {**os.environ, "AUTOGRADER_PYTHON": sys.executable, **env}
     command = [str(tree / "run_autograder"), str(tree)]
     return subprocess.run(command, capture_output=True, text=True, timeout=500, env=env, check=False)
@@ -151,7 +151,7 @@ def mistakes():
 
 
 def assert_as_the_course_gives(course, tree, author):
-    """The results in ``tree`` are what the course itself gives ``author`` of the demonstration class, in points and words."""
+    """Check that the results in ``tree`` are the course's own for ``author``, in points and words."""
     report = read(tree)
     assert report["score"] == author.points
     automatic = [test for test in report["tests"] if "score" in test]
@@ -189,7 +189,7 @@ def test_where_there_is_a_sandbox_it_is_taken_and_a_mistake_gets_its_hint(course
     assert_as_the_course_gives(course, tree, author)
 
 
-# it must not become the reference's, which the hostile cell tries to import
+# the sleeping answer must not be replaced by the reference, which the hostile cell tries to import
 SLEEPS = """
 import time
 def dot_product_score(query, keys):
@@ -314,7 +314,7 @@ def test_the_time_limit_is_enough_for_a_submission_that_runs_again(tree, monkeyp
 
 @pytest.fixture
 def graded_here(monkeypatch):
-    """Grade in this process, without a canary and without running anything: for what never comes to be run."""
+    """Grade in this process without a canary, and fail if a submission is run: for input that is rejected earlier."""
     monkeypatch.setattr(run, "_choose_isolation", lambda *of: "none")
 
     def runs(*args):
@@ -348,7 +348,7 @@ def test_what_cannot_be_graded_is_worth_nothing_and_says_why(course, tree, grade
         report = graded_here(tree)
         assert report["score"] == 0
         assert report["tests"] == []
-        assert report["extra_data"] == {}  # it is no try, and the next one gets no other hidden cases for it
+        assert report["extra_data"] == {}  # this is not an attempt, so the next one keeps its hidden cases
         assert words in report["output"]
         assert "Remedy" in report["output"]
 
