@@ -24,7 +24,7 @@ HINTS = ("named", "misled", "general")
 
 @dataclass(frozen=True)
 class HeldOutAnswer:
-    """One graded held-out answer. ``judged`` is a person's verdict on its present hint, "" if there is none yet."""
+    """One graded held-out answer. ``judged`` is a person's verdict on the current hint, "" before anyone has judged it."""
 
     name: str
     topic: str

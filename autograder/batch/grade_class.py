@@ -401,8 +401,8 @@ class _Batch:
     def _set_aside(self, row, reason, earlier, attempts=None):
         """Let the last readable attempt count, and say on the feedback page why the latest does not.
 
-        That attempt is the next of the earlier ``attempts`` that has not proved unreadable. If there is none, the marks in the
-        gradebook stay; if it has lost them, those recorded in ``earlier`` are restored.
+        ``attempts`` lists the earlier attempts in the order in which to try them; known unreadable ones are skipped. If no
+        attempt can be read, the gradebook keeps its marks; if it has lost them, those recorded in ``earlier`` are restored.
         """
         row.set_aside = notices.plain(reason)
         attempts = earlier_attempts(self.course, row.student, self.topic) if attempts is None else attempts

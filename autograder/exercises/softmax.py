@@ -254,7 +254,7 @@ def record_node_values(exercise: Exercise, function: InstrumentedFunction, case:
 
 
 def find_softmax(exercise: Exercise, function: InstrumentedFunction) -> SoftmaxStep | None:
-    """Return the first step that is a softmax in a few telling cases, preferably one with a mask; None if there is none."""
+    """Return the first step that acts as a softmax in selected cases, preferably with a mask; None if no step does."""
     fitting: set[SoftmaxStep] = set()
     for case in _discriminating_cases(exercise):
         here = set(_softmax_steps(function.nodes, record_node_values(exercise, function, case)))

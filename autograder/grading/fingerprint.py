@@ -106,7 +106,7 @@ class VerdictStore:
         self.folder = Path(folder)
 
     def get(self, fingerprint: str) -> Graded | None:
-        """Return the ``Graded`` stored under ``fingerprint``; None if there is none, or its file cannot be read."""
+        """Return the ``Graded`` stored under ``fingerprint``; None if its file does not exist or cannot be read."""
         try:
             return msgspec.json.decode(self._path(fingerprint).read_bytes(), type=Graded)
         except (OSError, ValueError, RecursionError, msgspec.MsgspecError):

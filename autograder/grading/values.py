@@ -15,7 +15,7 @@ LARGE_NUMBER = 50.0  # drawn inputs stay below 5 unless their case scales them u
 
 
 def entry_of(value: Any, entry: str) -> Any:
-    """Return ``value[entry]``, None if there is none; ``value`` itself if ``entry`` is "" or ``value`` is not a dict."""
+    """Return ``value.get(entry)`` if ``value`` is a dict and ``entry`` is not "", else ``value`` itself."""
     return value.get(entry) if entry and isinstance(value, dict) else value
 
 

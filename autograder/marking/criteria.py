@@ -29,7 +29,7 @@ def normalise_criteria(criteria: Sequence[Criterion]) -> list[Criterion]:
 
 
 def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Criterion]) -> list[NewMark]:
-    """Return the marks that ``criteria`` would move. If there are none, marks are given by ``criteria`` from now on."""
+    """Return the marks that ``criteria`` would change. If they change no mark, adopt them for this exercise at once."""
     with change_marking_record(course, topic, exercise) as record:
         moves = _list_moves(record, criteria, course, topic, exercise)
         if not moves:

@@ -628,7 +628,7 @@ def undo(course: Course, topic: str) -> list[Collected]:
 
 
 def _undo_student(course, topic, assignment, student, known):
-    """Make the last of the attempts ``known`` count again; if there is none, delete the student's files."""
+    """Restore the last of the attempts ``known``; delete the student's files if ``known`` is empty."""
     notebook, now = course.submission(student, topic), attempts.load_attempts(course, student, topic)
     names = {notebook.name, *(name for attempt in (*known[-1:], *now[-1:]) for name in attempt.files)}
     present = attempts.read_current_attempt(course, notebook, names)

@@ -178,7 +178,7 @@ def _matching_names(paths, topics, people=None):
 
 
 def _ilias_folder(parts):
-    """Return the person's folder in a path of ILIAS: the first or, in a team's folder, the second; "" if there is none."""
+    """Return the student's folder in an ILIAS path: the first or, below a team's folder, the second; "" without one."""
     folders = parts[:-1][1:] if ILIAS_TEAM_FOLDER.fullmatch(parts[0]) else parts[:-1]
     return next((folder for folder in folders[:1] if ILIAS_FOLDER.fullmatch(folder)), "")
 
@@ -326,7 +326,7 @@ class SubmitterReader:
         return self._describe_owners(claimed, uids)
 
     def _describe_owners(self, claimed, uids):
-        """Return a message naming the accounts in ``uids`` that are not the student ``claimed``'s; "" if there is none."""
+        """Return a message naming the accounts in ``uids`` that do not belong to the student ``claimed``; "" if all do."""
         others = sorted({login for uid in uids if not self._is_account_of(login := login_of(uid), claimed)})
         if others:
             return f"it claims to be {claimed}'s, but belongs to the account {' and '.join(others)}"

@@ -154,7 +154,7 @@ def _as_arrays(value, inside=False):
 
 
 def parse(line: bytes, items: float = math.inf) -> dict[str, Any]:
-    """Return the JSON object in ``line``; raise InvalidMessage if there is none, or it has far more than ``items`` items."""
+    """Parse ``line`` as a JSON object; raise InvalidMessage if it is anything else, or has far more than ``items`` items."""
     if items < math.inf and sum(map(line.count, (b"{", b"[", b","))) > 3 * items:  # parsing it would take seconds
         raise InvalidMessage("too many items")
     try:

@@ -127,7 +127,7 @@ class ExchangeFolders:
 
 
 def read_page(course: Course, student: str, topic: str) -> tuple[bytes, str]:
-    """Return ``(the grader's feedback page, the secret of its submission)``, each empty if there is none."""
+    """Return ``(feedback page, secret of its submission)``: both empty without a page, the secret alone without its file."""
     course.remove_leftovers(student, topic)
     path = course.feedback(student, topic)
     if path.is_symlink() or not path.is_file():

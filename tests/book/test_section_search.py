@@ -284,7 +284,7 @@ def test_a_formula_that_cannot_be_set_is_a_warning_and_the_other_pages_are_built
 
 
 def rank_of(results, wanted):
-    """Return the rank of the first wanted section in ``results``, counted from 1, or 0 if there is none."""
+    """Return the rank of the first wanted section in ``results``, counted from 1; 0 if the results contain no such section."""
     for place, (page, heading) in enumerate(results, 1):
         page, heading = page.rpartition("/")[2], _plain(heading)
         names = {f"{page}#{heading}"}

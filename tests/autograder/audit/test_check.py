@@ -1,4 +1,4 @@
-"""`check` reports each fault of a topic with a remedy, or that there is none."""
+"""`check` reports every fault of a topic with a remedy, and says so if it finds no fault."""
 
 import functools
 import re

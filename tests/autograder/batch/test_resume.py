@@ -53,7 +53,7 @@ def below(ancestor):
 
 
 def victim(grader, kind):
-    """Return the ID of a process of ``kind`` below ``grader``, or None if there is none at the moment."""
+    """Return the ID of a process of ``kind`` below ``grader``, or None if no such process is running."""
     if kind == "grader":
         return grader
     started, parents = below(grader), {number: parent for number, (parent, _) in processes().items()}

@@ -223,7 +223,7 @@ each_number = pytest.mark.parametrize("name", NUMBERS)
 
 
 def said_of(exercise, value):
-    """Return the objections of a number exercise's check to ``value``, or "" if there are none."""
+    """Return what a number exercise's check objects to in ``value``; "" if it accepts the value."""
 
     def answer():
         return value
