@@ -346,7 +346,7 @@ def test_code_that_is_too_long_for_colours_is_shown_without():
     assert shown.count("x = 1") == 10_000
 
 
-def test_a_page_may_have_so_many_bytes_not_characters(monkeypatch):
+def test_the_limit_of_a_page_counts_bytes_not_characters(monkeypatch):
     monkeypatch.setattr(pages, "MAX_PAGE_BYTES", 2 * 2**20)
     monkeypatch.setattr(rendering, "page", lambda *args: "ä" * 2**20)
     assert len(pages.page(release(), marks(), "ada", "scoring", [handout(release())])) == 2 * 2**20

@@ -1072,7 +1072,7 @@ def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
     assert (second_undo.returncode, "no collection of scoring to undo" in second_undo.stderr) == (2, True)
 
 
-def test_undo_lets_the_attempt_before_the_last_count_and_not_the_first(course, tmp_path):
+def test_undo_restores_the_second_to_last_attempt(course, tmp_path):
     with_a_roster(course)
     for number, text in ((3001, "first"), (4001, "second"), (5001, "third")):
         collect(course, "scoring", handed_out(tmp_path, (f"kingada_17_{number}_scoring.ipynb", text)))
@@ -1081,7 +1081,7 @@ def test_undo_lets_the_attempt_before_the_last_count_and_not_the_first(course, t
 
 
 @pytest.mark.parametrize("others", [(3001, 4001, 2001), (4001, 2001, 3001)])
-def test_earlier_attempts_are_kept_in_their_order_whenever_they_come(course, tmp_path, others):
+def test_earlier_attempts_are_kept_in_order_however_they_arrive(course, tmp_path, others):
     with_a_roster(course)
     for number in (5001, *others):
         collect(course, "scoring", handed_out(tmp_path, (f"kingada_17_{number}_scoring.ipynb", f"try {number}")))
@@ -1090,7 +1090,7 @@ def test_earlier_attempts_are_kept_in_their_order_whenever_they_come(course, tmp
     assert course.submission("ada", "scoring").read_text() == "try 5001"
 
 
-def test_a_file_is_called_what_it_is_however_deep_it_lies_and_whoever_a_platform_names():
+def test_a_file_is_recognised_in_any_folder_and_behind_a_platforms_prefix():
     names = ("a.npz", "ada/a.npz", "king_a.npz", "a.npz/b", "xa.npz", "a.npz.bak")
     assert [name for name in names if collecting._is_called("a.npz", name)] == ["a.npz", "ada/a.npz", "king_a.npz"]
 

@@ -151,7 +151,7 @@ def test_without_isolation_nobody_asks_and_a_finding_refuses_in_words(monkeypatc
 
 
 @pytest.mark.parametrize(("answer", "made"), [(lambda _: 0, True), (lambda _: -1, False), (lambda _: _die(), False)])
-def test_a_namespace_was_made_only_where_the_kernel_said_so(answer, made, monkeypatch):
+def test_the_canary_reports_a_namespace_only_if_the_kernel_made_one(answer, made, monkeypatch):
     monkeypatch.setattr(canary.ctypes, "CDLL", lambda _: SimpleNamespace(unshare=answer))
     assert canary._makes_a_namespace() is made
 

@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -163,11 +162,9 @@ for own in (False, True):
 """
 
 
-def test_memory_that_the_zygote_shares_becomes_each_childs_own(tmp_path):
-    for file in bubblewrap.WORKER_FILES:  # copied alone, because their neighbours could shadow other modules
-        shutil.copy(file, tmp_path)
-    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", SHARED], env=env, capture_output=True, text=True, check=True)
+def test_memory_that_the_zygote_shares_becomes_each_childs_own(worker_folder):
+    command = [sys.executable, "-c", SHARED]
+    done = subprocess.run(command, cwd=worker_folder, capture_output=True, text=True, check=True)
     assert done.stdout == "new\nnew\n"  # the second child's write stayed private
 
 

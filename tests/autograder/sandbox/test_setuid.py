@@ -152,7 +152,7 @@ def test_what_cannot_be_filtered_does_not_begin(tmp_path):
     assert not touched.exists()
 
 
-def test_running_processes_are_those_of_the_user_that_have_not_ended(tmp_path, monkeypatch):
+def test_the_running_processes_of_a_user_exclude_zombies_and_other_users(tmp_path, monkeypatch):
     monkeypatch.setattr(setuid, "PROC", tmp_path)
     for process, uids, state in (
         (1, "0 0 0 0", "S (sleeping)"),

@@ -3,7 +3,6 @@
 import fcntl
 import importlib
 import os
-import shutil
 import sys
 
 import pytest
@@ -14,18 +13,13 @@ pytestmark = pytest.mark.suite("sandbox")
 
 
 @pytest.fixture(scope="module")
-def worker(tmp_path_factory):
-    """Import the worker's module from a folder like that of a sandbox."""
-    folder, before = tmp_path_factory.mktemp("worker"), set(sys.modules)
-    for file in bubblewrap.WORKER_FILES:
-        shutil.copy2(file, folder)
+def worker(worker_folder):
+    """The worker's module; afterwards, this process knows neither it nor what it imports from its folder."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "path", [str(folder), *sys.path])
-        module = importlib.import_module("worker")
-    for name in set(sys.modules) - before:
-        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
-    return module
+        patch.setattr(sys, "path", [str(worker_folder), *sys.path])
+        yield importlib.import_module("worker")
+    for file in bubblewrap.WORKER_FILES:
+        sys.modules.pop(file.stem, None)
 
 
 @pytest.fixture
@@ -46,7 +40,7 @@ def outbox(worker):
     os.close(ours)
 
 
-def test_small_messages_wait_for_each_other(outbox):
+def test_small_messages_are_sent_together(outbox):
     box, arrived = outbox
     assert [box.add(number) for number in range(10, 15)] == [len("\n10\n")] * 5
     assert arrived() == ""
@@ -66,7 +60,7 @@ def test_a_batch_is_sent_when_the_next_message_would_not_fit(outbox, worker):
     assert arrived() == '\n"z"\n'
 
 
-def test_what_is_longer_than_a_batch_comes_after_what_waited(outbox, worker):
+def test_a_message_longer_than_a_batch_follows_the_queued_ones(outbox, worker):
     box, arrived = outbox
     box.add("first")
     assert box.add("x" * worker.BATCH_BYTES) == worker.BATCH_BYTES + 4
@@ -76,7 +70,7 @@ def test_what_is_longer_than_a_batch_comes_after_what_waited(outbox, worker):
     assert box.state[box.WAITING] == 0
 
 
-def test_what_is_longer_than_it_may_be_is_dropped(outbox):
+def test_a_message_above_its_limit_is_dropped(outbox):
     box, arrived = outbox
     assert box.add("x" * 100, most=103) == 0
     assert box.add("x" * 100, most=104) == 104

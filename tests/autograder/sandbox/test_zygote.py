@@ -4,7 +4,6 @@ import ctypes
 import mmap
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -192,7 +191,7 @@ def test_student_code_has_no_capability_and_can_get_none():
     assert outputs(Prepared(), RIGHTS)[0][1][0]["text"] == "[0, 0, 0, 0, 0, 0] [] 1 2\n"
 
 
-def test_what_student_code_may_use_is_what_the_limits_say():
+def test_student_code_runs_under_the_configured_resource_limits():
     limits = Limits(memory_mb=2000, disk_mb=7)
     source = (
         "from resource import *\n[getrlimit(kind)[0] for kind in (RLIMIT_AS, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CORE)]"
@@ -202,8 +201,7 @@ def test_what_student_code_may_use_is_what_the_limits_say():
 
 
 SHARES = """
-import ctypes, mmap, os, sys
-sys.path.insert(0, sys.argv[1])
+import ctypes, mmap, os
 import zygote
 
 memory = mmap.mmap(-1, mmap.PAGESIZE)
@@ -218,24 +216,20 @@ if not child:
     memory[:5] = b"dirty"
     assert memory[:5] == b"dirty" and shared[0] not in zygote._find_shared_memory()
     try:
-        zygote._privatise_shared_memory([(first + 1, first + 2)])  # no whole page
+        zygote._privatise_shared_memory([(first + 1, first + 2)])  # not on a page boundary
     except OSError as error:
-        assert "mmap: Invalid argument" in str(error)
-        os._exit(0)
+        os._exit(0 if "mmap: Invalid argument" in str(error) else 1)
+    os._exit(1)
 assert os.waitpid(child, 0)[1] == 0
 assert memory[:5] == b"clean"
 """
 
 
-def test_what_a_child_writes_into_memory_that_was_shared_stays_its_own(tmp_path):
-    for file in bubblewrap.WORKER_FILES:
-        shutil.copy2(file, tmp_path)
-    subprocess.run([sys.executable, "-c", SHARES, tmp_path], check=True)
+def test_what_a_child_writes_into_memory_that_was_shared_stays_its_own(worker_folder):
+    subprocess.run([sys.executable, "-c", SHARES], cwd=worker_folder, check=True)
 
 
 THREADS = """
-import sys
-sys.path.insert(0, sys.argv[1])
 import zygote
 
 zygote._warm_up = lambda prepared: None
@@ -244,26 +238,21 @@ zygote.main()
 """
 
 
-def test_a_zygote_with_threads_does_not_begin(tmp_path):
-    for file in bubblewrap.WORKER_FILES:
-        shutil.copy2(file, tmp_path)
+def test_a_zygote_with_threads_refuses_to_start(worker_folder):
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.send(b"{}")
-        command = [sys.executable, "-c", THREADS, tmp_path]
-        done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (
-        1,
-        "the zygote has 2 threads, and a fork would copy only one of them\n",
-    )
+        command = [sys.executable, "-c", THREADS]
+        done = subprocess.run(command, cwd=worker_folder, stdin=theirs, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == "the zygote has 2 threads, and a fork would copy only one of them\n"
 
 
 SERVES = """
 import sys
-sys.path.insert(0, sys.argv[1])
 import zygote
 
-served, log = [], open(sys.argv[2], "w", buffering=1)
+served, log = [], open(sys.argv[1], "w", buffering=1)
 zygote._warm_up = lambda prepared: None
 zygote._serve = lambda control, order, pipes, shell: served.append(order) or {"ended": True}
 zygote.writable_folders = list
@@ -272,13 +261,11 @@ zygote.main()
 """
 
 
-def test_large_pages_are_asked_for_once_a_zygote_has_served_three(tmp_path):
-    for file in bubblewrap.WORKER_FILES:
-        shutil.copy2(file, tmp_path)
+def test_a_zygote_asks_for_large_pages_once_when_it_has_served_three_submissions(worker_folder, tmp_path):
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        command = [sys.executable, "-c", SERVES, tmp_path, tmp_path / "log"]
-        process = subprocess.Popen(command, stdin=theirs)
+        command = [sys.executable, "-c", SERVES, tmp_path / "log"]
+        process = subprocess.Popen(command, cwd=worker_folder, stdin=theirs)
     with ours, process:
         ours.settimeout(60)
         ours.send(b"{}")
@@ -291,9 +278,7 @@ def test_large_pages_are_asked_for_once_a_zygote_has_served_three(tmp_path):
 
 
 COLLAPSES = """
-import sys
 from types import SimpleNamespace
-sys.path.insert(0, sys.argv[1])
 import zygote
 
 pages, size = [], zygote.HUGE_PAGE_BYTES
@@ -313,14 +298,12 @@ assert pages == []
 """
 
 
-def test_every_whole_large_page_of_its_own_memory_is_collapsed_while_there_is_time(tmp_path):
-    for file in bubblewrap.WORKER_FILES:
-        shutil.copy2(file, tmp_path)
-    subprocess.run([sys.executable, "-c", COLLAPSES, tmp_path], check=True)
+def test_a_zygote_collapses_every_whole_large_page_of_its_private_memory_in_the_time_it_has(worker_folder):
+    subprocess.run([sys.executable, "-c", COLLAPSES], cwd=worker_folder, check=True)
 
 
 @pytest.mark.parametrize(("script", "error"), [("kill -9 $$", start.SandboxLost), ("exit 3", CourseError)])
-def test_a_zygote_that_was_killed_while_it_started_is_told_from_one_that_cannot_start(script, error, monkeypatch):
+def test_a_zygote_killed_during_start_up_differs_from_one_that_cannot_start(script, error, monkeypatch):
     command = bubblewrap.command
     monkeypatch.setattr(bubblewrap, "command", lambda *args: (command(*args)[0], ["sh", "-c", script]))
     with pytest.raises(error) as raised:
@@ -328,7 +311,7 @@ def test_a_zygote_that_was_killed_while_it_started_is_told_from_one_that_cannot_
     assert type(raised.value) is error
 
 
-def test_a_pipe_is_closed_only_once_it_has_been_emptied_and_nobody_can_write_to_it():
+def test_a_pipe_counts_as_closed_once_it_is_empty_and_has_no_writer():
     replies, ours = os.pipe()
     os.write(ours, b"x" * 10_000)
     assert not start._is_closed(replies)
@@ -338,13 +321,13 @@ def test_a_pipe_is_closed_only_once_it_has_been_emptied_and_nobody_can_write_to_
     os.close(replies)
 
 
-def test_what_is_prepared_covers_what_needs_no_more():
+def test_preparations_cover_those_that_need_no_more():
     plain, optimiser, pictures = Prepared(("a",)), Prepared(("a",), optimiser=True), Prepared(("a", "b"), pictures=True)
     covered = [(one.covers(plain), one.covers(optimiser), one.covers(pictures)) for one in (plain, optimiser, pictures)]
     assert covered == [(True, False, False), (True, True, False), (True, False, True)]
 
 
-def test_only_a_warm_sandbox_is_warmed_up(monkeypatch):
+def test_only_the_zygote_is_warmed_up(monkeypatch):
     warmed = []
     monkeypatch.setattr(sandbox, "run_trusted", lambda script, *rest: warmed.append((script, rest)))
     for isolation in ("single-use", "none", "".join(["zyg", "ote"])):
@@ -352,7 +335,7 @@ def test_only_a_warm_sandbox_is_warmed_up(monkeypatch):
     assert warmed == [(Script((), {}, prepared=Prepared(("a",))), (LIMITS, "zygote", ("/hidden",)))]
 
 
-def test_a_sandbox_that_is_lost_again_and_again_is_told(monkeypatch):
+def test_losing_the_sandbox_on_every_attempt_raises(monkeypatch):
     lost = []
 
     def lose(*args):
@@ -365,7 +348,7 @@ def test_a_sandbox_that_is_lost_again_and_again_is_told(monkeypatch):
     assert len(lost) == sandbox.ATTEMPTS
 
 
-def test_a_line_that_was_read_before_is_run_as_it_is():
+def test_a_prepared_cell_of_one_line_runs_as_it_is():
     assert outputs(Prepared(("6 * 7",)), "6 * 7")[0][1][0]["data"]["text/plain"] == "42"
 
 
