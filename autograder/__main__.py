@@ -431,7 +431,7 @@ def mark(
     reason: Annotated[str, Option("--reason", help="Reason, shown on the student's feedback page.")] = "",
     automatic: Annotated[bool, Option("--automatic", help="Go back to the grader's own points.")] = False,
     section: Sections = None,
-    marker: Annotated[str, Option(help="Your name as a marker, as in course.toml: your share comes first.")] = "",
+    marker: Annotated[str, Option(help="Your name as a marker, as in course.toml.")] = "",
     course: CoursePath = Path("course"),
 ) -> None:
     """Mark the answers to one written question: one page in the browser, keyboard-driven, saved to the gradebook at once.
@@ -463,7 +463,7 @@ def mark(
     plan = root.plan()
     if plan.markers and not marker:
         remedy = f"add --marker NAME, one of {', '.join(plan.markers)}: then two people never mark the same answer."
-        raise CourseError("course.toml has [markers], but no marker was named", "--marker", remedy)
+        raise CourseError("course.toml has markers, but none of them was named", "--marker", remedy)
     with contextlib.closing(Session(root, topic, exercise, names, plan.select_sections(section), marker)) as session:
         for line in run_server(session, port, not no_browser, _print_line):
             _print_line(line)

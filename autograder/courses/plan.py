@@ -36,7 +36,7 @@ Selection = frozenset[str] | None  # ids of students; None for everybody
 Minutes = Annotated[float, Meta(ge=0)]
 DAY_SECONDS = 24 * 60 * 60  # seconds
 MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
-PLAN_FIELDS = ("title", "website", "roster", "late", "assignment", "markers", "second_marking_percent")
+PLAN_FIELDS = ("title", "website", "roster", "late", "assignment", "markers")
 MAX_NAME_CHARACTERS = 60  # characters of a name in a table
 DUE_YEARS = range(2000, 2200)  # datetime cannot convert the time zone of dates at the ends of its own range
 PLAN_TEMPLATE = """# This year's settings for the course. Everything is optional: anything left out keeps the book's setting.
@@ -47,17 +47,12 @@ website = ""  # the address of your website, https://...; "" uses html.baseurl f
 roster = ""  # "students.csv", in this folder, with a column id and, where you need them,
 # name, email, canvas, sis, login, section, gradescope: each student's id on each platform;
 # group: the name of the group that hands in together
-second_marking_percent = 0  # of the answers to each written question: a random sample that a second marker sees, too
+markers = []  # who marks written answers: ["ada", "ben"]; `mark` then asks for --marker NAME
 
 [late]
 grace_minutes = 0  # this much later still counts as on time, and each day ends this much later
 percent_a_day = 0  # of the points earned, for each day or part of a day
 most_percent = 100  # at most this much is deducted
-
-# Who marks written answers: these sections, or else a fair share of each question. `mark` then asks for --marker NAME.
-# [markers]
-# ada = { sections = ["A"] }
-# ben = {}
 
 # One table for each assignment that differs from the book.
 # [assignment.scoring]
@@ -211,23 +206,15 @@ ID_COLUMNS = (*PERSONAL_COLUMNS, "canvas", "gradescope")  # no two students shar
 
 
 @dataclass(frozen=True, kw_only=True)
-class Marker:
-    """Somebody who marks written answers: those of ``sections`` or, without any, a fair share of all others."""
-
-    sections: tuple[Word, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The settings in ``course.toml``, and the students in the roster."""
+    """The settings in ``course.toml``, and the students in the roster. ``markers`` are who marks written answers."""
 
     title: str = ""
     website: str = ""
     late: LatePolicy = field(default_factory=LatePolicy)
     assignments: dict[str, Assignment] = field(default_factory=dict)
     students: tuple[Student, ...] = ()
-    markers: dict[str, Marker] = field(default_factory=dict)
-    second_marking_percent: Percentage = 0
+    markers: tuple[str, ...] = ()
 
     def assignment(self, topic: str) -> Assignment:
         return self.assignments.get(topic, Assignment())
@@ -293,8 +280,7 @@ def read_plan(root: str | Path) -> Plan:
         raise CourseError("this is a folder", PLAN_FILE, "replace it with the file of that name.") from None
     plan = replace(plan, students=read_roster(Path(root) / roster)) if roster else plan
     _refuse_own_numbers_in_groups(plan, text)
-    with_sections = any(rules.sections for rules in (*plan.assignments.values(), *plan.markers.values()))
-    return _apply_sections(plan, text) if with_sections else plan
+    return _apply_sections(plan, text) if any(rules.sections for rules in plan.assignments.values()) else plan
 
 
 def _refuse_own_numbers_in_groups(plan, text):
@@ -316,16 +302,10 @@ def _apply_sections(plan, text):
     """
     known, assignments = {student.section for student in plan.students} - {""}, {}
 
-    def refuse_unknown(sections, place, name=""):
-        for section in sections if known else ():
-            if section not in known:
-                remedy = f"name one of {', '.join(sorted(known))}."
-                place(section).refuse(f"the roster has no section {section!r}", remedy, name)
-
-    for name, marker in plan.markers.items():
-        refuse_unknown(marker.sections, lambda _: Place(PLAN_FILE, text, "markers", "markers"), name)
     for topic, assignment in plan.assignments.items():
-        refuse_unknown(assignment.sections, lambda section, topic=topic: _place_of_section(text, topic, section))
+        for section in assignment.sections.keys() - known if known else ():
+            remedy = f"name one of {', '.join(sorted(known))}."
+            _place_of_section(text, topic, section).refuse(f"the roster has no section {section!r}", remedy)
         own = {
             student.id: assignment.sections[student.section]
             for student in plan.students
@@ -357,7 +337,7 @@ def parse_plan(text: str) -> tuple[Plan, str]:
     except ValueError as error:  # TOMLDecodeError, or Python's limit on the digits of a number
         raise CourseError(f"not valid TOML: {error}", PLAN_FILE, "correct the line that the message names.") from None
     top = Place(PLAN_FILE, text, "", "")
-    for name in ("late", "assignment", "markers"):
+    for name in ("late", "assignment"):
         if not isinstance(tables.get(name, {}), dict):
             top.refuse(f"{name} is not a table", f"begin it with a line [{name}].", name)
     late = read_record(LatePolicy, tables.pop("late", {}), Place(PLAN_FILE, text, "late", "late"), "the late rule")
@@ -368,7 +348,7 @@ def parse_plan(text: str) -> tuple[Plan, str]:
         topic: _parse_assignment(topic, table, Place(PLAN_FILE, text, f"assignment.{topic}", f"assignment.{topic}"))
         for topic, table in tables.pop("assignment", {}).items()
     }
-    team = _parse_team(tables, top)
+    markers = _parse_markers(tables.pop("markers", []), top)
     simple = {name: tables.pop(name, "") for name in ("title", "website", "roster")}
     for name, value in simple.items():
         if not isinstance(value, str):
@@ -377,25 +357,17 @@ def parse_plan(text: str) -> tuple[Plan, str]:
         name = next(iter(tables))
         top.refuse(f"unknown field {name!r}", f"the fields are {', '.join(PLAN_FIELDS)}.", name)
     roster = simple.pop("roster")
-    return Plan(late=late, assignments=assignments, **simple, **team), roster
+    return Plan(late=late, assignments=assignments, markers=markers, **simple), roster
 
 
-def _parse_team(tables, top):
-    """Remove the markers and their tasks from ``tables``; return them as fields of the ``Plan``."""
-    place, markers = Place(PLAN_FILE, top.text, "markers", "markers"), {}
-    for name, table in tables.pop("markers", {}).items():
+def _parse_markers(names, top):
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        place = Place(PLAN_FILE, top.text, "markers", "markers") if isinstance(names, dict) else top
+        place.refuse("markers is not a list of names", 'write markers = ["ada", "ben"].', "markers")
+    for name in names:
         if not is_student_name(name):
-            place.refuse(f"{name!r} cannot be used as a marker's name", "use letters, digits and @+-._ in it.", name)
-        if not isinstance(table, dict):
-            place.refuse(f"{name} is {table!r}", f'write {name} = {{}}, or {name} = {{ sections = ["A"] }}.', name)
-        markers[name] = read_record(Marker, table, place, f"the marker {name}", under=name)
-    field_name = "second_marking_percent"
-    percent = tables.pop(field_name, 0)
-    if isinstance(percent, bool) or not isinstance(percent, int | float) or not 0 <= percent <= 100:
-        top.refuse(f"{field_name} is {percent!r}", "write a number from 0 to 100 there.", field_name)
-    if percent and len(markers) < 2:
-        top.refuse(f"{field_name} without two markers", "name them in [markers].", field_name)
-    return {"markers": markers, field_name: percent}
+            top.refuse(f"{name!r} cannot be used as a marker's name", "use letters, digits and @+-._ in it.", "markers")
+    return tuple(dict.fromkeys(names))
 
 
 def _parse_assignment(topic, table, place):

@@ -55,7 +55,7 @@ def take_over(last_year: Path, now: datetime | None = None) -> CourseRollover:
     old = [f"{what}: {due:%Y-%m-%d}" for what, due in over]
     text = _mark_old_dates(text, {due.isoformat() for _, due in over})
     old += ["title: " + plan.title] if plan.title else []
-    old += ["[markers]: " + ", ".join(plan.markers)] if plan.markers else []
+    old += ["markers: " + ", ".join(plan.markers)] if plan.markers else []
     old += ["extensions: add this year's"] if any(rules.extensions for rules in before.assignments.values()) else []
     file = {roster: f"{_first_line(path.parent / roster)}\n"} if roster and is_plain else {}
     return CourseRollover(text, file, (*old, *(f"roster: put this year's students into {name}" for name in file)))

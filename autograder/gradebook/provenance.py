@@ -18,27 +18,22 @@ from solutions.answer_key import Criterion
 
 
 class GivenMark(msgspec.Struct):
-    """Points and comment that ``marker`` gave at ``time``, in UTC; ``text`` is the hash of the answer's text."""
+    """Points and comment that ``marker`` gave at ``time``, in UTC."""
 
     marker: str
     points: float
     comment: str
-    text: str
     time: str
 
 
 class MarkingRecord(msgspec.Struct):
-    """How the answers to one question are shared among the markers, each by student.
+    """Who works on the answers to one question.
 
-    ``shares`` says who marks an answer, ``given`` who gave the points in the gradebook. ``second_shares`` and ``second`` are
-    the same for the second marking, whose points are stored only here. ``open`` has the answers on each marker's page, and
-    ``criteria`` the criteria by which the marks were given; it is empty before the first mark.
+    ``given`` says by student who gave the points in the gradebook. ``open`` has the students whose answers are on each
+    marker's page, and ``criteria`` the criteria by which the marks were given; it is empty before the first mark.
     """
 
-    shares: dict[str, str] = {}
-    second_shares: dict[str, str] = {}
     given: dict[str, GivenMark] = {}
-    second: dict[str, GivenMark] = {}
     open: dict[str, list[str]] = {}
     criteria: list[Criterion] = []
 

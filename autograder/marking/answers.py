@@ -63,7 +63,6 @@ class Answer:
     held: CurrentMark
     is_untouched: bool = False  # as it was handed out: worth 0, and need not be marked
     pictures: tuple[str, ...] = field(default=(), compare=False)  # names of attached pictures, which the text may show
-    is_second: bool = False  # for a second marker: ``held`` is not in the gradebook
 
     @property
     def seen(self) -> str:
@@ -138,7 +137,7 @@ def _fetch_rows(course, topic, exercise, only):
     return [row for row in rows if only is None or row.student_id in only]
 
 
-def is_as_graded(course: Course, topic: str, exercise: str, answer: Answer) -> bool:
+def _is_as_graded(course: Course, topic: str, exercise: str, answer: Answer) -> bool:
     """Return whether the text of ``answer`` is still the one that was graded last."""
     return _read_text(course, topic, exercise, answer.student)[0] == answer.text
 
@@ -164,7 +163,7 @@ def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[NewMar
             )
             grade = grade.values(manual_score=held.points, needs_manual_grade=held.waiting)
             remark = remark.values(manual_comment=held.comment)
-            same_text = is_as_graded(course, topic, exercise, answer)
+            same_text = _is_as_graded(course, topic, exercise, answer)
             written = [cast(Any, db.execute(statement)).rowcount for statement in (grade, remark)]
             if written != [1, 1] or not same_text:
                 db.rollback()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from autograder.courses.course import Course
-from autograder.gradebook.provenance import MarkingRecord, change_marking_record
+from autograder.gradebook.provenance import change_marking_record
 from autograder.marking.answers import CurrentMark, NewMark, load_answers, save_marks
 from solutions.answer_key import Criterion
 
@@ -33,7 +33,7 @@ def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Cri
     with change_marking_record(course, topic, exercise) as record:
         moves = _list_moves(record, criteria, course, topic, exercise)
         if not moves:
-            _set_criteria(record, criteria)
+            record.criteria = list(criteria)
     return moves
 
 
@@ -55,8 +55,6 @@ def settle_moves(
             given = record.given.get(answer.student)
             if given is not None and after.points is not None:
                 given.points, given.comment = after.points, after.comment or ""
-        if is_wanted:
-            _set_criteria(record, criteria)
         record.criteria = list(criteria)
     return moves
 
@@ -102,12 +100,3 @@ def _list_moves(record, criteria, course, topic, exercise):
     answers = load_answers(course, topic, exercise)
     moves = [(answer, carry_over(answer.held, record.criteria, criteria)) for answer in answers]
     return sorted((move for move in moves if move[1] != move[0].held), key=lambda move: move[0].student)
-
-
-def _set_criteria(record: MarkingRecord, criteria: Sequence[Criterion]) -> None:
-    """Make ``criteria`` those of ``record``, and carry its second marks over to them."""
-    for given in record.second.values():
-        after = carry_over(CurrentMark(given.points, False, given.comment or None), record.criteria, criteria)
-        if record.criteria and after.points is not None:
-            given.points, given.comment = after.points, after.comment or ""
-    record.criteria = list(criteria)

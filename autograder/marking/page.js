@@ -178,7 +178,7 @@ function goToNextWaiting() {
   if (group?.waiting && group.points !== null && !group.unsaved) save(group);
   const order = [...groups.keys()].map((step) => (current + 1 + step) % groups.length);
   const next = order.find((number) => number !== current && groups[number].waiting && !groups[number].saving);
-  if (next === undefined) message.textContent = "Nothing else is waiting.";
+  if (next === undefined) message.textContent = data.shared ? "Nothing else is waiting here. Press r for more." : "Nothing else is waiting.";
   else goTo(next);
 }
 

@@ -3,12 +3,12 @@
 The page shows everything that a student wrote and runs none of it. It knows answers by ids that do not reveal the student.
 """
 
+import contextlib
 import hashlib
 import hmac
 import secrets
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -32,7 +32,6 @@ from autograder.marking.answers import (
     Scheme,
     count_marked,
     count_progress,
-    is_as_graded,
     load_answers,
     load_scheme,
     read_picture,
@@ -150,15 +149,13 @@ class Session:
                 break
             shown.append((group, spellings))
         criteria = [(criterion, criterion.comment) for criterion in self._criteria]
-        blind = {answer.student for answer in offered if answer.is_second}
-        comments = _frequent_comments(
-            [answer for answer in answers if answer.student not in blind], {comment for _, comment in criteria}
-        )
+        comments = _frequent_comments(answers, {comment for _, comment in criteria})
         data = {
             "points": self.scheme.points,
             "criteria": [{"points": criterion.points, "comment": comment} for criterion, comment in criteria],
             "groups": [self._group_state(group) for group, _ in shown],
             "progress": counts,
+            "shared": self.desk is not None,
             "moves": hash_moves(moves),
         }
         return load_template(Path(__file__).with_name("page.html.j2")).render(
@@ -248,22 +245,9 @@ class Session:
         return name, f"{held.points:g}", f"{after.points:g}", why
 
     def _save(self, marks):
-        """Save ``marks`` in the gradebook (second ones beside it) and, with a desk, who gave them; return the new answers."""
-        if self.desk is None:
+        """Save ``marks`` in the gradebook and, with a desk, who gave them; return the answers with their new marks."""
+        with self.desk.record_marks(marks) if self.desk else contextlib.nullcontext():
             return save_marks(self.course, self.topic, self.exercise, marks)
-        with self.desk.record_marks(marks) as changed:
-            second = [(answer, held) for answer, held in marks if answer.is_second]
-            others = [
-                answer for answer, _ in second if not is_as_graded(self.course, self.topic, self.exercise, answer)
-            ]
-            if changed or others:
-                now = {answer.student: answer for answer in changed} | {
-                    answer.student: replace(answer, text="") for answer in others
-                }
-                raise AnswersChanged(now)
-            first = [(answer, held) for answer, held in marks if not answer.is_second]
-            saved = save_marks(self.course, self.topic, self.exercise, first) if first else []
-        return [*saved, *(replace(answer, held=held) for answer, held in second)]
 
     def _page_progress(self, saved):
         """Return the progress that the page shows: with a desk, that of the answers offered there."""

@@ -4,9 +4,8 @@ In: the gradebook, the stored verdicts, the records of who marked. Out: frozen r
 ``analyse_marking`` read the course, the rest is pure. Only ``alike``, ``missing`` and ``marking`` contain names.
 
 Sources. Discrimination: the corrected item-total correlation, as in any textbook of test theory; its interval is the
-percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13). Kappa: Cohen (1960), A coefficient of agreement
-for nominal scales; each number of points is a category. P-value for variants: a permutation test of the variance between
-groups (Good, 2005), as exact for small groups as for large ones.
+percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13). P-value for variants: a permutation test of the
+variance between groups (Good, 2005), as exact for small groups as for large ones.
 """
 
 import ast
@@ -67,26 +66,11 @@ class ExerciseAnalysis:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """An answer for which two markers gave different points; ``first_by`` is "" if the first mark has no name."""
-
-    student: str
-    first_by: str
-    first: float
-    second_by: str
-    second: float
-
-
-@dataclass(frozen=True)
 class MarkingAnalysis:
-    """The marking of one question. ``marked`` has (marker, answers), ``kappa`` is None if it is undefined."""
+    """The marking of one question: ``marked`` has (marker, how many of the answers have that person's points)."""
 
     name: str
     marked: tuple[tuple[str, int], ...]
-    twice: int
-    same: int
-    kappa: float | None
-    different: tuple[Difference, ...]
 
 
 @dataclass(frozen=True)
@@ -359,44 +343,9 @@ def analyse_marking(
         points = {
             name: entry.manual for name, entry in entries.items() if entry.manual is not None and not entry.waiting
         }
-        given = {name: mark for name, mark in record.given.items() if points.get(name) == mark.points}
-        pairs = _pair_marks(record.second, given, points)
-        if given or pairs:
-            yield MarkingAnalysis(
-                exercise.name,
-                tuple(sorted(Counter(mark.marker for mark in given.values()).items())),
-                len(pairs),
-                sum(pair.first == pair.second for pair in pairs),
-                cohens_kappa([(pair.first, pair.second) for pair in pairs]),
-                tuple(pair for pair in pairs if pair.first != pair.second),
-            )
-
-
-def _pair_marks(second_marks, given, points):
-    """Return the marks of two markers for the same answers, as ``Difference``; ``points`` are those in the gradebook."""
-    pairs = []
-    for student, second in sorted(second_marks.items()):
-        first = given.get(student)
-        is_same_answer = first is None or (first.text == second.text and first.marker != second.marker)
-        if student in points and is_same_answer:
-            pairs.append(
-                Difference(student, first.marker if first else "", points[student], second.marker, second.points)
-            )
-    return pairs
-
-
-def cohens_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return Cohen's kappa of the two marks in each of ``pairs``; None without pairs, or if all marks are the same.
-
-    kappa = (p_o - p_e) / (1 - p_e), with the observed agreement p_o, and the agreement p_e of two who mark at random.
-    """
-    count = len(pairs)
-    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
-    expected = sum(first[mark] * second[mark] for mark in first)  # times count²
-    if expected == count * count:
-        return None
-    observed = sum(one == other for one, other in pairs) * count
-    return (observed - expected) / (count * count - expected)
+        given = Counter(mark.marker for name, mark in record.given.items() if points.get(name) == mark.points)
+        if given:
+            yield MarkingAnalysis(exercise.name, tuple(sorted(given.items())))
 
 
 # --- each student's own numbers ----------------------------------------------------------------------------------------

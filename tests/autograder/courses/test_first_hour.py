@@ -22,12 +22,10 @@ NOW = datetime(2026, 9, 1, tzinfo=UTC)
 LAST_YEAR = """title = "Attention 2025"
 website = "https://attention.university.edu/"
 roster = "students.csv"  # from the registrar
+markers = ["ada"]
 
 [late]
 percent_a_day = 10
-
-[markers]
-ada = { sections = ["A"] }
 
 [assignment.scoring]
 due = 2025-11-30T23:59:00+01:00

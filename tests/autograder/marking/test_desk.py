@@ -1,4 +1,4 @@
-"""Markers share a question: no two are offered the same answer, marks record their marker, and second marking is blind."""
+"""Markers share a question: no two are offered the same answer, and each mark records its marker."""
 
 import contextlib
 import json
@@ -11,10 +11,9 @@ import pytest
 
 from autograder.errors import CourseError
 from autograder.gradebook.provenance import load_marking_record
-from autograder.gradebook.scores import load_results
 from autograder.marking import desk as desks
 from autograder.marking.session import ClientState, Conflict, MarkRequest, Session
-from autograder.reports.analysis import analyse, analyse_marking, cohens_kappa
+from autograder.reports.analysis import analyse
 from autograder.reports.class_page import class_page
 from tests.autograder.essays import ESSAY, enrol, grade_quickly, hand_in
 from tests.autograder.marking.test_marking import by_hand, in_gradebook, page_data
@@ -25,19 +24,14 @@ pytestmark = pytest.mark.suite("assignments")
 NAMES = [f"student{number:02}" for number in range(12)]
 ROSTER = "id,name,section\n" + "".join(f"{name},Student {name[-2:]},{'AB'[int(name[-2:]) % 2]}\n" for name in NAMES)
 PLAN = """roster = "students.csv"
-second_marking_percent = {percent}
-
-[markers]
-ada = {{ sections = ["A"] }}
-ben = {{}}
-cem = {{}}
+markers = ["ada", "ben", "cem"]
 """
 
 
 @pytest.fixture
 def shared(course):
     """A course of twelve students in two sections, all with different answers, and three markers."""
-    enrol(course, ROSTER, PLAN.format(percent=0))
+    enrol(course, ROSTER, PLAN)
     for name in NAMES:
         hand_in(course, name, f"Because {name} says so.")
     grade_quickly(course, feedback=False)
@@ -63,45 +57,48 @@ def give(session, student, points, comment=""):
     return session.mark(MarkRequest((ClientState(**session._show(answer)),), points, comment))
 
 
-SECTION_A, SECTION_B = set(NAMES[::2]), set(NAMES[1::2])
-
-
-def test_a_marker_is_offered_the_own_share_first_and_then_the_rest(sit, monkeypatch):
-    monkeypatch.setattr(desks, "MAX_UNASSIGNED_OFFERED", 2)
+def test_a_marker_is_offered_a_part_of_the_unmarked_answers_and_then_more(sit, monkeypatch):
+    monkeypatch.setattr(desks, "MIN_OFFERED", 1)
     ada = sit("ada")
-    assert set(offered(ada)) == SECTION_A
-    for student in SECTION_A:
+    first = {*offered(ada)}
+    assert first == {*NAMES[:4]}  # as many are left for each of the two who have not come
+    for student in NAMES[:3]:
         give(ada, student, 1)
+    assert {*offered(ada)} == first  # until all of these are marked
+    give(ada, NAMES[3], 1)
     now = offered(ada)
-    assert len(set(now) - SECTION_A) == 2
-    assert page_data(ada.page())["progress"] == {"marked": 6, "of": 8, "untouched": 0}
-    for student in set(now) - SECTION_A:
-        give(ada, student, 2)
-    assert len(set(offered(ada)) - SECTION_A) == 4  # the answers just marked stay, and two more are offered
+    assert {*now} == first | {*NAMES[4:7]}  # a third of the other eight
+    assert page_data(ada.page())["progress"] == {"marked": 4, "of": 7, "untouched": 0}
+
+
+def test_identical_answers_are_offered_together(shared, sit):
+    for name in NAMES[::3]:
+        hand_in(shared, name, "A few keys.")
+    grade_quickly(shared, feedback=False)
+    offers = [{*offered(sit(marker))} for marker in ("ada", "ben", "cem")]
+    assert [offer & {*NAMES[::3]} for offer in offers if offer & {*NAMES[::3]}] == [{*NAMES[::3]}]
 
 
 def test_two_who_mark_one_question_never_meet(sit):
     ada, ben, cem = sit("ada"), sit("ben"), sit("cem")
-    assert len(offered(ben)) == len(offered(cem)) == 3
-    assert {*offered(ben), *offered(cem)} == SECTION_B
-    for student in offered(ben):
-        give(ben, student, 1)
-    assert {*offered(ben)} & {*offered(cem), *offered(ada)} == set()
-    cem.close()
-    offers = offered(ben)
-    assert {*offers} == SECTION_B  # cem has left, so ben is offered cem's share too
-    assert {*offered(ada)} == SECTION_A
-    cem = sit("cem")
-    assert offered(cem) == {}  # the rest of it is on ben's page
-    answer = next(answer for answer in offers.values() if answer.held.waiting)
+    offers = [{*offered(session)} for session in (ada, ben, cem)]
+    assert offers == [{*NAMES}, set(), set()]  # nobody else was expected
+    assert "not on another marker" in ben.page()
+    for student in NAMES[:2]:
+        give(ada, student, 1)
+    ada.close()
+    assert {*offered(ben)} == {*NAMES[2:7]}  # not what ada has marked; half is left for her
+    assert {*offered(cem)} == {*NAMES[7:]}
+    ada = sit("ada")
+    stale = {answer.student: answer for answer in ada._load_all()}[NAMES[2]]
+    assert {*offered(ada)} == {*NAMES[:2]}
     with pytest.raises(Conflict, match="ben has this answer now"):
-        cem.mark(MarkRequest((ClientState(**cem._show(answer)),), 1))
-    assert len(offered(ben)) == len(offered(cem)) == 3  # reloading ben's page gives cem's share back
+        ada.mark(MarkRequest((ClientState(**ada._show(stale)),), 1))
 
 
 def test_five_markers_at_once_mark_everything_once(shared):
-    team = "".join(f"{name} = {{}}\n" for name in ("ada", "ben", "cem", "dora", "emil"))
-    (shared.root / "course.toml").write_text(f"[markers]\n{team}", encoding="utf-8")
+    team = ("ada", "ben", "cem", "dora", "emil")
+    (shared.root / "course.toml").write_text(f"markers = {list(team)}\n", encoding="utf-8")
 
     def work(marker):
         done = []
@@ -112,7 +109,7 @@ def test_five_markers_at_once_mark_everything_once(shared):
         return done
 
     with ThreadPoolExecutor(5) as pool:
-        done = dict(zip(("ada", "ben", "cem", "dora", "emil"), pool.map(work, team.split(" = {}\n")[:-1]), strict=True))
+        done = dict(zip(team, pool.map(work, team), strict=True))
     assert sorted(student for students in done.values() for student in students) == NAMES
     held = {student: comment for student, (_, _, comment) in in_gradebook(shared).items()}
     assert held == {student: marker for marker, students in done.items() for student in students}
@@ -134,17 +131,25 @@ def test_who_marked_is_recorded_and_forgotten_when_marks_are_taken_back(shared, 
     assert load_marking_record(shared, "scoring", ESSAY).given == {}
 
 
-def test_the_page_says_who_else_has_marked(sit):
-    ben = sit("ben")
-    mine = next(iter(offered(ben)))
-    ben.close()
+def test_the_page_says_who_has_marked_an_answer_that_waits_again(shared, sit):
     ada = sit("ada")
-    for student in SECTION_A:
+    for student in NAMES:
         give(ada, student, 1)
-    give(ada, mine, 2)
+    hand_in(shared, NAMES[3], "I have thought again.")
+    grade_quickly(shared, feedback=False)
     ada.close()
-    groups = page_data(sit("ben").page())["groups"]
-    assert [group["by"] for group in groups if group["points"] == 2] == [["ada"]]
+    (group,) = page_data(sit("ben").page())["groups"]
+    assert (group["points"], group["waiting"], group["by"]) == (1, True, ["ada"])
+
+
+def test_the_report_counts_the_answers_of_each_marker(shared, sit):
+    for marker, count in (("ada", 4), ("ben", 3)):
+        session = sit(marker)
+        for student in [*offered(session)][:count]:
+            give(session, student, 1)
+        session.close()
+    page = class_page("", [analyse(shared, "scoring")], names=False)
+    assert "answers by marker: ada: 4, ben: 3." in page
 
 
 @pytest.mark.parametrize(("marker", "words"), [("eve", "name one of ada, ben, cem"), ("ada", "ada is marking")])
@@ -170,102 +175,13 @@ def test_a_marker_whose_command_was_killed_can_come_back(shared, sit):
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    assert set(offered(sit("ada"))) == SECTION_A
+    assert {*offered(sit("ada"))} == {*NAMES[:5]}
 
 
 def test_a_damaged_record_is_refused_with_a_remedy(shared, sit):
     offered(sit("ada"))
     path = shared.root / ".autograder" / "marking" / "scoring" / f"{ESSAY}.json"
-    assert json.loads(path.read_text())["open"]["ada"] == sorted(SECTION_A)
+    assert json.loads(path.read_text())["open"]["ada"] == NAMES[:5]
     path.write_text("{")
     with pytest.raises(CourseError, match="who marked is damaged"):
         sit("ben")
-
-
-# --- second marking --------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def twice(shared, sit):
-    """Half of the answers are to be marked twice; ada has given each in her section 2 points and the comment Mine."""
-    (shared.root / "course.toml").write_text(PLAN.format(percent=50), encoding="utf-8")
-    ada = sit("ada")
-    for student in SECTION_A:
-        give(ada, student, 2, "Mine.")
-    ada.close()
-    return shared
-
-
-def second_of(session):
-    return [answer.student for answer in session.answers() if answer.is_second]
-
-
-def test_a_second_marker_does_not_see_the_first_marks_and_leaves_the_gradebook_as_it_is(twice, sit):
-    before, ben = in_gradebook(twice), sit("ben")
-    groups = page_data(ben.page())["groups"]
-    assert [(group["points"], group["comment"], group["by"]) for group in groups] == [(None, "", [])] * len(groups)
-    (student, *_) = [student for student in second_of(ben) if student in SECTION_A]
-    reply = give(ben, student, 1, "Not quite.")
-    assert in_gradebook(twice) == before
-    assert reply["marked"] == 1
-    second = offered(ben)[student].held
-    assert (second.points, second.waiting, second.comment) == (1, False, "Not quite.")
-    record = load_marking_record(twice, "scoring", ESSAY)
-    assert (record.given[student].marker, record.second[student].marker) == ("ada", "ben")
-    give(ben, student, None)
-    assert load_marking_record(twice, "scoring", ESSAY).second == {}
-
-
-def test_half_of_the_answers_are_marked_twice_by_somebody_else(twice, sit):
-    second = {marker: second_of(sit(marker)) for marker in ("ada", "ben", "cem")}
-    assert sum(map(len, second.values())) == len(NAMES) / 2
-    shares = load_marking_record(twice, "scoring", ESSAY).shares
-    assert [marker for marker, students in second.items() for student in students if shares[student] == marker] == []
-
-
-def test_a_second_mark_of_an_answer_that_has_changed_is_refused(twice, sit):
-    ben = sit("ben")
-    student = second_of(ben)[0]
-    ben.page()
-    stale = offered(ben)[student]
-    hand_in(twice, student, "I have thought again.")
-    grade_quickly(twice, feedback=False)
-    with pytest.raises(Conflict, match="something else"):
-        ben.mark(MarkRequest((ClientState(**ben._show(stale)),), 1))
-    assert load_marking_record(twice, "scoring", ESSAY).second == {}
-
-
-def test_the_report_has_the_agreement_and_names_students_only_if_asked(twice, sit):
-    for marker in ("ben", "cem"):
-        session = sit(marker)
-        for number, student in enumerate(sorted(second_of(session))):
-            if student in SECTION_A:
-                give(session, student, 2 if number else 1)
-    (study,) = analyse_marking(twice, twice.released("scoring"), load_results(twice, "scoring"))
-    assert dict(study.marked) == {"ada": 6}
-    assert study.twice - study.same == len(study.different) > 0
-    assert {difference.first_by for difference in study.different} == {"ada"}
-    analysis = analyse(twice, "scoring")
-    page, named = (class_page("", [analysis], names) for names in (False, True))
-    for text in (page, named):
-        assert "Cohen" in text
-        assert "ada: 6" in text
-    assert study.different[0].student not in page
-    assert study.different[0].student in named
-
-
-@pytest.mark.parametrize(
-    ("pairs", "kappa"),
-    [
-        ([(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15, 0.4),  # p_o = 0.7, p_e = 0.5
-        ([(1, 1)] * 45 + [(1, 0)] * 15 + [(0, 1)] * 25 + [(0, 0)] * 15, 3 / 23),  # p_o = 0.6, p_e = 0.54
-        ([(0, 0), (1, 1), (2, 2)], 1.0),
-        ([(0, 1), (1, 0)], -1.0),  # p_o = 0, p_e = 1/2
-        ([(0, 0), (1, 2), (2, 2), (0.5, 0.5)], 2 / 3),  # p_o = 3/4, p_e = (1 + 0 + 2 + 1) / 16
-        ([(1, 1), (1, 1)], None),
-        ([], None),
-    ],
-)
-def test_kappa_is_as_worked_by_hand(pairs, kappa):
-    agreement = cohens_kappa(pairs)
-    assert agreement == (kappa if kappa is None else pytest.approx(kappa))
