@@ -225,19 +225,6 @@ def em_by_hand():
     ### END SOLUTION
 
 
-def sort_errors():
-    """Sort twenty errors of the trained model into five kinds: vowel, consonant, left out, added, and more than one edit.
-
-    Returns
-    -------
-    dict of lists of int
-        ``first``, ``second``, ``third`` and ``fourth``: the kinds of five errors each, from 1 to 5.
-    """
-    ### BEGIN SOLUTION
-    return {"first": [1, 2, 4, 3, 5], "second": [1, 4, 2, 3, 5], "third": [1, 4, 5, 3, 2], "fourth": [1, 3, 2, 4, 1]}
-    ### END SOLUTION
-
-
 def edit_operations(written, wanted):
     """Return the edits between two pronunciations: the fewest, substitutions before others where there is a choice.
 

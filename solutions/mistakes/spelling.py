@@ -152,28 +152,3 @@ def em_by_hand__one_iteration():
 def em_by_hand__other_letter():
     """You gave the share of the other letter. Check which letter is asked for in each case."""
     return _em(shares=[0.4, 0.3333, 0.6, 0.4])
-
-
-def _kinds(**changed):
-    right = {"first": [1, 2, 4, 3, 5], "second": [1, 4, 2, 3, 5], "third": [1, 4, 5, 3, 2], "fourth": [1, 3, 2, 4, 1]}
-    return {**right, **changed}
-
-
-def sort_errors__added_and_left_out_exchanged():
-    """You swapped kinds 3 and 4. Kind 3 is a phoneme of the dictionary that the model left out, kind 4 one that it added."""
-    return {name: [{3: 4, 4: 3}.get(kind, kind) for kind in kinds] for name, kinds in _kinds().items()}
-
-
-def sort_errors__vowels_and_consonants_exchanged():
-    """You swapped kinds 1 and 2. Vowels are the phonemes whose names begin with A, E, I, O or U."""
-    return {name: [{1: 2, 2: 1}.get(kind, kind) for kind in kinds] for name, kinds in _kinds().items()}
-
-
-def sort_errors__first_edit_only():
-    """Some of these words differ in more than one phoneme. Compare each word to its end before you choose the kind."""
-    return _kinds(first=[1, 2, 4, 3, 1], second=[1, 4, 2, 3, 2], third=[1, 4, 1, 3, 2])
-
-
-def sort_errors__counted_from_zero():
-    """The kinds are numbered from 1 to 5. Yours run from 0 to 4."""
-    return {name: [kind - 1 for kind in kinds] for name, kinds in _kinds().items()}

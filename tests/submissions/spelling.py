@@ -89,21 +89,3 @@ def em_by_hand__computed():
         "shares": [second[key] for key in wanted],
         "again": [t["n", "N"], t["o", "OW"]],
     }
-
-
-def sort_errors__arrays():
-    return {
-        "fourth": np.array([1, 3, 2, 4, 1]),
-        "third": np.array([1, 4, 5, 3, 2]),
-        "second": np.array([1, 4, 2, 3, 5]),
-        "first": np.array([1, 2, 4, 3, 5]),
-    }
-
-
-def sort_errors__floats():
-    return {
-        "first": [1.0, 2, 4, 3, 5],
-        "second": [1, 4.0, 2, 3, 5],
-        "third": (1, 4, 5, 3, 2),
-        "fourth": [1, 3, 2, 4, 1],
-    }
