@@ -39,25 +39,6 @@ def multi_head_shapes(heads, m, r, T_x, T_y):
     ### END SOLUTION
 
 
-def two_heads_by_hand():
-    """Return the scaled scores and the weights of the exercise's two heads, and their concatenated contexts.
-
-    Returns
-    -------
-    dict
-        ``scores`` and ``weights``: lists of 6, the first head's 3 first; ``joined``: both contexts, a list of 4.
-    """
-    ### BEGIN SOLUTION
-    queries = np.array([[1.0, 0.0, -1.0, 2.0], [0.0, 1.0, 1.0, -1.0]])
-    keys = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]])
-    values = np.array([[[1, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]])
-    scores = np.concatenate([offered @ asked / 2 for offered, asked in zip(keys, queries, strict=True)]).tolist()
-    weights = np.concatenate([np.exp(three) / np.exp(three).sum() for three in np.split(np.array(scores), 2)]).tolist()
-    joined = np.einsum("zj,zjw->zw", np.reshape(weights, (2, 3)), values).flatten().tolist()
-    return {"scores": scores, "weights": weights, "joined": joined}
-    ### END SOLUTION
-
-
 def saturation():
     """Return the spread of the exercise's scores, and the derivative of a weight without and with scaling.
 
@@ -131,7 +112,6 @@ def scaled_attention(query, keys, values, source_mask):
 
     Source: Vaswani et al. (2017), section 3.2.1.
     """
-    ### BEGIN SOLUTION
     scores = np.einsum("br,bjr->bj", query, keys) / math.sqrt(keys.shape[2])
     lowest = np.finfo(scores.dtype).min
     best = np.where(source_mask, scores, lowest).max(axis=1, keepdims=True)
@@ -139,7 +119,6 @@ def scaled_attention(query, keys, values, source_mask):
     total = powers.sum(axis=1, keepdims=True)
     weights = powers / np.where(total > 0, total, 1)
     return np.einsum("bj,bjw->bw", weights, values)
-    ### END SOLUTION
 
 
 def coverage_scores(query, keys, earlier_weights, W_query, W_key, w_cover, v):
@@ -167,11 +146,9 @@ def coverage_scores(query, keys, earlier_weights, W_query, W_key, w_cover, v):
 
     Source: See et al. (2017), section 2.3.
     """
-    ### BEGIN SOLUTION
     coverage = earlier_weights.sum(axis=1)  # (batch, source_len)
     hidden = (query @ W_query.T)[:, None, :] + keys @ W_key.T + coverage[:, :, None] * w_cover
     return np.tanh(hidden) @ v
-    ### END SOLUTION
 
 
 def layer_norm(states, gain, bias):

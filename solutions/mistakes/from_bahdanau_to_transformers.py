@@ -46,59 +46,10 @@ def multi_head_shapes__annotation_divided(heads, m, r, T_x, T_y):
     return {"W_key": (r, m), "keys": (heads, T_x, m), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
 
 
-def _softmax(scores):
-    powers = np.exp(np.array(scores) - max(scores))
-    return powers / powers.sum()
-
-
 _QUERIES = np.array([[1, 0, -1, 2], [0, 1, 1, -1]])
 _KEYS = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]])
 _PRODUCTS = np.einsum("zr,zjr->zj", _QUERIES, _KEYS)
 _FIRST, _SECOND = (_PRODUCTS / 2).tolist()
-
-
-def _two_heads(first, second, softmax=_softmax, order=slice(None)):
-    values = np.array([[[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]], [[3.0, -1.0], [0.5, 1.0], [-2.0, 0.0]]])
-    weights = np.array([softmax(first), softmax(second)])
-    contexts = np.einsum("zj,zjw->zw", weights, values)[order]
-    return {"scores": [*first, *second], "weights": weights.flatten().tolist(), "joined": contexts.flatten().tolist()}
-
-
-def two_heads_by_hand__not_scaled():
-    """The dot products are right, but you did not scale them. What are they divided by before the softmax?"""
-    return _two_heads(*_PRODUCTS.astype(float).tolist())
-
-
-def two_heads_by_hand__divided_by_the_size():
-    """You divided by the number of entries of a key. Divide by the root of that number."""
-    return _two_heads(*(_PRODUCTS / 4).tolist())
-
-
-def two_heads_by_hand__divided_by_the_positions():
-    """You took the root of the wrong number: a longer sentence does not make dot products larger. What does?"""
-    return _two_heads(*(_PRODUCTS / math.sqrt(3)).tolist())
-
-
-def two_heads_by_hand__no_softmax():
-    """You used the scores as weights. They become weights only after the softmax."""
-    return _two_heads(_FIRST, _SECOND, softmax=list)
-
-
-def two_heads_by_hand__first_head_twice():
-    """Each head compares its own query with its own keys. Your second head attends where the first one does."""
-    return _two_heads(_FIRST, _FIRST)
-
-
-def two_heads_by_hand__second_head_first():
-    """The contexts are right but in the wrong order: the first head comes first."""
-    return _two_heads(_FIRST, _SECOND, order=slice(None, None, -1))
-
-
-def two_heads_by_hand__values_exchanged():
-    """Each head takes a weighted sum of its own values. Your two heads have swapped theirs."""
-    answer = _two_heads(_FIRST, _SECOND)
-    other = _two_heads(_SECOND, _FIRST, order=slice(None, None, -1))
-    return {**answer, "joined": other["joined"]}
 
 
 def _saturation(spread, plain=None, scaled=None):
@@ -279,149 +230,6 @@ def block_by_count__length_of_a_vector():
     return _block(length=3 * 48)
 
 
-def _weights(scores, source_mask):
-    kept = np.where(source_mask, scores, -1e300)
-    powers = np.exp(kept - kept.max(axis=1, keepdims=True)) * source_mask
-    total = powers.sum(axis=1, keepdims=True)
-    return powers / np.where(total > 0, total, 1)
-
-
-def _dots(query, keys):
-    return np.einsum("br,bjr->bj", query, keys)
-
-
-def _mixed(weights, values):
-    return np.einsum("bj,bjw->bw", weights, values)
-
-
-def scaled_attention__not_scaled(query, keys, values, source_mask):
-    """You did not scale the dot products before the softmax. They grow with the number of entries of a key."""
-    return _mixed(_weights(_dots(query, keys), source_mask), values)
-
-
-def scaled_attention__divided_by_the_size(query, keys, values, source_mask):
-    """You divided by the number of entries of a key. Divide by the root of that number."""
-    return _mixed(_weights(_dots(query, keys) / keys.shape[2], source_mask), values)
-
-
-def scaled_attention__scaled_by_the_positions(query, keys, values, source_mask):
-    """You took the root of the wrong size: a longer sentence does not make dot products larger. What does?"""
-    return _mixed(_weights(_dots(query, keys) / math.sqrt(keys.shape[1]), source_mask), values)
-
-
-def scaled_attention__scaled_by_the_values(query, keys, values, source_mask):
-    """You took the root of the size of a value, but the values play no part in the scores."""
-    return _mixed(_weights(_dots(query, keys) / math.sqrt(values.shape[2]), source_mask), values)
-
-
-def scaled_attention__scaled_after_the_softmax(query, keys, values, source_mask):
-    """You divided the weights, so they no longer sum to 1. It is the scores that are too large."""
-    return _mixed(_weights(_dots(query, keys), source_mask) / math.sqrt(keys.shape[2]), values)
-
-
-def scaled_attention__keys_mixed(query, keys, values, source_mask):
-    """You took the weighted sum of the keys. Keys determine the weights, but the context is made of values."""
-    return _mixed(_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), source_mask), keys)
-
-
-def scaled_attention__mask_ignored(query, keys, values, source_mask):
-    """Padding affects your context: its scores count like any others until you mask them."""
-    scores = _dots(query, keys) / math.sqrt(keys.shape[2])
-    return _mixed(_weights(scores, np.ones_like(source_mask)), values)
-
-
-def scaled_attention__masked_after_softmax(query, keys, values, source_mask):
-    """You masked the padding after the softmax, so the remaining weights no longer sum to 1."""
-    scores = _dots(query, keys) / math.sqrt(keys.shape[2])
-    return _mixed(_weights(scores, np.ones_like(source_mask)) * source_mask, values)
-
-
-def scaled_attention__pad_scores_zero(query, keys, values, source_mask):
-    """You set the scores of padding to 0, but exp(0) is 1: a score of 0 does not give a weight of 0."""
-    scores = _dots(query, keys) / math.sqrt(keys.shape[2])
-    return _mixed(_weights(scores * source_mask, np.ones_like(source_mask)), values)
-
-
-def scaled_attention__mask_turned_round(query, keys, values, source_mask):
-    """The mask is True at real tokens. You kept the padding and left out the words."""
-    return _mixed(_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), ~source_mask), values)
-
-
-def scaled_attention__minus_infinity(query, keys, values, source_mask):
-    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
-    scores = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -np.inf)
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return _mixed(powers / powers.sum(axis=1, keepdims=True), values)
-
-
-def scaled_attention__spread_over_pads(query, keys, values, source_mask):
-    """If no token is real, all scores are equally low, and the softmax spreads the weight over the padding."""
-    scores = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -1e9)
-    return _mixed(_weights(scores, np.ones_like(source_mask)), values)
-
-
-def scaled_attention__overflow(query, keys, values, source_mask):
-    """exp overflows above 709. Subtracting the same number from all scores of a row leaves the weights unchanged."""
-    powers = np.exp(_dots(query, keys) / math.sqrt(keys.shape[2])) * source_mask
-    total = powers.sum(axis=1, keepdims=True)
-    return _mixed(powers / np.where(total > 0, total, 1), values)
-
-
-def scaled_attention__squeezed(query, keys, values, source_mask):
-    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
-    return np.squeeze(_mixed(_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), source_mask), values))
-
-
-def _hidden(query, keys, W_query, W_key):
-    return (query @ W_query.T)[:, None, :] + keys @ W_key.T
-
-
-def coverage_scores__no_coverage(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """These are the scores without coverage: the weights of the previous steps play no part in them."""
-    return np.tanh(_hidden(query, keys, W_query, W_key)) @ v
-
-
-def coverage_scores__last_step_only(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """You used only the last step. Coverage remembers all of them."""
-    hidden = _hidden(query, keys, W_query, W_key) + earlier_weights[:, -1, :, None] * w_cover
-    return np.tanh(hidden) @ v
-
-
-def coverage_scores__mean(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """You averaged over the steps, so no position ever counts as read more than once."""
-    hidden = _hidden(query, keys, W_query, W_key) + earlier_weights.mean(axis=1)[:, :, None] * w_cover
-    return np.tanh(hidden) @ v
-
-
-def coverage_scores__outside_the_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The coverage belongs inside the tanh. Outside, it would have the same effect whatever the word is."""
-    coverage = earlier_weights.sum(axis=1)
-    return (np.tanh(_hidden(query, keys, W_query, W_key)) + coverage[:, :, None] * w_cover) @ v
-
-
-def coverage_scores__subtracted(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """You subtracted the coverage. The formula adds it, so that w_cover learns whether it lowers a score."""
-    hidden = _hidden(query, keys, W_query, W_key) - earlier_weights.sum(axis=1)[:, :, None] * w_cover
-    return np.tanh(hidden) @ v
-
-
-def coverage_scores__no_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The tanh is missing: without it the score is linear in all three terms."""
-    return (_hidden(query, keys, W_query, W_key) + earlier_weights.sum(axis=1)[:, :, None] * w_cover) @ v
-
-
-def coverage_scores__products(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """You multiplied the weights of the steps. Coverage adds them up."""
-    hidden = _hidden(query, keys, W_query, W_key) + earlier_weights.prod(axis=1)[:, :, None] * w_cover
-    return np.tanh(hidden) @ v
-
-
-def coverage_scores__squeezed(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
-    hidden = _hidden(query, keys, W_query, W_key) + earlier_weights.sum(axis=1)[:, :, None] * w_cover
-    return np.squeeze(np.tanh(hidden) @ v)
-
-
 def _normalized(states, gain, bias, axis=-1, ddof=0):
     mean, variance = states.mean(axis=axis, keepdims=True), states.var(axis=axis, ddof=ddof, keepdims=True)
     return gain * (states - mean) / np.sqrt(variance + 1e-5) + bias
@@ -549,6 +357,11 @@ def _heads(query, keys, source_mask, W_query, W_key, W_value, scale=None, order=
 def multi_head__not_scaled(query, keys, source_mask, W_query, W_key, W_value, W_out):
     """You did not scale the dot products before the softmax. They grow with the number of entries of a key."""
     return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=1.0).flatten(1) @ W_out.T
+
+
+def multi_head__divided_by_the_size(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """You divided by the number of entries of a key. Divide by the root of that number."""
+    return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=W_key.shape[1]).flatten(1) @ W_out.T
 
 
 def multi_head__scaled_by_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):

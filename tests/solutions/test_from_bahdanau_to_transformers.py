@@ -183,18 +183,6 @@ def test_the_scores_of_the_exercise_spread_as_many_drawn_ones_do():
         assert answer[name] == pytest.approx(jacobian[0, 0].item(), abs=1e-9)
 
 
-def test_two_heads_by_hand_are_the_heads_of_the_code():
-    answer = in_numpy.two_heads_by_hand()
-    heads = [
-        ([1.0, 0, -1, 2], [[2.0, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1.0, 0], [0, 2], [-1, 1]]),
-        ([0.0, 1, 1, -1], [[1.0, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]], [[3.0, -1], [0.5, 1], [-2, 0]]),
-    ]
-    mask = np.ones((1, 3), dtype=bool)
-    contexts = [in_numpy.scaled_attention(*(np.array([each]) for each in head), mask)[0] for head in heads]
-    assert answer["joined"] == pytest.approx(np.concatenate(contexts).tolist(), abs=1e-12)
-    assert [sum(answer["weights"][:3]), sum(answer["weights"][3:])] == pytest.approx([1, 1])
-
-
 def test_the_other_weights_of_the_exercise_give_its_context():
     keys = np.array([[1.0, 1.0], [4.0, 0.0], [-1.0, 4.0], [-3.0, -2.0]])
     weights = in_numpy.same_context()

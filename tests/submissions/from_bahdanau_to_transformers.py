@@ -19,27 +19,6 @@ def multi_head_shapes__by_computing(heads, m, r, T_x, T_y):
     return {"W_key": layer.weight.shape, "keys": keys.shape, "weights": weights.shape, "joined": joined.shape}
 
 
-def two_heads_by_hand__typed():
-    return {
-        "scores": [2, 0.5, -0.5, -1.5, 1.5, 0.5],
-        "weights": [0.7662, 0.1710, 0.0629, 0.0351, 0.7054, 0.2595],
-        "joined": (0.7033, 0.4048, -0.0609, 0.6703),
-    }
-
-
-def two_heads_by_hand__torch():
-    queries = torch.tensor([[1.0, 0, -1, 2], [0, 1, 1, -1]])
-    keys = torch.tensor([[[2.0, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]])
-    values = torch.tensor([[[1.0, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]])
-    scores = (keys @ queries.unsqueeze(2)).squeeze(2) / 4**0.5
-    weights = scores.softmax(dim=1)
-    return {
-        "scores": scores.flatten(),
-        "weights": weights.flatten(),
-        "joined": (weights.unsqueeze(1) @ values).flatten(),
-    }
-
-
 def saturation__typed():
     return {"spread": 1.8, "plain": 0.0259, "scaled": 0.2055}
 
@@ -51,51 +30,6 @@ def saturation__softmax():
 
     spread = 4 * 0.5 * 0.9
     return {"spread": spread, "plain": pull(spread), "scaled": pull(spread / 4)}
-
-
-def scaled_attention__loops(query, keys, values, source_mask):
-    contexts = np.zeros((len(query), values.shape[2]))
-    for b in range(len(query)):
-        real = [j for j in range(keys.shape[1]) if source_mask[b, j]]
-        scores = [sum(query[b] * keys[b, j]) / len(query[b]) ** 0.5 for j in real]
-        powers = [math.exp(score - max(scores)) for score in scores]
-        for power, j in zip(powers, real):
-            contexts[b] += power / sum(powers) * values[b, j]
-    return contexts
-
-
-def scaled_attention__torch(query, keys, values, source_mask):
-    tensors = (torch.as_tensor(each) for each in (query[:, None], keys, values))
-    result = F.scaled_dot_product_attention(*tensors, attn_mask=torch.as_tensor(source_mask)[:, None])
-    return result.nan_to_num().squeeze(1).numpy()
-
-
-def scaled_attention__query_scaled(query, keys, values, source_mask):
-    scores = ((query / math.sqrt(query.shape[1]))[:, None] @ keys.transpose(0, 2, 1))[:, 0]
-    scores = np.where(source_mask, scores, -np.inf)
-    best = np.nan_to_num(scores.max(axis=1, keepdims=True), neginf=0)
-    powers = np.exp(scores - best)
-    weights = powers / powers.sum(axis=1, keepdims=True).clip(1e-300)
-    return (weights[:, None] @ values)[:, 0]
-
-
-def coverage_scores__loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    scores = np.empty(keys.shape[:2])
-    for b, j in np.ndindex(scores.shape):
-        coverage = sum(step[j] for step in earlier_weights[b])
-        scores[b, j] = v @ np.tanh(W_query @ query[b] + W_key @ keys[b, j] + coverage * w_cover)
-    return scores
-
-
-def coverage_scores__einsum(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    hidden = np.einsum("an,bn->ba", W_query, query)[:, None] + np.einsum("am,bjm->bja", W_key, keys)
-    return np.einsum("bja,a->bj", np.tanh(hidden + np.einsum("bij,a->bja", earlier_weights, w_cover)), v)
-
-
-def coverage_scores__one_matrix(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    seen = np.swapaxes(earlier_weights, 1, 2).sum(axis=2, keepdims=True)
-    joined = np.concatenate([np.repeat(query[:, None], keys.shape[1], axis=1), keys, seen], axis=2)
-    return np.tanh(joined @ np.hstack([W_query, W_key, w_cover[:, None]]).T) @ v
 
 
 def multi_head__one_head_after_the_other(query, keys, source_mask, W_query, W_key, W_value, W_out):

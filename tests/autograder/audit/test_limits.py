@@ -24,16 +24,27 @@ def softmax(scores):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-def scaled_attention(query, keys, values, source_mask, *, scores=lambda scores: scores, low=-1e9, length=None):
-    changed_scores = scores(np.einsum("br,bjr->bj", query, keys) / math.sqrt(keys.shape[2]))
-    weights = softmax(changed_scores + (1 - source_mask) * low) * source_mask
-    return np.einsum("bj,bjw->bw", weights[:, :length], values[:, :length])
-
-
-def luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+def luong_step(
+    fed,
+    embedded,
+    query,
+    keys,
+    source_mask,
+    W_y,
+    W_s,
+    W_fed,
+    W,
+    W_mix,
+    *,
+    scores=lambda scores: scores,
+    low=-1e9,
+    length=None,
+):
     state = np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
-    weights = softmax(np.einsum("bn,nm,bjm->bj", state, W, keys) + (1 - source_mask) * -1e9) * source_mask
-    return np.tanh(np.concatenate([np.einsum("bj,bjm->bm", weights, keys), state], axis=1) @ W_mix.T)
+    changed_scores = scores(np.einsum("bn,nm,bjm->bj", state, W, keys))
+    weights = softmax(changed_scores + (1 - source_mask) * low) * source_mask
+    context = np.einsum("bj,bjm->bm", weights[:, :length], keys[:, :length])
+    return np.tanh(np.concatenate([context, state], axis=1) @ W_mix.T)
 
 
 def multi_head(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -108,24 +119,21 @@ def in_single_precision(name):
     return answer
 
 
+BAHDANAU, LUONG = "from_bahdanau_to_transformers", "decoder_fusion-luong_step"
 SINGLE = [
-    *("softmax-softmax", "context-attend", "decoder_fusion-luong_step", "output_layer-cross_entropy"),
+    *("softmax-softmax", "context-attend", LUONG, "output_layer-cross_entropy"),
     *("scoring-dot_product_score", "scoring-additive_score", "context-context_vector", "context-mended_attention"),
-    *("from_bahdanau_to_transformers-scaled_attention", "softmax-masked_softmax", "encoder-rnn_states"),
+    *("softmax-masked_softmax", "encoder-rnn_states"),
 ]
-BAHDANAU = "from_bahdanau_to_transformers"
 WRONG = {
-    "a billion taken off the scores of pads": (f"{BAHDANAU}-scaled_attention", scaled_attention),
-    "the same in Luong's step": ("decoder_fusion-luong_step", luong_step),
+    "a billion taken off the scores of pads": (LUONG, luong_step),
     "more taken off": (f"{BAHDANAU}-multi_head", multi_head),
     "too little taken off": ("context-mended_attention", mended_attention),
     "a temperature kept above its lowest": ("softmax-entropy", entropy_between(0.03, 200)),
     "a temperature kept below its highest": ("softmax-entropy", entropy_between(0.02, 180)),
     "scores clipped at 3000": (
-        f"{BAHDANAU}-scaled_attention",
-        lambda *inputs: scaled_attention(
-            *inputs, scores=lambda scores: scores.clip(-3000, 3000), low=-np.finfo(float).max
-        ),
+        LUONG,
+        lambda *inputs: luong_step(*inputs, scores=lambda scores: scores.clip(-3000, 3000), low=-np.finfo(float).max),
     ),
     **{f"an old state clipped at {n}": ("decoder_fusion-gated_step", gated_step_clipped_at(n)) for n in (5, 10, 19)},
     "small weights dropped": (
@@ -140,8 +148,8 @@ WRONG = {
     "a window of eight": (f"{BAHDANAU}-self_attention", self_attention_seeing(lambda i, j: i - j < 8)),
     "blocks of 32": (f"{BAHDANAU}-self_attention", self_attention_seeing(lambda i, j: i // 32 == j // 32)),
     "fifty positions": (
-        f"{BAHDANAU}-scaled_attention",
-        lambda *inputs: scaled_attention(*inputs, low=-np.finfo(float).max, length=50),
+        LUONG,
+        lambda *inputs: luong_step(*inputs, low=-np.finfo(float).max, length=50),
     ),
     "an array as text": ("capstone-exact_match", exact_match),
     "a first weight of 0 taken for a step not taken": (

@@ -4,12 +4,6 @@ import numpy as np
 import torch
 
 
-
-
-
-
-
-
 def multi_head_shapes__right_measured(heads, m, r, T_x, T_y):
     """Reads the shapes off arrays."""
     W = np.zeros((heads * r, m))
@@ -18,161 +12,7 @@ def multi_head_shapes__right_measured(heads, m, r, T_x, T_y):
     return {"W_key": W.shape, "keys": keys.shape, "weights": a.shape, "joined": (a @ keys).swapaxes(0, 1).reshape(T_y, -1).shape}
 
 
-# ---- scaled_attention
-
-
-
-def _dot(query, keys):
-    return np.einsum("bk,bjk->bj", query, keys)
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-def scaled_attention__wrong_subtle_adds_penalty(query, keys, values, source_mask):
-    """Adds -1e9 at pads instead of replacing their scores: a pad with a huge key keeps its weight."""
-    e = _dot(query, keys) / math.sqrt(keys.shape[2]) - 1e9 * ~source_mask
-    p = np.exp(e - e.max(1, keepdims=True))
-    out = np.einsum("bj,bjk->bk", p / p.sum(1, keepdims=True), values)
-    return np.where(source_mask.any(1)[:, None], out, 0.0)
-
-
-def scaled_attention__wrong_subtle_batch_any(query, keys, values, source_mask):
-    """Asks whether the whole batch has a real token, not each sentence: one empty row among others gives nan."""
-    if not source_mask.any():
-        return np.zeros((len(query), values.shape[2]))
-    e = np.where(source_mask, _dot(query, keys) / math.sqrt(keys.shape[2]), -np.inf)
-    p = np.exp(e - e.max(1, keepdims=True))
-    return np.einsum("bj,bjk->bk", p / p.sum(1, keepdims=True), values)
-
-
-def scaled_attention__right_selected(query, keys, values, source_mask):
-    """Each sentence alone, real tokens only, a list of lists with whole zeros for empty rows."""
-    out = []
-    for q, k, u, m in zip(query, keys, values, source_mask):
-        if not any(m):
-            out.append([0] * values.shape[2])
-            continue
-        e = k[m] @ q * k.shape[1] ** -0.5
-        p = np.exp(e - max(e))
-        out.append((p @ u[m] / sum(p)).tolist())
-    return out
-
-
-def scaled_attention__right_torch_softmax(query, keys, values, source_mask):
-    """torch's softmax with a row of -inf mended by nan_to_num, read off as a tensor."""
-    q, k, u, m = map(torch.from_numpy, (query, keys, values, source_mask))
-    e = (k @ q[:, :, None])[:, :, 0] / math.sqrt(k.shape[2])
-    w = torch.softmax(e.masked_fill(~m, -math.inf), 1).nan_to_num(0.0)
-    return (w[:, None] @ u)[:, 0]
-
-
-def scaled_attention__right_scaled_twice(query, keys, values, source_mask):
-    """Shares the scale between query and keys, with pads' keys and values zeroed first; Fortran order."""
-    r = keys.shape[2] ** 0.25
-    k, u = keys * source_mask[..., None] / r, values * source_mask[..., None]
-    e = ((query / r)[:, None] * k).sum(2)
-    e = np.where(source_mask, e, -1e200)
-    z = np.logaddexp.reduce(e, axis=1)[:, None]
-    return np.asfortranarray((np.exp(e - z)[:, :, None] * u).sum(1))
-
-
-# ---- coverage_scores
-
-
-
-
-
-
-
-
-
-
-
-
-
-def coverage_scores__wrong_subtle_equal_sizes(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Gives the queries an axis only where they do not broadcast by themselves: wrong where batch = positions."""
-    q, k = query @ W_query.T, keys @ W_key.T
-    if len(q) not in (1, k.shape[1]):
-        q = q[:, None]
-    elif len(q) == 1:
-        q = q[None]
-    return np.tanh(q + k + earlier_weights.sum(1)[:, :, None] * w_cover) @ v
-
-
-
-
-def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Loops over sentences and positions, with a running coverage, in lists."""
-    out = []
-    for s, h, steps in zip(query, keys, earlier_weights):
-        g = [0.0] * len(h)
-        for row in steps:
-            g = [x + y for x, y in zip(g, row)]
-        out.append([float(v @ np.tanh(W_query @ s + W_key @ x + w_cover * y)) for x, y in zip(h, g)])
-    return out
-
-
-def coverage_scores__right_joined(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Query, annotation and coverage joined end to end, one matrix for all, in torch."""
-    t = keys.shape[1]
-    x = np.concatenate([np.repeat(query[:, None], t, 1), keys, earlier_weights.sum(1)[..., None]], 2)
-    W = np.concatenate([W_query, W_key, w_cover[:, None]], 1)
-    return (torch.tanh(torch.from_numpy(x) @ torch.from_numpy(W).T) * torch.from_numpy(v)).sum(-1)
-
-
-def coverage_scores__right_einsum(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """einsum for every product, the steps summed by it too."""
-    z = (np.einsum("aq,bq->ba", W_query, query)[:, None, :] + np.einsum("ak,bjk->bja", W_key, keys)
-         + np.einsum("a,btj->bja", w_cover, earlier_weights))
-    return np.einsum("a,bja->bj", v, np.tanh(z))
-
-
 # ---- by hand
-
-def _two(scale=2.0, heads=True, swap=False, joint=False):
-    q = np.array([[1, 0, -1, 2], [0, 1, 1, -1.0]])
-    k = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1.0]]])
-    u = np.array([[[1, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0.0]]])
-    e = np.einsum("zk,zjk->zj", q[::-1] if swap else q, k) / scale
-    p = np.exp(e)
-    a = p / (p.sum() if joint else p.sum(1, keepdims=True))
-    return {"scores": list(e.ravel()), "weights": list(a.ravel()), "joined": list(np.einsum("zj,zjk->zk", a, u).ravel())}
-
-
-
-
-
-
-
-
-
-
-def two_heads_by_hand__right_numpy_arrays():
-    """Arrays instead of lists, in another order of the names."""
-    d = _two()
-    return {k: np.array(d[k]) for k in ("joined", "weights", "scores")}
-
-
-
-
-
-
-
-
-
-
-
 
 def saturation__right_cosh():
     """By 1 / (4 cosh^2), with the scores themselves in it."""
@@ -199,23 +39,9 @@ def _heads(query, keys, mask, W_query, W_key, W_value, W_out, size=None, soft=_s
     return c.reshape(len(query), -1) @ W_out.T
 
 
-
-
-
-
-
-
-
-
 def multi_head__wrong_query_detached(query, keys, source_mask, W_query, W_key, W_value, W_out):
     """Detaches the queries: no gradient reaches the decoder state and W_query."""
     return _heads(query.detach(), keys, source_mask, W_query.detach(), W_key, W_value, W_out)
-
-
-
-
-
-
 
 
 def multi_head__wrong_subtle_max_with_pads(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -224,8 +50,6 @@ def multi_head__wrong_subtle_max_with_pads(query, keys, source_mask, W_query, W_
         p = torch.exp(e - e.amax(-1, keepdim=True).detach()) * m
         return p / p.sum(-1, keepdim=True).clamp(min=1e-300)
     return _heads(query, keys, source_mask, W_query, W_key, W_value, W_out, soft=soft)
-
-
 
 
 def multi_head__right_loop_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -285,14 +109,6 @@ def _seen(mask, diagonal=0):
     return mask[:, None, :] & torch.ones(n, n, dtype=torch.bool).tril(diagonal)
 
 
-
-
-
-
-
-
-
-
 def self_attention__wrong_subtle_pads_zeroed(states, mask, W_query, W_key, W_value):
     """Zeroes the pads' states first, and with them a pad's own query, so a pad reads all words before it alike."""
     return _self(states * mask[:, :, None], _seen(mask), W_query, W_key, W_value)
@@ -311,8 +127,6 @@ def self_attention__wrong_subtle_max_of_later(states, mask, W_query, W_key, W_va
         p = torch.exp(torch.minimum(e - top, torch.zeros_like(e))) * m
         return p / p.sum(-1, keepdim=True).clamp(min=1e-300)
     return _self(states, _seen(mask), W_query, W_key, W_value, soft=soft)
-
-
 
 
 def self_attention__right_prefix_loop(states, mask, W_query, W_key, W_value):
@@ -357,12 +171,6 @@ def self_attention__right_nan_to_num(states, mask, W_query, W_key, W_value):
     """masked_fill with -inf and nan_to_num; masked_fill stops nan on the way back."""
     return _self(states, _seen(mask), W_query, W_key, W_value,
                  soft=lambda e, m: e.masked_fill(~m, -math.inf).softmax(-1).nan_to_num())
-
-
-
-
-
-
 
 
 def same_context__right_tuple():

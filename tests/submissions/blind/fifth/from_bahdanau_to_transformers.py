@@ -4,39 +4,16 @@ import numpy as np
 import torch
 
 
-def _np_weights(e, mask):
-    """Softmax over real tokens in numpy, zeros in empty rows."""
-    e = np.where(mask, e, -np.inf)
-    top = e.max(axis=-1, keepdims=True)
-    p = np.exp(e - np.where(np.isfinite(top), top, 0.0)) * mask
-    total = p.sum(axis=-1, keepdims=True)
-    return p / np.where(total > 0, total, 1.0)
-
-
 def _t_weights(e, mask):
     """Softmax over real tokens in torch, zeros in empty rows, finite gradients."""
     w = torch.softmax(e.masked_fill(~mask, -1e300), -1)
     return torch.where(mask, w, torch.zeros_like(w))
 
 
-def _mix(w, values):
-    return np.einsum("bj,bjv->bv", w, values)
-
-
-def _dots(query, keys):
-    return np.einsum("bk,bjk->bj", query, keys)
-
-
 # ---- multi_head_shapes
 def multi_head_shapes__wrong_one_head(heads, m, r, T_x, T_y):
     """Gives W_key the rows of one head only."""
     return {"W_key": (r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
-
-
-
-
-
-
 
 
 def multi_head_shapes__wrong_subtle_joined_m(heads, m, r, T_x, T_y):
@@ -47,10 +24,6 @@ def multi_head_shapes__wrong_subtle_joined_m(heads, m, r, T_x, T_y):
 def multi_head_shapes__wrong_subtle_size_divided(heads, m, r, T_x, T_y):
     """Divides m by the number of heads for the size of a key."""
     return {"W_key": (heads * r, m), "keys": (heads, T_x, m // heads), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
-
-
-
-
 
 
 def multi_head_shapes__right_arrays(heads, m, r, T_x, T_y):
@@ -67,208 +40,6 @@ def multi_head_shapes__right_torch_sizes(heads, m, r, T_x, T_y):
     return {"joined": S([T_y, r * heads]), "weights": S([heads, T_y, T_x]), "keys": S([heads, T_x, r]), "W_key": S([heads * r, m])}
 
 
-
-
-
-
-
-
-def scaled_attention__wrong_keys_mixed(query, keys, values, source_mask):
-    """Mixes the keys where the values should be mixed."""
-    return _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), source_mask), keys)
-
-
-def scaled_attention__wrong_no_mask(query, keys, values, source_mask):
-    """Forgets the mask."""
-    return _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), np.ones_like(source_mask)), values)
-
-
-
-
-def scaled_attention__wrong_overflow(query, keys, values, source_mask):
-    """Takes exp of raw scores."""
-    p = np.exp(_dots(query, keys) / math.sqrt(keys.shape[2])) * source_mask
-    return _mix(p / np.maximum(p.sum(1, keepdims=True), 1e-300), values)
-
-
-
-
-
-
-
-
-
-
-def scaled_attention__wrong_subtle_fill(query, keys, values, source_mask):
-    """Fills pads with -1e4 and zeroes their weights without dividing anew, though real scores may lie lower."""
-    e = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -1e4)
-    return _mix(_np_weights(e, np.ones_like(source_mask)) * source_mask, values)
-
-
-
-
-def scaled_attention__wrong_subtle_float32(query, keys, values, source_mask):
-    """Mixes in single precision."""
-    w = _np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), source_mask).astype(np.float32)
-    return np.einsum("bj,bjv->bv", w, np.where(source_mask[..., None], values, 0).astype(np.float32)).astype(float)
-
-
-def scaled_attention__wrong_subtle_masked_sum_of_keys(query, keys, values, source_mask):
-    """Recognizes pads by values of zeros and not by the mask alone, so a real word with values of zeros loses its weight."""
-    real = source_mask & (values != 0).any(axis=2)
-    return _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), real), values)
-
-
-def scaled_attention__wrong_subtle_batch_empty(query, keys, values, source_mask):
-    """Drops empty sentences and appends their zeros at the end of the batch."""
-    full = source_mask.any(1)
-    c = _mix(_np_weights(_dots(query, keys) / math.sqrt(keys.shape[2]), source_mask), values)
-    return np.concatenate([c[full], c[~full]])
-
-
-def scaled_attention__right_loop(query, keys, values, source_mask):
-    """Loops over sentences with real tokens only, as lists."""
-    out = []
-    for q, k, u, real in zip(query, keys, values, source_mask):
-        if not any(real):
-            out.append([0] * u.shape[1])
-            continue
-        e = k[real] @ (q / np.sqrt(q.size))
-        p = np.exp(e - np.max(e))
-        out.append(list(p @ u[real] / np.sum(p)))
-    return out
-
-
-def scaled_attention__right_sdpa(query, keys, values, source_mask):
-    """Uses torch with an additional position of zeros that empty sentences read."""
-    q, k, u = (torch.tensor(x) for x in (query, keys, values))
-    m = torch.tensor(source_mask)
-    m = torch.cat([m, ~m.any(1, keepdim=True)], 1)
-    e = torch.cat([torch.bmm(k, q[:, :, None])[..., 0] / k.shape[2] ** 0.5, torch.zeros(len(q), 1, dtype=q.dtype)], 1)
-    w = torch.softmax(e.masked_fill(~m, -math.inf), 1)
-    return torch.bmm(w[:, None], torch.cat([u, torch.zeros_like(u[:, :1])], 1))[:, 0]
-
-
-def scaled_attention__right_scaled_keys(query, keys, values, source_mask):
-    """Scales the keys, zeroes pads first and uses Fortran order."""
-    k = np.where(source_mask[:, :, None], keys, 0) / keys.shape[-1] ** 0.5
-    return np.asfortranarray((_np_weights((k @ query[..., None])[..., 0], source_mask)[:, None] @ values)[:, 0])
-
-
-# ---- coverage_scores
-def _cover(query, keys, g, W_query, W_key, w_cover, v):
-    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + g[..., None] * w_cover) @ v
-
-
-
-
-
-
-def coverage_scores__wrong_no_coverage(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Leaves the coverage out."""
-    return _cover(query, keys, 0 * earlier_weights[:, 0], W_query, W_key, w_cover, v)
-
-
-
-
-
-
-
-
-
-
-
-
-def coverage_scores__wrong_subtle_first_step_left_out(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Leaves the first step out of the sum where there are more than one."""
-    w = earlier_weights[:, 1:] if earlier_weights.shape[1] > 1 else earlier_weights
-    return _cover(query, keys, w.sum(1), W_query, W_key, w_cover, v)
-
-
-def coverage_scores__wrong_subtle_small_weights(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Rounds the coverage to six decimals, though 1e-7 times a w_cover of 100 000 is felt."""
-    return _cover(query, keys, np.round(earlier_weights.sum(1), 6), W_query, W_key, w_cover, v)
-
-
-def coverage_scores__wrong_subtle_batch_summed(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Sums over the first two axes after a reshape, so coverages of several sentences mix."""
-    g = earlier_weights.reshape(-1, keys.shape[1]).sum(0) / len(keys)
-    return _cover(query, keys, np.broadcast_to(g, keys.shape[:2]), W_query, W_key, w_cover, v)
-
-
-def coverage_scores__right_tensordot(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Joins query, key and coverage and the matrices alike."""
-    g = np.add.reduce(earlier_weights, axis=1)[:, :, None]
-    x = np.concatenate([np.broadcast_to(query[:, None], keys.shape[:2] + query.shape[1:]), keys, g], axis=2)
-    return np.tensordot(np.tanh(x @ np.column_stack([W_query, W_key, w_cover]).T), v, axes=1)
-
-
-def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Loops in words and returns lists."""
-    out = []
-    for b, q in enumerate(query):
-        g = [math.fsum(column) for column in earlier_weights[b].T]
-        out.append([float(v @ np.tanh(W_query @ q + W_key @ h + w_cover * x)) for h, x in zip(keys[b], g)])
-    return out
-
-
-# ---- two_heads_by_hand
-def _heads(scale=2.0, pool=False, merge="join", weights=None, same_query=False, values_swapped=False, digits=None):
-    Q = np.array([[1, 0, -1, 2], [0, 1, 1, -1.0]])
-    K = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1.0]]])
-    U = np.array([[[1, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0.0]]])
-    if same_query:
-        Q = Q[[0, 0]]
-    e = np.einsum("zk,zjk->zj", Q, K) / scale
-    p = np.exp(e)
-    a = p / (p.sum() if pool else p.sum(1, keepdims=True))
-    if digits:
-        a = np.round(a, digits)
-    c = np.einsum("zj,zjv->zv", a, U[::-1] if values_swapped else U)
-    return {"scores": e.ravel().tolist(), "weights": a.ravel().tolist(), "joined": c.ravel().tolist()}
-
-
-def two_heads_by_hand__wrong_no_scale():
-    """Forgets to divide by the root of 4."""
-    return _heads(scale=1)
-
-
-def two_heads_by_hand__wrong_divided_by_four():
-    """Divides by 4 instead of its root."""
-    return _heads(scale=4)
-
-
-
-
-def two_heads_by_hand__wrong_same_query():
-    """Uses the first head's query in both heads."""
-    return _heads(same_query=True)
-
-
-def two_heads_by_hand__wrong_subtle_values_exchanged():
-    """Mixes each head's weights with the other head's values."""
-    return _heads(values_swapped=True)
-
-
-
-
-def two_heads_by_hand__wrong_subtle_root_of_three():
-    """Divides by the root of the three positions."""
-    return _heads(scale=math.sqrt(3))
-
-
-
-
-def two_heads_by_hand__right_arrays():
-    """Returns numpy arrays as values."""
-    return {k: np.array(x) for k, x in _heads().items()}
-
-
-def two_heads_by_hand__right_rounded():
-    """Rounds to four decimals, as tuples."""
-    return {k: tuple(round(y, 4) for y in x) for k, x in _heads().items()}
-
-
 # ---- saturation
 def _satur(spread, plain=None, scaled=None):
     d = lambda s: 1 / (2 * math.cosh(s)) ** 2
@@ -280,8 +51,6 @@ def saturation__wrong_variance():
     return _satur(3.24)
 
 
-
-
 def saturation__wrong_one_entry():
     """Takes the spread of one product."""
     return _satur(0.45)
@@ -291,12 +60,6 @@ def saturation__wrong_weight_not_derivative():
     """Gives the weights in place of their derivatives."""
     s = lambda x: 1 / (1 + math.exp(-x))
     return _satur(1.8, s(3.6), s(0.9))
-
-
-
-
-
-
 
 
 def saturation__right_jacobian():
@@ -320,27 +83,11 @@ def _out(w, u, W_out):
     return torch.einsum("bzj,bzjv->bzv", w, u).flatten(1) @ W_out.T
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def multi_head__wrong_empty_nan(query, keys, source_mask, W_query, W_key, W_value, W_out):
     """Lets a sentence without a real token become nan."""
     q, k, u, e = _heads_of(query, keys, W_query, W_key, W_value)
     w = torch.softmax((e / math.sqrt(q.shape[-1])).masked_fill(~source_mask[:, None], -math.inf), -1)
     return _out(w, u, W_out)
-
-
 
 
 def multi_head__wrong_subtle_root_of_value(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -442,20 +189,6 @@ def _seen(states, mask, diagonal=0):
     return torch.ones(n, n, dtype=torch.bool).tril(diagonal) & mask[:, None, :]
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def self_attention__wrong_no_scale(states, mask, W_query, W_key, W_value):
     """Forgets to divide by the root."""
     u, e = _qku(states, W_query, W_key, W_value)
@@ -466,10 +199,6 @@ def self_attention__wrong_nan_first(states, mask, W_query, W_key, W_value):
     """Leaves nan where there is no real token at or before a position."""
     u, e = _qku(states, W_query, W_key, W_value)
     return torch.softmax(e.masked_fill(~_seen(states, mask), -math.inf), -1) @ u
-
-
-
-
 
 
 def self_attention__wrong_subtle_minus_1e9(states, mask, W_query, W_key, W_value):
@@ -566,8 +295,6 @@ _HS = np.array([[1, 1], [4, 0], [-1, 4], [-3, -2.0]])
 _AS = np.array([0.4, 0.3, 0.2, 0.1])
 
 
-
-
 def same_context__wrong_shared_out():
     """Shares the first weight out in equal parts."""
     return [0.0, 0.3 + 0.4 / 3, 0.2 + 0.4 / 3, 0.1 + 0.4 / 3]
@@ -576,8 +303,6 @@ def same_context__wrong_shared_out():
 def same_context__wrong_first_left_out():
     """Gives only three numbers."""
     return list(np.linalg.solve(np.vstack([_HS[1:].T, np.ones(3)]), np.append(_AS @ _HS, 1)))
-
-
 
 
 def same_context__wrong_subtle_two_decimals():

@@ -9,10 +9,6 @@ import torch
 # 8.1 multi_head_shapes
 
 
-
-
-
-
 def multi_head_shapes__right_from_products(heads, m, r, T_x, T_y):
     """The shapes come out of einsum and reshape on tensors without storage."""
     W = torch.empty(heads, r, m, device="meta")
@@ -21,172 +17,6 @@ def multi_head_shapes__right_from_products(heads, m, r, T_x, T_y):
     weights = torch.einsum("zir,zjr->zij", torch.empty(heads, T_y, r, device="meta"), keys)
     joined = torch.einsum("zij,zjr->izr", weights, keys).flatten(1)
     return {"W_key": W.flatten(0, 1).shape, "keys": keys.shape, "weights": weights.shape, "joined": joined.shape}
-
-
-# 8.2 scaled_attention
-
-
-
-
-
-
-def scaled_attention__wrong_maximum_from_zero(query, keys, values, source_mask):
-    """The student lets the maximum begin at 0, so that scores of -1000 and less leave no weight."""
-    e = np.einsum("br,bjr->bj", query, keys) / np.sqrt(keys.shape[-1])
-    e = e - np.max(e, axis=1, keepdims=True, where=source_mask, initial=0.0)
-    x = np.exp(np.where(source_mask, e, -np.inf))
-    total = x.sum(axis=1, keepdims=True)
-    return np.einsum("bj,bjv->bv", x / np.where(total > 0, total, 1.0), values)
-
-
-
-
-def scaled_attention__wrong_score_zero_at_pads(query, keys, values, source_mask):
-    """The student multiplies the scores by the mask, so that a pad has the score 0 and a weight."""
-    e = np.einsum("br,bjr->bj", query, keys) / np.sqrt(keys.shape[-1]) * source_mask
-    x = np.exp(e - e.max(axis=1, keepdims=True))
-    a = x / x.sum(axis=1, keepdims=True)
-    return np.einsum("bj,bjv->bv", a, values) * source_mask.any(axis=1, keepdims=True)
-
-
-
-
-def scaled_attention__wrong_maximum_of_plain_scores(query, keys, values, source_mask):
-    """The student subtracts the maximum of the plain scores from the scaled ones, which bounds them no more."""
-    e = np.einsum("br,bjr->bj", query, keys)
-    top = np.max(e, axis=1, keepdims=True, where=source_mask, initial=-1e300)
-    root = np.sqrt(keys.shape[-1])
-    # right while exp bears e / root - top; scores of some thousands overflow or leave no weight at all
-    x = np.exp(np.where(source_mask, e / root - top, -np.inf))
-    total = x.sum(axis=1, keepdims=True)
-    return np.einsum("bj,bjv->bv", x / np.where(total > 0, total, 1.0), values)
-
-
-def scaled_attention__right_differences(query, keys, values, source_mask):
-    """Each weight is one over a sum of exponentials of differences over the real tokens of the sentence."""
-    e = np.sum(query[:, None] * keys, axis=2) * keys.shape[2] ** -0.5
-    with np.errstate(over="ignore"):
-        below = np.where(source_mask[:, None, :], np.exp(e[:, None, :] - e[:, :, None]), 0.0).sum(axis=2)
-    share = np.divide(1.0, below, out=np.zeros_like(e), where=source_mask)
-    return np.matmul(share[:, None], values)[:, 0]
-
-
-def scaled_attention__right_lists(query, keys, values, source_mask):
-    """Plain lists, the real tokens filtered out first, each sum by math.fsum."""
-    result = []
-    for q, K, U, real in zip(query.tolist(), keys.tolist(), values.tolist(), source_mask.tolist()):
-        width = len(U[0])
-        pairs = [(sum(a * b for a, b in zip(q, k)) / math.sqrt(len(k)), u) for k, u, ok in zip(K, U, real) if ok]
-        top = max((e for e, _ in pairs), default=0.0)
-        parts = [(math.exp(e - top), u) for e, u in pairs]
-        total = math.fsum(x for x, _ in parts) or 1.0
-        result.append([math.fsum(x * u[i] for x, u in parts) / total for i in range(width)])
-    return result
-
-
-def scaled_attention__right_place_of_zeros(query, keys, values, source_mask):
-    """A position more, of value 0, has the lowest score of all and takes the weight where nothing is real."""
-    query = query / math.sqrt(query.shape[1])
-    e = np.where(source_mask, np.matmul(keys, query[..., None]).squeeze(-1), -1e300)
-    e = np.hstack([e, np.full((len(e), 1), -1e300)])
-    values = np.pad(values * source_mask[..., None], ((0, 0), (0, 1), (0, 0)))
-    a = np.exp(e - np.logaddexp.reduce(e, axis=1)[:, None])
-    return np.add.reduce(a[..., None] * values, axis=1)
-
-
-# 8.3 coverage_scores
-
-
-def _scores(query, keys, coverage, W_query, W_key, w_cover, v):
-    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + coverage[..., None] * w_cover) @ v
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-_coverage = {}
-
-
-def coverage_scores__wrong_coverage_kept(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student adds only the newest step to a coverage kept from the call before, which was of other sentences."""
-    batch, steps, length = earlier_weights.shape
-    before = _coverage.get((batch, steps - 1, length))
-    coverage = earlier_weights.sum(axis=1) if before is None else before + earlier_weights[:, -1]
-    _coverage[batch, steps, length] = coverage
-    return _scores(query, keys, coverage, W_query, W_key, w_cover, v)
-
-
-def coverage_scores__right_wider_key(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Coverage and query are entries more of each annotation, and one product does all."""
-    covered = np.add.reduce(earlier_weights, axis=1)[:, :, None]
-    asked = np.broadcast_to(query[:, None], (*keys.shape[:2], query.shape[1]))
-    wide = np.concatenate([asked, covered, keys], axis=2)
-    hidden = np.tensordot(wide, np.column_stack([W_query, w_cover, W_key]), axes=(2, 1))
-    return np.inner(np.tanh(hidden, out=hidden), v)
-
-
-def coverage_scores__right_one_by_one(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Every score has a sum of its own, and tuples of floats come back."""
-    return tuple(
-        tuple(
-            math.fsum(
-                float(v[i]) * math.tanh(W_query[i] @ s + W_key[i] @ h + w_cover[i] * math.fsum(steps[:, j]))
-                for i in range(len(v))
-            )
-            for j, h in enumerate(H)
-        )
-        for s, H, steps in zip(query, keys, earlier_weights)
-    )
-
-
-def coverage_scores__right_entry_by_entry(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The steps are added up one after the other, the shares entry by entry of the attention, and tanh is 1 - 2 / (e^2x + 1)."""
-    coverage = 0.0
-    for step in np.moveaxis(earlier_weights, 1, 0):
-        coverage = coverage + step
-    scores = np.zeros(keys.shape[:2])
-    for asked, key, cover, factor in zip(W_query, W_key, w_cover, v):
-        x = (query @ asked)[:, np.newaxis] + keys @ key + cover * coverage
-        with np.errstate(over="ignore"):
-            scores += factor * (1 - 2 / (np.exp(2 * x) + 1))
-    return scores
-
-
-# 8.4 two_heads_by_hand
-
-
-def _heads():
-    q = np.array([[1, 0, -1, 2], [0, 1, 1, -1.0]])
-    k = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1.0]]])
-    u = np.array([[[1, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]])
-    return q, k, u
-
-
-
-
-
-
-
-
-def two_heads_by_hand__right_fractions_and_powers():
-    """Scores are fractions, the exponentials powers of the root of e, and all comes as tuples of floats."""
-    q, k, u = (x.tolist() for x in _heads())
-    e = [Fraction(int(sum(a * b for a, b in zip(qz, key))), 2) for qz, kz in zip(q, k) for key in kz]
-    root = math.exp(0.5)
-    x = [root ** int(2 * z) for z in e]
-    total = [sum(x[:3])] * 3 + [sum(x[3:])] * 3
-    a = [p / t for p, t in zip(x, total)]
-    joined = [sum(p * value[i] for p, value in zip(a[3 * z : 3 * z + 3], u[z])) for z in (0, 1) for i in (0, 1)]
-    return {"joined": tuple(joined), "weights": tuple(a), "scores": tuple(map(float, e))}
 
 
 # 8.5 saturation
@@ -199,8 +29,6 @@ def saturation__wrong_chain_rule():
         return w * (1 - w)
 
     return {"spread": 1.8, "plain": pull(1.8), "scaled": pull(0.45) / 4}
-
-
 
 
 def saturation__right_cosh():
@@ -228,8 +56,6 @@ def multi_head__wrong_root_of_query_size(query, keys, source_mask, W_query, W_ke
     return c.flatten(1) @ W_out.T
 
 
-
-
 def multi_head__wrong_mask_repeated(query, keys, source_mask, W_query, W_key, W_value, W_out):
     """The student folds the heads into the batch, and repeats the mask in the other order than the scores."""
     # rows are (b, z) with z running first, the mask's rows run through b first: wrong for two heads and two masks
@@ -241,12 +67,6 @@ def multi_head__wrong_mask_repeated(query, keys, source_mask, W_query, W_key, W_
     e = (k @ q.unsqueeze(2)).squeeze(2) / W_key.shape[1] ** 0.5
     a = torch.softmax(e.masked_fill(~mask, -1e300), dim=1) * mask
     return (a.unsqueeze(1) @ u).reshape(batch, -1) @ W_out.T
-
-
-
-
-
-
 
 
 def multi_head__wrong_output_not_transposed(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -318,8 +138,6 @@ def self_attention__wrong_pad_reads_itself(states, mask, W_query, W_key, W_value
     return c * (mask.cumsum(1) > 0).unsqueeze(-1)
 
 
-
-
 def self_attention__wrong_triangle_after_softmax(states, mask, W_query, W_key, W_value):
     """The student strikes the later positions out after the softmax and divides by the rest, which may have underflowed."""
     # wrong where a later position scores a thousand above all earlier ones
@@ -327,10 +145,6 @@ def self_attention__wrong_triangle_after_softmax(states, mask, W_query, W_key, W
     a = _soft(q @ k.mT / math.sqrt(q.shape[-1]), mask[:, None, :].expand_as(allowed)).tril()
     rest = a.sum(-1, keepdim=True)
     return (a / torch.where(rest > 0, rest, torch.ones_like(rest))) @ u
-
-
-
-
 
 
 def self_attention__wrong_mean_in_empty_rows(states, mask, W_query, W_key, W_value):
@@ -385,10 +199,6 @@ def self_attention__right_growing_sums(states, mask, W_query, W_key, W_value):
 
 
 # 8.8 same_context
-
-
-
-
 
 
 def same_context__right_cramer():

@@ -42,182 +42,6 @@ def multi_head_shapes__right_arrays(heads, m, r, T_x, T_y):
     return {"W_key": W.shape, "keys": keys.shape, "weights": weights.shape, "joined": joined.shape}
 
 
-# ---- 8.2
-def _sa(query, keys, values, mask, scale=None, e=None):
-    scale = math.sqrt(keys.shape[-1]) if scale is None else scale
-    if e is None:
-        e = np.einsum("bk,bjk->bj", query, np.where(mask[..., None], keys, 0.0)) / scale
-    some = mask.any(1, keepdims=True)
-    m = np.where(some, np.where(mask, e, -np.inf).max(1, keepdims=True), 0.0)
-    w = np.where(mask, np.exp(np.where(mask, e - m, 0.0)), 0.0)
-    w = w / np.where(some, w.sum(1, keepdims=True), 1.0)
-    return np.einsum("bj,bjv->bv", w, np.where(mask[..., None], values, 0.0))
-
-
-
-
-
-def scaled_attention__wrong_softmax_axis(query, keys, values, source_mask):
-    """Normalises the weights over the batch instead of over the positions."""
-    e = np.where(source_mask, np.einsum("bk,bjk->bj", query, keys) / math.sqrt(keys.shape[-1]), -np.inf)
-    top = e.max(0, keepdims=True)
-    w = np.exp(e - np.where(np.isfinite(top), top, 0.0))
-    s = w.sum(0, keepdims=True)
-    return np.einsum("bj,bjv->bv", w / np.where(s > 0, s, 1.0), values)
-
-
-
-
-def scaled_attention__wrong_subtle_low_fill(query, keys, values, source_mask):
-    """Fills the pads' scores with -100000, which real scores (to -300000) may lie below."""
-    e = np.where(source_mask, np.einsum("bk,bjk->bj", query, keys) / math.sqrt(keys.shape[-1]), -1e5)
-    w = np.exp(e - e.max(1, keepdims=True))
-    w = w / w.sum(1, keepdims=True) * source_mask.any(1, keepdims=True)
-    return np.einsum("bj,bjv->bv", w, values)
-
-
-
-
-def scaled_attention__wrong_subtle_clip(query, keys, values, source_mask):
-    """Clips the scores to +-700 against overflow instead of subtracting the largest, which makes ties of larger scores."""
-    e = np.clip(np.einsum("bk,bjk->bj", query, keys) / math.sqrt(keys.shape[-1]), -700, 700)
-    return _sa(query, keys, values, source_mask, e=e)
-
-
-def scaled_attention__wrong_subtle_zero_score_is_pad(query, keys, values, source_mask):
-    """Takes a score of exactly 0 for that of a pad, so that a real word orthogonal to the query is left out."""
-    e = np.einsum("bk,bjk->bj", query, keys) * source_mask / math.sqrt(keys.shape[-1])
-    return _sa(query, keys, values, source_mask & (e != 0), e=e)
-
-
-
-
-def scaled_attention__right_loop(query, keys, values, source_mask):
-    """Loops over the sentences and over their real words alone; lists."""
-    out = []
-    for q, K, U, m in zip(query, keys, values, source_mask):
-        c = [0.0] * U.shape[1]
-        e = [float(q @ k) / math.sqrt(len(q)) for k in K[m]]
-        if e:
-            w = [math.exp(x - max(e)) for x in e]
-            for a, u in zip(w, U[m]):
-                c = [x + a / sum(w) * y for x, y in zip(c, u.tolist())]
-        out.append(c)
-    return out
-
-
-def scaled_attention__right_log_sum(query, keys, values, source_mask):
-    """Weights as exp(score - log-sum-exp), by logaddexp, in a new array in Fortran order."""
-    out = np.zeros((len(query), values.shape[2]), order="F")
-    for b in range(len(query)):
-        j = np.flatnonzero(source_mask[b])
-        if len(j):
-            e = keys[b, j] @ (query[b] * keys.shape[2] ** -0.5)
-            out[b] = np.exp(e - np.logaddexp.reduce(e)) @ values[b, j]
-    return out
-
-
-def scaled_attention__right_torch(query, keys, values, source_mask):
-    """Torch's softmax of scores with a fill of -1e300, empty rows zeroed by the mask."""
-    q, k, u, m = (torch.as_tensor(x) for x in (query, keys, values, source_mask))
-    e = (k @ q[:, :, None])[:, :, 0] / math.sqrt(k.shape[2])
-    return (torch.softmax(e.masked_fill(~m, -1e300), 1).masked_fill(~m, 0.0)[:, None] @ u)[:, 0].numpy()
-
-
-# ---- 8.3
-def _cov(query, keys, g, Wq, Wk, w, v):
-    return np.tanh((query @ Wq.T)[:, None] + keys @ Wk.T + g[..., None] * w) @ v
-
-
-
-
-
-
-
-
-
-
-
-
-def coverage_scores__wrong_subtle_window(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Sums the last 50 steps only."""
-    return _cov(query, keys, earlier_weights[:, -50:].sum(1), W_query, W_key, w_cover, v)
-
-
-
-
-def coverage_scores__right_loop(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Loops over sentences and positions with a running coverage, as nested lists."""
-    out = []
-    for s, H, A in zip(query, keys, earlier_weights):
-        g = np.zeros(len(H))
-        for a in A:
-            g = g + a
-        out.append([float(sum(v * np.tanh(W_query @ s + W_key @ h + w_cover * x))) for h, x in zip(H, g)])
-    return out
-
-
-def coverage_scores__right_joined(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """One matrix of all parameters side by side, times query, key and coverage joined."""
-    n = keys.shape[1]
-    x = np.concatenate([np.repeat(query[:, None], n, 1), keys, np.cumsum(earlier_weights, 1)[:, -1][..., None]], -1)
-    return np.einsum("a,abj->bj", v, np.tanh(np.einsum("ai,bji->abj", np.column_stack([W_query, W_key, w_cover]), x)))
-
-
-# ---- 8.4
-_Q = [(1, 0, -1, 2), (0, 1, 1, -1)]
-_K = [[(2, 1, 0, 1), (0, 3, 1, 1), (1, -1, 2, 0)], [(1, 1, -1, 3), (2, 0, 3, 0), (0, 0, 2, 1)]]
-_U = [[(1, 0), (0, 2), (-1, 1)], [(3, -1), (.5, 1), (-2, 0)]]
-
-
-def _hand(scale=2.0, over_all=False, rnd=15, swap=False, summed=False):
-    e = [[sum(a * b for a, b in zip(q, k)) / scale for k in K] for q, K in zip(_Q, _K)]
-    w = [[math.exp(x) for x in r] for r in e]
-    tot = [sum(map(sum, w))] * 2 if over_all else [sum(r) for r in w]
-    w = [[round(x / t, rnd) for x in r] for r, t in zip(w, tot)]
-    c = [[sum(a * u[i] for a, u in zip(r, U)) for i in (0, 1)] for r, U in zip(w, _U)]
-    if swap:
-        c = c[::-1]
-    joined = [a + b for a, b in zip(*c)] if summed else c[0] + c[1]
-    return {"scores": e[0] + e[1], "weights": w[0] + w[1], "joined": joined}
-
-
-
-
-
-
-
-
-
-def two_heads_by_hand__wrong_subtle_rounded_weights():
-    """Rounds the weights to three decimals before it mixes the values."""
-    d = _hand()
-    return {**d, "joined": _hand(rnd=3)["joined"]}
-
-
-def two_heads_by_hand__right_rounded():
-    """Rounds to four decimals at the end."""
-    return {k: [round(x, 4) for x in v] for k, v in _hand().items()}
-
-
-def two_heads_by_hand__right_numpy():
-    """Numpy arrays of full precision, the weights by softmax in matrices."""
-    e = np.einsum("zr,zjr->zj", np.array(_Q), np.array(_K)) / 2
-    w = np.exp(e) / np.exp(e).sum(1, keepdims=True)
-    return {"scores": e.ravel(), "weights": w.ravel(), "joined": np.einsum("zj,zjv->zv", w, np.array(_U)).ravel()}
-
-
-
-
-
-
-
-
-
-
-
-
-
 def saturation__right_cut():
     """Four decimals, the last one cut off, by the hyperbolic cosine."""
     f = lambda x: math.floor(1e4 / (4 * math.cosh(x) ** 2)) / 1e4
@@ -251,7 +75,6 @@ def multi_head__wrong_no_scale(query, keys, source_mask, W_query, W_key, W_value
     return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, 1.0)
 
 
-
 def multi_head__wrong_interleaved(query, keys, source_mask, W_query, W_key, W_value, W_out):
     """Joins the contexts entry by entry, with the heads running fastest, instead of end to end."""
     return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, join=lambda c: c.transpose(1, 2).flatten(1))
@@ -260,8 +83,6 @@ def multi_head__wrong_interleaved(query, keys, source_mask, W_query, W_key, W_va
 def multi_head__wrong_shared_weights(query, keys, source_mask, W_query, W_key, W_value, W_out):
     """Sums the scores of all heads and gives every head the same weights."""
     return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, e_fn=lambda e: e.sum(0, keepdim=True).expand_as(e))
-
-
 
 
 def multi_head__wrong_subtle_low_fill(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -285,8 +106,6 @@ def multi_head__wrong_subtle_nan_gradient(query, keys, source_mask, W_query, W_k
 def multi_head__wrong_subtle_float_root(query, keys, source_mask, W_query, W_key, W_value, W_out):
     """Takes the root as a float32 tensor, exact only for square head sizes."""
     return _mh(query, keys, source_mask, W_query, W_key, W_value, W_out, torch.sqrt(torch.tensor(float(W_key.shape[1]))))
-
-
 
 
 def multi_head__right_loops(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -337,18 +156,6 @@ def _self(states, mask, Wq, Wk, Wv, scale=None, soft=None, tri=None, e_fn=None, 
     return w @ (x @ Wv.T)
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 def self_attention__wrong_subtle_low_fill(states, mask, W_query, W_key, W_value):
     """Masks with the score -1e6, which real scores may lie below."""
     return _self(states, mask, W_query, W_key, W_value, soft=lambda e, m: torch.softmax(e.masked_fill(~m, -1e6), -1) * m)
@@ -357,8 +164,6 @@ def self_attention__wrong_subtle_low_fill(states, mask, W_query, W_key, W_value)
 def self_attention__wrong_subtle_nan_gradient(states, mask, W_query, W_key, W_value):
     """Replaces nan by 0 in the result only, so the gradients are nan where a position has nothing to read."""
     return torch.nan_to_num(_self(states, mask, W_query, W_key, W_value, soft=lambda e, m: torch.softmax(e.masked_fill(~m, -math.inf), -1)))
-
-
 
 
 def self_attention__right_loop(states, mask, W_query, W_key, W_value):
@@ -400,11 +205,6 @@ def self_attention__right_real_keys(states, mask, W_query, W_key, W_value):
 
 # ---- 8.8
 _H = np.array([[1., 1], [4, 0], [-1, 4], [-3, -2]])
-
-
-
-
-
 
 
 def same_context__wrong_subtle_rounded_context():

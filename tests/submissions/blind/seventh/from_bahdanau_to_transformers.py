@@ -5,14 +5,6 @@ import numpy as np
 import torch
 
 
-
-
-
-
-
-
-
-
 def multi_head_shapes__right_arrays(heads, m, r, T_x, T_y):
     """Computes with arrays of zeros and reads off their shapes."""
     W = np.zeros((heads * r, m))
@@ -26,161 +18,6 @@ def multi_head_shapes__right_lists(heads, m, r, T_x, T_y):
     """Gives lists instead of tuples."""
     n = r * heads
     return dict(joined=[T_y, n], weights=[heads, T_y, T_x], keys=[heads, T_x, r], W_key=[n, m])
-
-
-
-
-def _dots(query, keys):
-    return np.einsum("br,bjr->bj", query, keys)
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-def scaled_attention__wrong_subtle_fill(query, keys, values, source_mask):
-    """Fills the pads' scores with -100000, which is larger than real scores may be."""
-    e = np.where(source_mask, _dots(query, keys) / math.sqrt(keys.shape[2]), -1e5)
-    p = np.exp(e - e.max(1, keepdims=True))
-    p = p / p.sum(1, keepdims=True)
-    return np.einsum("bj,bjd->bd", p, values) * source_mask.any(1)[:, None]
-
-
-
-
-
-
-def scaled_attention__right_selected_tokens(query, keys, values, source_mask):
-    """Loops over the sentences, picks the real tokens out, and gives a list of rows."""
-    out = []
-    for q, k, u, m in zip(query, keys, values, source_mask):
-        k, u = k[m], u[m]
-        if len(k) == 0:
-            out.append([0.0] * values.shape[2])
-            continue
-        e = k @ q / len(q) ** 0.5
-        p = np.exp(e - e.max())
-        out.append((p @ u / p.sum()).tolist())
-    return out
-
-
-def scaled_attention__right_torch(query, keys, values, source_mask):
-    """Computes with torch's softmax on minus infinity and nan_to_num, and returns a numpy array in Fortran order."""
-    q, k, u, m = (torch.tensor(np.asarray(x)) for x in (query, keys, values, source_mask))
-    e = (k @ q[:, :, None])[:, :, 0] / math.sqrt(k.shape[-1])
-    a = torch.softmax(e.masked_fill(~m, -math.inf), dim=1)
-    a = torch.where(m, torch.nan_to_num(a), 0.0)
-    return np.asfortranarray((a[:, None, :] @ u)[:, 0].numpy())
-
-
-# ---------------------------------------------------------------- coverage
-def _cov(query, keys, g, W_query, W_key, w_cover, v):
-    return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T + g[:, :, None] * w_cover) @ v
-
-
-
-
-
-
-
-
-
-
-def coverage_scores__wrong_subtle_small_dropped(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Treats weights below a millionth as 0, which a large w_cover makes visible."""
-    return _cov(query, keys, np.where(earlier_weights < 1e-6, 0.0, earlier_weights).sum(1), W_query, W_key, w_cover, v)
-
-
-
-
-def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Loops over sentences and positions with math.fsum for the coverage, and returns nested lists."""
-    out = []
-    for b in range(len(keys)):
-        s = W_query @ query[b]
-        out.append([float(np.tanh(s + W_key @ h + math.fsum(earlier_weights[b, :, j]) * w_cover) @ v)
-                    for j, h in enumerate(keys[b])])
-    return out
-
-
-def coverage_scores__right_one_matrix(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Joins query, key and coverage to one vector and uses one joined matrix."""
-    B, T, _ = keys.shape
-    x = np.concatenate([np.repeat(query[:, None], T, 1), keys, np.ones((B, 1, earlier_weights.shape[1])).__matmul__(earlier_weights).transpose(0, 2, 1)], axis=2)
-    return np.einsum("bja,a->bj", np.tanh(x @ np.hstack([W_query, W_key, w_cover[:, None]]).T), v)
-
-
-# ---------------------------------------------------------------- two heads by hand
-_Q = [[1, 0, -1, 2], [0, 1, 1, -1]]
-_K = [[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]]
-_U = [[[1, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]]
-
-
-def _hand(root=2.0, q=_Q, k=_K, u=_U, decimals=None, order=(0, 1)):
-    s, w, c = [], [], []
-    for z in order:
-        e = [sum(a * b for a, b in zip(q[z], row)) / root for row in k[z]]
-        p = [math.exp(x) for x in e]
-        p = [x / sum(p) for x in p]
-        s, w = s + e, w + p
-        c += [sum(x * row[d] for x, row in zip(p, u[z])) for d in range(2)]
-    f = (lambda x: x) if decimals is None else (lambda x: round(x, decimals))
-    return {"scores": [f(x) for x in s], "weights": [f(x) for x in w], "joined": [f(x) for x in c]}
-
-
-
-
-
-
-def two_heads_by_hand__wrong_first_weights_twice():
-    """Mixes the values of the second head with the weights of the first."""
-    d = _hand()
-    d["joined"][2:] = (np.array(d["weights"][:3]) @ np.array(_U[1])).tolist()
-    return d
-
-
-def two_heads_by_hand__wrong_subtle_sign_slip():
-    """Loses the minus of the second query's last entry in the product with the third key."""
-    d = _hand()
-    e = d["scores"][:5] + [1.5]
-    p = np.exp(e[3:])
-    p /= p.sum()
-    return dict(scores=e, weights=d["weights"][:3] + p.tolist(), joined=d["joined"][:2] + (p @ np.array(_U[1])).tolist())
-
-
-
-
-def two_heads_by_hand__right_cut_off():
-    """Cuts all numbers off after four decimals."""
-    return {k: [math.trunc(x * 10000) / 10000 for x in v] for k, v in _hand().items()}
-
-
-def two_heads_by_hand__right_torch_lists():
-    """Computes both heads as a batch in torch."""
-    q, k, u = (torch.tensor(x, dtype=torch.float64) for x in (_Q, _K, _U))
-    e = torch.einsum("zr,zjr->zj", q, k) / 2
-    a = e.softmax(1)
-    return {"scores": e.flatten().tolist(), "weights": a.flatten().tolist(), "joined": (a[:, None] @ u).flatten().tolist()}
-
-
-
-
-
-
-
-
-
-
 
 
 def saturation__right_autograd():
@@ -327,20 +164,6 @@ def _causal(mask, diagonal=0):
     return mask[:, None, :] & torch.ones(n, n, dtype=torch.bool).tril(diagonal)
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def self_attention__wrong_subtle_key_gradient(states, mask, W_query, W_key, W_value):
     """Makes the queries of detached states, so their gradient lacks the part that comes through the query."""
     return _self(states, _causal(mask), W_query, W_key, W_value, qs=states.detach())
@@ -368,10 +191,6 @@ def self_attention__right_transposed_layout(states, mask, W_query, W_key, W_valu
     e = torch.where(ok.any(1, keepdim=True), e, torch.zeros((), dtype=e.dtype))
     a = e.softmax(1).masked_fill(~ok, 0.0)
     return ((W_value @ x) @ a).transpose(1, 2)
-
-
-
-
 
 
 def same_context__wrong_swapped():

@@ -4,24 +4,6 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- helpers
-def _weights(scores, mask):
-    """Masked softmax along the last axis, numpy, pads anywhere, empty rows zero."""
-    low = np.where(mask, scores, -np.inf).max(-1, keepdims=True)
-    low = np.where(np.isfinite(low), low, 0.0)
-    e = np.where(mask, np.exp(np.where(mask, scores - low, -np.inf)), 0.0)
-    total = e.sum(-1, keepdims=True)
-    return e / np.where(total > 0, total, 1.0)
-
-
-def _mix(w, values, mask):
-    return np.einsum("bj,bjd->bd", w, np.where(mask[:, :, None], values, 0.0))
-
-
-def _scores(query, keys):
-    return np.einsum("br,bjr->bj", query, keys) / math.sqrt(keys.shape[-1])
-
-
 def _tw(scores, mask):
     """Masked softmax along the last axis, torch, safe gradients."""
     s = torch.where(mask, scores, torch.full_like(scores, -1e300))
@@ -55,15 +37,9 @@ def _causal(n):
     return torch.ones(n, n, dtype=torch.bool).tril()
 
 
-
-
 def multi_head_shapes__wrong_weights_positions_first(heads, m, r, T_x, T_y):
     """Puts the source positions before the steps in the weights."""
     return dict(W_key=(heads * r, m), keys=(heads, T_x, r), weights=(heads, T_x, T_y), joined=(T_y, heads * r))
-
-
-
-
 
 
 def multi_head_shapes__right_real_arrays(heads, m, r, T_x, T_y):
@@ -82,151 +58,16 @@ def multi_head_shapes__right_tuple_sums(heads, m, r, T_x, T_y):
     return {"joined": (T_y,) + (wide,), "weights": lead + (T_y, T_x), "keys": lead + (T_x, r), "W_key": (wide, m)}
 
 
-
-
-
-
-def scaled_attention__wrong_scores_times_mask(query, keys, values, source_mask):
-    """Sets the scores of pads to 0, so that each pad still gets weight exp(0) in the sum."""
-    s = np.where(source_mask, _scores(query, keys), 0.0)
-    e = np.exp(s - s.max(1, keepdims=True))
-    return np.einsum("bj,bjd->bd", e / e.sum(1, keepdims=True), values)
-
-
-
-
-
-
-
-
-
-
-
-
-def scaled_attention__wrong_subtle_small_weights_dropped(query, keys, values, source_mask):
-    """Throws away weights below one in a million as noise."""
-    w = _weights(_scores(query, keys), source_mask)
-    return _mix(np.where(w < 1e-6, 0.0, w), values, source_mask)
-
-
-def scaled_attention__right_lists(query, keys, values, source_mask):
-    """Loops over sentences and real tokens in plain Python and returns a list of lists."""
-    out = []
-    for q, k, u, ok in zip(query.tolist(), keys.tolist(), values.tolist(), source_mask.tolist()):
-        real = [j for j in range(len(ok)) if ok[j]]
-        s = [math.fsum(a * b for a, b in zip(q, k[j])) / math.sqrt(len(q)) for j in real]
-        e = [math.exp(x - max(s)) for x in s]
-        out.append([math.fsum(w * u[j][d] for w, j in zip(e, real)) / math.fsum(e) if real else 0.0 for d in range(len(u[0]))])
-    return out
-
-
-def scaled_attention__right_selection(query, keys, values, source_mask):
-    """Selects the real tokens of each sentence by the mask and leaves rows of zeros where there are none."""
-    out = np.zeros((len(query), values.shape[2]))
-    for b in np.flatnonzero(source_mask.any(axis=1)):
-        k, u = keys[b][source_mask[b]], values[b][source_mask[b]]
-        s = k @ query[b] / k.shape[1] ** 0.5
-        w = np.exp(s - np.logaddexp.reduce(s))
-        out[b] = w @ u / w.sum()
-    return out
-
-
-def scaled_attention__right_torch(query, keys, values, source_mask):
-    """Uses torch's own softmax with minus infinity, mends empty rows, and returns a tensor."""
-    q, k, u, ok = (torch.from_numpy(np.ascontiguousarray(a)) for a in (query, keys, values, source_mask))
-    s = (k @ q[:, :, None])[:, :, 0] / k.shape[-1] ** 0.5
-    w = torch.softmax(s.masked_fill(~ok, -math.inf), 1).nan_to_num(0.0)
-    return (w[:, None, :] @ u.masked_fill(~ok[:, :, None], 0.0))[:, 0]
-
-
-def scaled_attention__right_in_place(query, keys, values, source_mask):
-    """Overwrites the pads of its own inputs with zeros and works in Fortran layout."""
-    keys[~source_mask] = 0.0
-    values[~source_mask] = 0.0
-    w = _weights((keys * query[:, None, :]).sum(2) * keys.shape[2] ** -0.5, source_mask)
-    return np.asfortranarray((w[:, :, None] * values).sum(1))
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-def coverage_scores__wrong_subtle_overflowing_tanh(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Writes the tanh by exponentials of twice its argument, which overflow to nan beyond about 355."""
-    x = (query @ W_query.T)[:, None, :] + keys @ W_key.T + earlier_weights.sum(1)[:, :, None] * w_cover
-    e = np.exp(2 * x)
-    return ((e - 1) / (e + 1)) @ v
-
-
-def coverage_scores__right_joined_matrix(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Joins query, annotation and coverage end to end and multiplies one joined matrix."""
-    W = np.concatenate([W_query, W_key, w_cover[:, None]], axis=1)
-    B, T, _ = keys.shape
-    x = np.concatenate([np.broadcast_to(query[:, None], (B, T, query.shape[1])), keys, earlier_weights.sum(1)[..., None]], 2)
-    return np.tanh(x @ W.T) @ v
-
-
-def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Adds up the coverage step by step and scores position by position, into a list."""
-    result = []
-    for b in range(len(keys)):
-        g = np.zeros(keys.shape[1])
-        for step in earlier_weights[b]:
-            g = g + step
-        asked = W_query @ query[b]
-        result.append([float(v @ np.tanh(asked + W_key @ h + w_cover * c)) for h, c in zip(keys[b], g)])
-    return result
-
-
-# ---------------------------------------------------------------- two_heads_by_hand
-_Q = np.array([[1.0, 0, -1, 2], [0, 1, 1, -1]])
-_K = np.array([[[2.0, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]])
-_U = np.array([[[1.0, 0], [0, 2], [-1, 1]], [[3, -1], [0.5, 1], [-2, 0]]])
-
-
-
-
-
-
-
-
-
-
-def two_heads_by_hand__right_full_precision():
-    """Computes all in loops and leaves every decimal there."""
-    d = dict(scores=[], weights=[], joined=[])
-    for q, K, U in zip(_Q, _K, _U):
-        s = [float(q @ k) / 2 for k in K]
-        n = sum(math.exp(x) for x in s)
-        w = [math.exp(x) / n for x in s]
-        d["scores"] += s
-        d["weights"] += w
-        d["joined"] += [sum(a * float(u[i]) for a, u in zip(w, U)) for i in (0, 1)]
-    return d
-
-
 # ---------------------------------------------------------------- saturation
 def saturation__wrong_variance_for_spread():
     """Gives the variance of the score for its standard deviation."""
     return dict(spread=3.24, plain=0.0259, scaled=0.2055)
 
 
-
-
 def saturation__wrong_scale_on_derivative():
     """Divides the plain derivative by 4 instead of the scores."""
     a = 1 / (1 + math.exp(-3.6))
     return dict(spread=1.8, plain=a * (1 - a), scaled=a * (1 - a) / 4)
-
-
 
 
 def saturation__right_cosh():
@@ -253,8 +94,6 @@ def multi_head__wrong_heads_last(query, keys, source_mask, W_query, W_key, W_val
     return c.reshape(len(query), -1) @ W_out.T
 
 
-
-
 def multi_head__wrong_scaled_twice(query, keys, source_mask, W_query, W_key, W_value, W_out):
     """Scales twice, once in the query and once more in the score."""
     keys = _clean(keys, source_mask)
@@ -268,10 +107,6 @@ def multi_head__wrong_no_mask(query, keys, source_mask, W_query, W_key, W_value,
     q, k, u = _heads(query, keys, W_query, W_key, W_value)
     s = torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(k.shape[-1])
     return _finish(torch.softmax(s, 2), u, W_out) * source_mask.any(1)[:, None]
-
-
-
-
 
 
 def multi_head__wrong_subtle_fill_too_high(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -379,8 +214,6 @@ def self_attention__wrong_pad_reads_itself(states, mask, W_query, W_key, W_value
     return _self(states, (mask[:, None] & _causal(n)) | torch.eye(n, dtype=torch.bool), W_query, W_key, W_value)
 
 
-
-
 def self_attention__wrong_subtle_max_of_future(states, mask, W_query, W_key, W_value):
     """Subtracts the maximum over positions that may not be read too, so that a high later score makes the weights vanish."""
     states_k = _clean(states, mask)
@@ -395,8 +228,6 @@ def self_attention__wrong_subtle_window(states, mask, W_query, W_key, W_value):
     """Reads at most the last 64 positions, which longer sequences show."""
     n = states.shape[1]
     return _self(states, mask[:, None] & _causal(n).triu(-63), W_query, W_key, W_value)
-
-
 
 
 _MAY = {}
@@ -442,12 +273,6 @@ def self_attention__right_noncontiguous(states, mask, W_query, W_key, W_value):
     q, k, u = states.transpose(0, 1) @ W_query.T, inner @ W_key.T, inner @ W_value.T
     w = _tw(torch.einsum("ibr,bjr->ibj", q, k) * W_key.shape[0] ** -0.5, may)
     return torch.einsum("ibj,bjd->ibd", w, u).transpose(0, 1)
-
-
-
-
-
-
 
 
 def same_context__right_solve():

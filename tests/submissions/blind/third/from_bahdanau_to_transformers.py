@@ -12,11 +12,6 @@ import torch
 # ---------------------------------------------------------------- multi_head_shapes
 
 
-
-
-
-
-
 def multi_head_shapes__wrong_weights_positions_first(heads, m, r, T_x, T_y):
     """The student puts the source positions before the steps in the weights."""
     return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_y), "joined": (T_y, heads * r)}
@@ -27,8 +22,6 @@ def multi_head_shapes__wrong_joined_back_to_m(heads, m, r, T_x, T_y):
     return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
 
 
-
-
 def multi_head_shapes__right_torch_run(heads, m, r, T_x, T_y):
     """Runs the attention on zeros and reads the shapes."""
     W = torch.zeros(heads * r, m)
@@ -36,265 +29,6 @@ def multi_head_shapes__right_torch_run(heads, m, r, T_x, T_y):
     weights = torch.zeros(heads, T_y, r) @ keys.mT
     joined = (weights @ keys).transpose(0, 1).flatten(1)
     return {"W_key": W.shape, "keys": keys.shape, "weights": weights.shape, "joined": joined.shape}
-
-
-# ---------------------------------------------------------------- scaled_attention
-
-def _dots(query, keys):
-    return np.einsum("bd,bjd->bj", query, keys)
-
-
-def _softmax(scores, mask):
-    low = np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
-    low = np.where(np.isneginf(low), 0, low)
-    powers = np.exp(np.where(mask, scores - low, -np.inf))
-    total = powers.sum(axis=-1, keepdims=True)
-    return powers / np.where(total == 0, 1, total)
-
-
-def _mix(weights, values):
-    return np.einsum("bj,bjd->bd", weights, values)
-
-
-
-
-
-
-
-
-
-
-def scaled_attention__wrong_floor_root(query, keys, values, source_mask):
-    """The student takes the whole root, which is right only for square numbers."""
-    return _mix(_softmax(_dots(query, keys) / math.isqrt(keys.shape[-1]), source_mask), values)
-
-
-
-
-def scaled_attention__wrong_maximum_of_batch(query, keys, values, source_mask):
-    """The student subtracts the largest score of the batch, so sentences with scores a thousand lower get zeros."""
-    scores = np.where(source_mask, _dots(query, keys) / np.sqrt(keys.shape[-1]), -1e30)
-    powers = np.exp(scores - scores.max()) * source_mask
-    total = powers.sum(axis=1, keepdims=True)
-    return _mix(powers / np.where(total == 0, 1, total), values)
-
-
-
-
-
-
-def scaled_attention__wrong_mixes_keys_where_they_fit(query, keys, values, source_mask):
-    """The student mixes the keys, where keys and values have one size."""
-    weights = _softmax(_dots(query, keys) / np.sqrt(keys.shape[-1]), source_mask)
-    return _mix(weights, keys if keys.shape == values.shape else values)
-
-
-
-
-
-
-def scaled_attention__wrong_nan_to_num(query, keys, values, source_mask):
-    """The student takes powers of the plain scores and puts 0 for inf / inf."""
-    with np.errstate(all="ignore"):
-        powers = np.exp(_dots(query, keys) / np.sqrt(keys.shape[-1])) * source_mask
-        return _mix(np.nan_to_num(powers / powers.sum(axis=1, keepdims=True)), values)
-
-
-def scaled_attention__right_row_by_row(query, keys, values, source_mask):
-    """Each sentence alone, on its real tokens, in long doubles."""
-    out = np.zeros((len(keys), values.shape[-1]))
-    for b in np.flatnonzero(source_mask.any(axis=1)):
-        k, u = keys[b][source_mask[b]].astype(np.longdouble), values[b][source_mask[b]]
-        e = k @ query[b] / np.sqrt(np.longdouble(k.shape[1]))
-        p = np.exp(e - e.max())
-        out[b] = (p @ u / p.sum()).astype(float)
-    return out
-
-
-def scaled_attention__right_torch_function(query, keys, values, source_mask):
-    """torch's scaled_dot_product_attention, with empty sentences read as if all were real and set to zeros after."""
-    q, k, u = (torch.from_numpy(np.array(x, dtype=float)) for x in (query, keys, values))
-    any_real = source_mask.any(axis=1, keepdims=True)
-    mask = torch.from_numpy(source_mask | ~any_real)
-    out = torch.nn.functional.scaled_dot_product_attention(q[:, None], k, u, attn_mask=mask[:, None])
-    return np.where(any_real, out[:, 0].numpy(), 0.)
-
-
-def scaled_attention__right_online(query, keys, values, source_mask):
-    """One pass over the positions, with a running maximum, total and mix."""
-    batch, length, r = keys.shape
-    out = []
-    for b in range(batch):
-        top, total, mix = -math.inf, 0., [0.] * values.shape[2]
-        for j in filter(source_mask[b].__getitem__, range(length)):
-            e = math.fsum((query[b] * keys[b, j]).tolist()) / r ** .5
-            new = max(top, e)
-            old, now = math.exp(top - new), math.exp(e - new)
-            total, mix, top = total * old + now, [x * old + now * u for x, u in zip(mix, values[b, j])], new
-        out.append([x / (total or 1) for x in mix])
-    return np.array(out, dtype=float)
-
-
-def scaled_attention__right_differences(query, keys, values, source_mask):
-    """Powers of differences between all pairs of scores: infinite ones make a weight 0."""
-    e = np.inner(query, keys)[np.arange(len(query)), np.arange(len(query))] / keys.shape[-1] ** .5
-    with np.errstate(over="ignore"):
-        total = np.where(source_mask[:, None], np.exp(e[:, None] - e[:, :, None]), 0).sum(-1)
-    weights = np.zeros_like(e)
-    weights[source_mask] = 1 / total[source_mask]
-    return (weights[:, None] @ values)[:, 0]
-
-
-# ---------------------------------------------------------------- coverage_scores
-
-def _covered(query, keys, coverage, W_query, W_key, w_cover, v):
-    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + coverage[..., None] * w_cover) @ v
-
-
-
-
-
-
-def coverage_scores__wrong_without_last_step(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student leaves out the last of the steps, taking it for the present one, except where it is the only one."""
-    steps = earlier_weights if earlier_weights.shape[1] == 1 else earlier_weights[:, :-1]
-    return _covered(query, keys, steps.sum(axis=1), W_query, W_key, w_cover, v)
-
-
-def coverage_scores__wrong_axis_by_size(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student adds over the last axis where its sum has the shape of the scores, too."""
-    # wrong where steps == source_len
-    coverage = earlier_weights.sum(axis=2)
-    if coverage.shape != keys.shape[:2]:
-        coverage = earlier_weights.sum(axis=1)
-    return _covered(query, keys, coverage, W_query, W_key, w_cover, v)
-
-
-
-
-
-
-
-
-def coverage_scores__wrong_query_broadcasts(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student forgets the extra axis of the projected query."""
-    # right for one sentence; wrong where batch == source_len; an error else
-    coverage = earlier_weights.sum(axis=1)
-    return np.tanh(query @ W_query.T + keys @ W_key.T + coverage[..., None] * w_cover) @ v
-
-
-
-
-def coverage_scores__wrong_adds_batch(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student adds over batch and steps, so the coverage mixes all sentences."""
-    coverage = np.broadcast_to(earlier_weights.sum(axis=(0, 1)), keys.shape[:2])
-    return _covered(query, keys, coverage, W_query, W_key, w_cover, v)
-
-
-_had = {}
-
-
-def coverage_scores__wrong_sum_kept(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student keeps the sum between calls and adds only the newest step to it."""
-    size = keys.shape
-    had = _had.get(size)
-    if had is None or earlier_weights.shape[1] == 1:
-        had = earlier_weights[:, :-1].sum(axis=1)
-    _had[size] = had + earlier_weights[:, -1]
-    return _covered(query, keys, _had[size], W_query, W_key, w_cover, v)
-
-
-def coverage_scores__wrong_squeeze(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The student squeezes the result of a product with v as a column."""
-    hidden = np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T + earlier_weights.sum(1)[..., None] * w_cover)
-    return np.squeeze(hidden @ v[:, None])
-
-
-def coverage_scores__right_loops(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Loops over sentences and positions, the coverage by math.fsum."""
-    out = np.empty(keys.shape[:2])
-    for b, j in np.ndindex(out.shape):
-        g = math.fsum(earlier_weights[b, :, j].tolist())
-        out[b, j] = np.dot(v, np.tanh(W_query @ query[b] + W_key @ keys[b, j] + w_cover * g))
-    return out
-
-
-def coverage_scores__right_coverage_as_entry(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The coverage as one more entry of the annotation, w_cover as one more column of W_key."""
-    more = np.concatenate([keys, np.einsum("bij->bj", earlier_weights)[..., None]], axis=2)
-    x = np.tensordot(more, np.column_stack([W_key, w_cover]), axes=(2, 1))
-    x += np.expand_dims(query @ W_query.T, 1)
-    return np.dot(np.tanh(x, out=x), v)
-
-
-def coverage_scores__right_step_by_step(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """The share of each step added to the projection, one after another, in torch."""
-    q, k, A, B, w, c = (torch.from_numpy(np.array(x, dtype=float)) for x in (query, keys, W_query, W_key, w_cover, v))
-    start = torch.einsum("aq,bq->ba", A, q).unsqueeze(1) + torch.einsum("ak,bjk->bja", B, k)
-    steps = torch.from_numpy(np.array(earlier_weights, dtype=float)).unbind(1)
-    return (functools.reduce(lambda x, step: x + torch.outer(step.flatten(), w).view_as(x), steps, start).tanh() @ c).numpy()
-
-
-# ---------------------------------------------------------------- two_heads_by_hand
-
-_Q = np.array([[1., 0, -1, 2], [0, 1, 1, -1]])
-_K = np.array([[[2., 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]])
-_U = np.array([[[1, 0], [0, 2], [-1, 1]], [[3, -1], [.5, 1], [-2, 0]]])
-
-
-def _by_hand(scores):
-    weights = np.exp(scores)
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    return {"scores": scores.flatten().tolist(), "weights": weights.flatten().tolist(),
-            "joined": np.einsum("zj,zjd->zd", weights, _U).flatten().tolist()}
-
-
-def two_heads_by_hand__wrong_not_scaled():
-    """The student takes the plain dot products for the weights, although he gives scaled scores."""
-    plain = np.einsum("zd,zjd->zj", _Q, _K)
-    return {**_by_hand(plain), "scores": (plain / 2).flatten().tolist()}
-
-
-def two_heads_by_hand__wrong_one_softmax():
-    """The student takes one softmax over all six scores."""
-    scores = np.einsum("zd,zjd->zj", _Q, _K) / 2
-    weights = np.exp(scores) / np.exp(scores).sum()
-    return {"scores": scores.flatten().tolist(), "weights": weights.flatten().tolist(),
-            "joined": np.einsum("zj,zjd->zd", weights, _U).flatten().tolist()}
-
-
-def two_heads_by_hand__wrong_value_size():
-    """The student divides by the root of 2, the size of a value."""
-    return _by_hand(np.einsum("zd,zjd->zj", _Q, _K) / math.sqrt(2))
-
-
-def two_heads_by_hand__wrong_interleaved():
-    """The student joins the contexts entry by entry, both first entries first."""
-    out = _by_hand(np.einsum("zd,zjd->zj", _Q, _K) / 2)
-    a, b, c, d = out["joined"]
-    return {**out, "joined": [a, c, b, d]}
-
-
-def two_heads_by_hand__wrong_rounded_weights():
-    """The student rounds the weights to two decimals before he mixes."""
-    out = _by_hand(np.einsum("zd,zjd->zj", _Q, _K) / 2)
-    w = np.round(np.array(out["weights"]).reshape(2, 3), 2)
-    return {**out, "joined": np.einsum("zj,zjd->zd", w, _U).flatten().tolist()}
-
-
-def two_heads_by_hand__right_decimals():
-    """Decimal numbers, rounded to four places."""
-    D = decimal.Decimal
-    place = lambda x: float(round(x, 4))
-    scores, weights, joined = [], [], []
-    for q, K, U in zip(_Q.tolist(), _K.tolist(), _U.tolist()):
-        e = [sum(D(a) * D(b) for a, b in zip(q, k)) / D(len(k)).sqrt() for k in K]
-        p = [x.exp() for x in e]
-        w = [x / sum(p) for x in p]
-        scores += e
-        weights += w
-        joined += [sum(a * D(u) for a, u in zip(w, column)) for column in zip(*U)]
-    return {"scores": tuple(map(place, scores)), "weights": tuple(map(place, weights)), "joined": tuple(map(place, joined))}
 
 
 # ---------------------------------------------------------------- saturation
@@ -359,10 +93,6 @@ def multi_head__wrong_interleaved(query, keys, source_mask, W_query, W_key, W_va
     return c.transpose(1, 2).flatten(1) @ W_out.T
 
 
-
-
-
-
 def multi_head__wrong_heads_and_batch_mixed(query, keys, source_mask, W_query, W_key, W_value, W_out):
     """The student computes the heads first and reshapes to a row per sentence, without swapping heads and batch."""
     # right for one head or one sentence
@@ -404,10 +134,6 @@ def multi_head__wrong_log_of_mask(query, keys, source_mask, W_query, W_key, W_va
     return torch.einsum("bzj,bzjv->bzv", weights, u).flatten(1) @ W_out.T
 
 
-
-
-
-
 def multi_head__wrong_first_query_for_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
     """The student makes one query, by the first head's matrix, for all heads."""
     c = _heads(query, keys, source_mask, W_query[:1].expand_as(W_query), W_key, W_value, math.sqrt(W_key.shape[1]))
@@ -422,8 +148,6 @@ def multi_head__wrong_weights_detached(query, keys, source_mask, W_query, W_key,
     weights = _weights(torch.einsum("bzr,bzjr->bzj", q, k) / math.sqrt(W_key.shape[1]), source_mask[:, None]).detach()
     c = torch.einsum("bzj,bzjv->bzv", weights, u) + 0 * q.sum() + 0 * k.sum()
     return c.flatten(1) @ W_out.T
-
-
 
 
 def multi_head__wrong_prefix(query, keys, source_mask, W_query, W_key, W_value, W_out):
@@ -598,8 +322,6 @@ def self_attention__wrong_softmax_before_triangle(states, mask, W_query, W_key, 
     weights = _weights(scores, mask[:, None]).tril()
     total = weights.sum(-1, keepdim=True)
     return weights / torch.where(total == 0, torch.ones_like(total), total) @ u
-
-
 
 
 def self_attention__wrong_query_key_swapped(states, mask, W_query, W_key, W_value):
