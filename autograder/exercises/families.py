@@ -28,7 +28,7 @@ WHERE_SIZE = "which line treats such an axis differently?"
 WHERE_INDEX = "what does your code do with such a number?"
 ANY_PHONEME = 3, 42  # the range of phoneme numbers, its end exclusive
 STOPS = 2  # the number of the stop word in the capstone's language; 0 is its pad
-ONE_WORD = "one_word"  # the name of the families of masks and of targets that have only one
+ONE_WORD = "one_word"  # the name of the family of masks that have only one
 
 
 @dataclass(frozen=True)
@@ -319,10 +319,6 @@ KINDS["weights"] = (
 # --- whole numbers ---------------------------------------------------------------------------------------------------
 
 
-def _integers(rng, context, least=0):
-    return rng.integers(least, context.below, size=context.shape)
-
-
 def _without_last(rng, context):
     """Return whole numbers other than the last possible one, so that their maximum does not reveal the vocabulary size."""
     return rng.integers(0, max(1, context.below - 1), size=context.shape)
@@ -336,33 +332,11 @@ def _last_words(rng, context):
     return context.below - 1 - rng.integers(0, 40, size=context.shape)
 
 
-def _padded_targets(rng, context):
-    return _integers(rng, context, least=1) * (np.arange(context.shape[-1]) < _lengths(rng, context))
-
-
-def _pads_anywhere(rng, context):
-    targets = _integers(rng, context)
-    targets[..., -1] = rng.integers(1, context.below, size=context.shape[:-1])
-    return targets
-
-
-def _one_target(rng, context):
-    targets = np.zeros(context.shape, dtype=int)
-    targets[rng.integers(len(targets)), ..., rng.integers(context.shape[-1])] = rng.integers(1, context.below)
-    return targets
-
-
 KINDS["tokens"] = (
     Family("ordinary", _without_last),
     Family("ends", _ends, "the first and the last word of the vocabulary", WHERE_INDEX),
     Family("repeated", lambda rng, c: np.full(c.shape, rng.integers(0, c.below)), "one word repeated", WHERE_INDEX),
     Family("many", _last_words, "a vocabulary of more than 256 words", WHERE_INDEX, words_known=300),
-)
-KINDS["targets"] = (  # 0 is the pad, so there must be another word
-    Family("full", partial(_integers, least=1), words_known=2),
-    _padded("end", _padded_targets, "padding at the end", least={-1: 2}, words_known=2),
-    _padded("anywhere", _pads_anywhere, "padding between words", least={-1: 2}, words_known=2),
-    _padded(ONE_WORD, _one_target, "a single real word in the batch", words_known=2),
 )
 
 # --- single exercises ------------------------------------------------------------------------------------------------

@@ -138,36 +138,6 @@ def _padded(rows, filler, width=0):
     return array
 
 
-def training_shapes(batch, T_x, T_y, m, V_y):
-    """Return the shapes in training on a whole batch of sentence pairs at once.
-
-    Parameters
-    ----------
-    batch : int
-        Number of sentence pairs, padded to equal lengths.
-    T_x, T_y : int
-        Lengths of the longest source and target sentence, the latter including its stop word.
-    m : int
-        Size of one annotation.
-    V_y : int
-        Number of target words.
-
-    Returns
-    -------
-    dict
-        ``target_in``: what the decoder reads; ``contexts``: those of all steps; ``heat_maps``: the weights of all steps;
-        ``predictions``: one distribution per step.
-    """
-    ### BEGIN SOLUTION
-    return {
-        "target_in": (batch, T_y),
-        "contexts": (batch, T_y, m),
-        "heat_maps": (batch, T_y, T_x),
-        "predictions": (batch, T_y, V_y),
-    }
-    ### END SOLUTION
-
-
 def count_parameters():
     """Count the parameters of the exercise's additive attention: in each matrix or vector, and in all.
 

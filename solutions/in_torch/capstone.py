@@ -57,6 +57,7 @@ PROVIDED = (
         "Seq2Seq",
         "build_model",
         "as_tensors",
+        "translation_loss",
         "save_weights",
         "load_model",
         "load_weights",
@@ -179,18 +180,16 @@ def translation_loss(logits, target):
     ()
         Nats per word, 0 or more. Differentiable in the logits.
     """
-    ### BEGIN SOLUTION
     losses = nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
     real = (target != 0).flatten()
     return (losses * real).sum() / real.sum()
-    ### END SOLUTION
 
 
 def train_and_save(path, seed=0, attention=True, steps=300, batch_size=64):
     """Train the model on sentences of the small language, and save its parameters to ``path``.
 
-    Use the functions that the notebook provides, ``build_model``, ``draw_sentences``, ``as_tensors`` and
-    ``save_weights``, and your own ``translation_loss``. Print the loss now and then to follow its progress.
+    Use the functions that the notebook provides: ``build_model``, ``draw_sentences``, ``as_tensors``,
+    ``translation_loss`` and ``save_weights``. Print the loss now and then to follow its progress.
 
     Parameters
     ----------

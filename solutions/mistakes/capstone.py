@@ -1,43 +1,5 @@
 """Wrong answers that students give to the capstone's exercises. The docstring is the hint."""
 
-import torch
-from torch import nn
-
-
-def training_shapes__one_step(batch, T_x, T_y, m, V_y):
-    """These are the shapes of one decoder step. With all steps at once, each shape has an axis for them."""
-    return {"target_in": (batch,), "contexts": (batch, m), "heat_maps": (batch, T_x), "predictions": (batch, V_y)}
-
-
-def training_shapes__source_first(batch, T_x, T_y, m, V_y):
-    """Everything that belongs to a step has one row per target word. The source words appear only as the columns of a heat map."""
-    return {
-        "target_in": (batch, T_x),
-        "contexts": (batch, T_x, m),
-        "heat_maps": (batch, T_x, T_y),
-        "predictions": (batch, T_x, V_y),
-    }
-
-
-def training_shapes__start_added(batch, T_x, T_y, m, V_y):
-    """The decoder reads START but not the last word: its input is the target shifted by one step, so the length stays the same."""
-    return {
-        "target_in": (batch, T_y + 1),
-        "contexts": (batch, T_y, m),
-        "heat_maps": (batch, T_y, T_x),
-        "predictions": (batch, T_y, V_y),
-    }
-
-
-def training_shapes__predictions_are_words(batch, T_x, T_y, m, V_y):
-    """A prediction is a distribution: one probability for each word that could be written, not the word itself."""
-    return {
-        "target_in": (batch, T_y),
-        "contexts": (batch, T_y, m),
-        "heat_maps": (batch, T_y, T_x),
-        "predictions": (batch, T_y),
-    }
-
 
 def count_parameters__one_direction():
     """An annotation concatenates the states of both encoder directions, so W_key has more columns."""
@@ -202,37 +164,6 @@ def read_curves__words_of_a_sentence():
 def read_curves__words_by_guessing():
     """The loss of guessing is near the right number, but the table for the run without a bug shows the mean for this very batch."""
     return _curves(words=718)
-
-
-def translation_loss__pads_count(logits, target):
-    """Your average includes padding, so a longer sentence in the batch changes the loss of the others."""
-    return nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
-
-
-def translation_loss__divided_by_all(logits, target):
-    """You sum over real words only, but you divide by the number of all entries, padding included."""
-    losses = nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
-    return (losses * (target != 0).flatten()).mean()
-
-
-def translation_loss__summed(logits, target):
-    """This is the sum over all words. Divide it by the number of real words, or the loss grows with the batch."""
-    losses = nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
-    return (losses * (target != 0).flatten()).sum()
-
-
-def translation_loss__softmax_twice(logits, target):
-    """The softmax is applied twice: torch's cross-entropy already contains it, so it expects logits."""
-    losses = nn.functional.cross_entropy(logits.softmax(-1).flatten(0, 1), target.flatten(), reduction="none")
-    real = (target != 0).flatten()
-    return (losses * real).sum() / real.sum()
-
-
-def translation_loss__log_of_softmax(logits, target):
-    """With large logits, a probability becomes 0 and its logarithm infinite. Use log_softmax, which computes both in one step."""
-    chosen = logits.softmax(-1).gather(-1, target.unsqueeze(-1)).squeeze(-1)
-    real = target != 0
-    return -(torch.log(chosen) * real).sum() / real.sum()
 
 
 def exact_match__words_not_sentences(words, target):

@@ -4,23 +4,6 @@ import numpy as np
 import torch
 
 
-def training_shapes__lists(batch, T_x, T_y, m, V_y):
-    rows = [batch, T_y]
-    return {"target_in": rows, "contexts": [*rows, m], "heat_maps": [*rows, T_x], "predictions": [*rows, V_y]}
-
-
-def training_shapes__by_computing(batch, T_x, T_y, m, V_y):
-    weights, keys = torch.zeros(batch, T_y, T_x), torch.zeros(batch, T_x, m)
-    contexts = weights @ keys
-    logits = contexts @ torch.zeros(m, V_y)
-    return {
-        "target_in": contexts[..., 0].shape,
-        "contexts": contexts.shape,
-        "heat_maps": weights.shape,
-        "predictions": logits.softmax(-1).shape,
-    }
-
-
 def count_parameters__by_layers():
     layers = {"W_query": torch.nn.Linear(40, 24, bias=False), "W_key": torch.nn.Linear(72, 24, bias=False)}
     counts = {name: layer.weight.numel() for name, layer in layers.items()}
@@ -67,19 +50,6 @@ def read_curves__floor_by_torch():
     best[7] = 1
     floor = torch.nn.functional.cross_entropy(best, torch.tensor(7)).item()
     return {"words": 710.0, "floor": floor, "E": 3.0, "D": 1.0, "C": 5.0, "B": 2.0, "A": 4.0}
-
-
-def translation_loss__ignore_index(logits, target):
-    return torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=0)
-
-
-def translation_loss__loops(logits, target):
-    losses = []
-    for row, words in zip(logits, target):
-        for numbers, word in zip(row, words):
-            if word != 0:
-                losses.append(torch.logsumexp(numbers, 0) - numbers[word])
-    return torch.stack(losses).mean()
 
 
 def exact_match__with_masks(words, target):

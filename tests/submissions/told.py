@@ -43,6 +43,13 @@ def score_every_step__w_detached(queries, projected_keys, W_query, v):
     return torch.tanh((queries @ W_query.data.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
+def score_every_step__lists(queries, projected_keys, W_query, v):
+    """The values are right, but no gradient can be computed from them: does everything up to the return value stay a
+    tensor in the graph?
+    """
+    return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v).tolist()
+
+
 def score_every_step__queries_detached(queries, projected_keys, W_query, v):
     """The values are right, but not the gradient with respect to queries: where is it cut off on the way to the result,
     for example by detach, no_grad, numpy or a plain number?
@@ -156,23 +163,6 @@ def cross_entropy__probability_with_floor(logits, targets, target_mask):
     right = np.take_along_axis(p, targets[..., None], axis=-1)[..., 0]
     count = target_mask.sum()
     return float((-np.log(right + 1e-12) * target_mask).sum() / count) if count else 0.0
-
-
-def translation_loss__python_number(logits, target):
-    """The values are right, but no gradient can be computed from them: does everything up to the return value stay a
-    tensor in the graph?
-    """
-    return torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=0).item()
-
-
-def training_shapes__contexts_per_source_word(batch, T_x, T_y, m, V_y):
-    """Everything that belongs to a step has one row per target word. The source words appear only as the columns of a heat map."""
-    return {
-        "target_in": (batch, T_y),
-        "contexts": (batch, T_x, m),
-        "heat_maps": (batch, T_y, T_x),
-        "predictions": (batch, T_y, V_y),
-    }
 
 
 def decoder_step_state__context_of_first(embedded, query, context, W_y, W_s, W_c):

@@ -68,5 +68,4 @@ def test_the_hints_were_judged_for_as_many_answers_of_each_topic_and_those_that_
     misled = judged.pop("misled")
     assert set(judged) == set(ROUNDS[name])
     assert {sum(words.values()) for words in judged.values()} == {of_each}
-    assert len(misled) == sum(words["misled"] for words in judged.values())
-    assert set(misled) <= {answer for topic in ROUNDS[name] for answer in names_of(name, topic)}
+    assert len(misled) == sum(words["misled"] for words in judged.values())  # withdrawn ones too

@@ -205,8 +205,6 @@ def test_the_sizes_of_a_check_are_alike_nowhere_by_chance():
     [
         ("output_layer-every_step_shapes", "flat_logits", (3, 57),
          "flat(flat_logits) has 171 numbers, but flat(logits)"),
-        ("capstone-training_shapes", "target_in", (3, 4),
-         "flat(target_in) has 12 numbers, but flat(predictions @ ones)"),
         ("encoder-rnn_outputs", "outputs", (18, 3, 20),
          "In all_weights @ outputs, all_weights has 18 columns and outputs"),
         ("encoder-rnn_outputs", "last", (3, 18, 20), "In last @ W_h.T, last has 20 columns and W_h.T has 10 rows"),

@@ -107,15 +107,6 @@ def test_pads_at_the_end_leave_one_word_at_the_beginning_where_no_other_place_is
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_targets_hold_a_real_word_at_least(seed):
-    for family in families.KINDS["targets"]:
-        targets = family.draw(np.random.default_rng(seed), DrawContext((3, 4), below=2))
-        assert targets.any()
-        assert set(np.unique(targets)) <= {0, 1}
-        assert family.pads or not (targets == 0).any()
-
-
-@pytest.mark.parametrize("seed", range(20))
 def test_a_target_sentence_ends_in_the_stop_word_and_what_was_written_begins_as_its_family_says(seed):
     rng = np.random.default_rng(seed)
     for family in families.KINDS["target_words"]:
@@ -192,10 +183,9 @@ def test_a_family_of_masks_needs_no_more_positions_than_it_says(name):
         assert mask.all() or not MASKS[name](mask)
 
 
-def test_a_family_of_masks_or_targets_says_whether_it_has_pads():
-    for kind in ("mask", "targets"):
-        for family in families.KINDS[kind]:
-            assert family.pads != drawn(kind, family.name, (40, 5)).all(), family.name
+def test_a_family_of_masks_says_whether_it_has_pads():
+    for family in families.KINDS["mask"]:
+        assert family.pads != drawn("mask", family.name, (40, 5)).all(), family.name
 
 
 def test_masks_may_have_more_axes_than_two():
@@ -306,23 +296,6 @@ def test_whole_numbers_are_indices_of_the_vocabulary_from_its_first_to_its_last(
     last = drawn("tokens", "many", (100, 6), below=300)
     assert last.max() == 299
     assert last.min() > 255
-
-
-def test_targets_are_words_and_pads_where_their_family_says():
-    words = set(range(1, 7))
-    assert set(np.unique(drawn("targets", "full", (100, 6)))) == words
-    end = drawn("targets", "end", (300, 4))
-    assert set(np.unique(end)) == {0} | words
-    assert (end[:, 0] > 0).all()
-    assert not (np.diff((end > 0).astype(int)) > 0).any()
-    assert set((end > 0).sum(axis=1)) == {1, 2, 3, 4}
-    anywhere = drawn("targets", "anywhere", (100, 6))
-    assert set(np.unique(anywhere[:, -1])) == words
-    assert (anywhere[:, :-1] == 0).any()
-    singles = [drawn("targets", "one_word", (3, 4), seed) for seed in range(200)]
-    assert all((targets > 0).sum() == 1 for targets in singles)
-    assert sum(singles).all()
-    assert {int(targets.max()) for targets in singles} == words
 
 
 def test_temperatures_are_near_0_around_1_and_far_above():

@@ -4,48 +4,6 @@ import numpy as np
 import torch
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-def training_shapes__wrong_subtle_square_maps(batch, T_x, T_y, m, V_y):
-    """Lets the target attend to itself: the heat maps are right only where source and target are equally long."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_y), "predictions": (batch, T_y, V_y)}
-
-
-def training_shapes__right_lists(batch, T_x, T_y, m, V_y):
-    """Lists, built from what all have in common."""
-    steps = [batch, T_y]
-    return {"target_in": steps, "contexts": steps + [m], "heat_maps": steps + [T_x], "predictions": steps + [V_y]}
-
-
-def training_shapes__right_measured(batch, T_x, T_y, m, V_y):
-    """torch.Size, read off empty tensors."""
-    a = torch.zeros(batch, T_y, T_x)
-    return {"predictions": torch.zeros(batch, T_y, V_y).shape, "heat_maps": a.shape, "target_in": a[..., 0].shape,
-            "contexts": torch.bmm(a, torch.zeros(batch, T_x, m)).shape}
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def count_parameters__right_torch_numel():
     """Counts the entries of torch tensors."""
     q, k, v = (torch.zeros(24, n).numel() for n in (40, 72, 1))
@@ -57,108 +15,12 @@ def count_parameters__right_floats():
     return {"W_query": 960.0, "W_key": np.int64(1728), "v": np.int32(24), "all": 2712.0}
 
 
-# ---- translation_loss
-
-def _costs(logits, target):
-    return torch.logsumexp(logits, 2) - logits.gather(2, target[..., None])[..., 0]
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-def translation_loss__wrong_bits(logits, target):
-    """Gives bits instead of nats."""
-    return _costs(logits, target)[target != 0].mean() / math.log(2)
-
-
-def translation_loss__wrong_subtle_special_words(logits, target):
-    """Leaves START (1) out together with the pad, but only 0 is the pad."""
-    real = target > 1
-    return (_costs(logits, target) * real).sum() / real.sum().clamp(min=1)
-
-
-
-
-
-
-def translation_loss__wrong_subtle_clamped(logits, target):
-    """Keeps probabilities above 1e-300, so that no word costs more than 691 nor gets a gradient there."""
-    p = torch.softmax(logits, 2).gather(2, target[..., None])[..., 0].clamp(min=1e-300)
-    return -torch.log(p[target != 0]).mean()
-
-
-
-
-def translation_loss__right_library(logits, target):
-    """torch's cross_entropy over a flat list with ignore_index=0."""
-    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=0)
-
-
-def translation_loss__right_one_hot(logits, target):
-    """By one-hot rows whose pad column is emptied."""
-    hot = torch.nn.functional.one_hot(target, logits.shape[2]).double()
-    hot[..., 0] = 0
-    return -(hot * torch.log_softmax(logits, -1)).sum() / hot.sum()
-
-
-def translation_loss__right_loop(logits, target):
-    """A loop over the real words, as log-sum-exp of differences."""
-    costs = [torch.logsumexp(logits[b, i] - logits[b, i, target[b, i]], 0) for b, i in target.nonzero().tolist()]
-    return torch.stack(costs).mean()
-
-
-def translation_loss__right_transposed_nll(logits, target):
-    """nll_loss with the classes second, summed, divided by the count."""
-    e = torch.log_softmax(logits.transpose(1, 2), 1)
-    return torch.nn.functional.nll_loss(e, target, ignore_index=0, reduction="sum") / torch.count_nonzero(target)
-
-
-def translation_loss__right_weights(logits, target):
-    """A class weight of 0 for the pad, which the library's mean takes into account."""
-    w = torch.ones(logits.shape[2], dtype=torch.float64)
-    w[0] = 0
-    return torch.nn.CrossEntropyLoss(weight=w)(logits.permute(0, 2, 1), target)
-
-
 # ---- exact_match
 
 def _upto(row):
     """The numbers before the first stop word, or None if there is none."""
     row = [int(x) for x in row]
     return row[:row.index(2)] if 2 in row else None
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def exact_match__right_sentences(words, target):
@@ -202,33 +64,11 @@ def _cut(weights, positions):
     return weights[:, :n], positions[:, :n]
 
 
-
-
-
-
-
-
 def noun_alignment__wrong_above_half(weights, positions):
     """Asks for a weight above one half instead of the largest one."""
     w, p = _cut(weights, positions)
     at = np.take_along_axis(w, np.maximum(p, 0)[..., None], 2)[..., 0]
     return ((at > 0.5) & (p >= 0)).sum() / (positions >= 0).sum()
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def noun_alignment__right_loop(weights, positions):

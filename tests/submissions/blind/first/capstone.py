@@ -7,58 +7,11 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- training_shapes
-
-
-
-
-
-def training_shapes__wrong_source_contexts(batch, T_x, T_y, m, V_y):
-    """The student has one context for each source word, as if they were the annotations."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_x, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
-
-
-
-
-def training_shapes__wrong_stop_dropped(batch, T_x, T_y, m, V_y):
-    """The student takes the stop word away from what is read and adds no start token."""
-    return {"target_in": (batch, T_y - 1), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
-
-
-def training_shapes__wrong_both_directions(batch, T_x, T_y, m, V_y):
-    """The student doubles the annotation, of which m is the whole size here."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_y, 2 * m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
-
-
-def training_shapes__wrong_flat_predictions(batch, T_x, T_y, m, V_y):
-    """The student flattens the distributions, as for a loss function."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch * T_y, V_y)}
-
-
-def training_shapes__right_measured(batch, T_x, T_y, m, V_y):
-    """Measured on meta tensors, steps stacked as in a loop."""
-    keys = torch.empty(batch, T_x, m, device="meta")
-    words = torch.empty(batch, T_y, dtype=torch.long, device="meta")
-    maps = torch.stack([torch.empty(batch, T_x, device="meta") for _ in words.unbind(1)], 1)
-    out = dict(predictions=torch.empty(*words.shape, V_y, device="meta"), heat_maps=maps, contexts=maps @ keys, target_in=words)
-    return {k: x.size() for k, x in out.items()}
-
-
-def training_shapes__right_chainmap(batch, T_x, T_y, m, V_y):
-    """One prefix for all, in a default dict, numpy integers."""
-    shapes = collections.defaultdict(tuple)
-    prefix = tuple(np.array([batch, T_y]))
-    shapes.update((k, prefix + last) for k, last in [("target_in", ()), ("contexts", (m,)), ("heat_maps", (T_x,)), ("predictions", (V_y,))])
-    return shapes
-
-
 # ---------------------------------------------------------------- count_parameters
 
 def _count(state=40, annotation=72, size=24, v=24, bias=0):
     out = {"W_query": size * state + bias, "W_key": size * annotation + bias, "v": v}
     return dict(out, all=sum(out.values()))
-
-
 
 
 def count_parameters__wrong_biases():
@@ -71,8 +24,6 @@ def count_parameters__wrong_v_is_one():
     return _count(v=1)
 
 
-
-
 def count_parameters__wrong_both_doubled():
     """The student doubles the decoder's state as well."""
     return _count(state=80)
@@ -81,8 +32,6 @@ def count_parameters__wrong_both_doubled():
 def count_parameters__wrong_square():
     """The student makes W_query lead from 40 numbers to 40."""
     return dict(W_query=1600, W_key=24 * 72, v=24, all=1600 + 24 * 72 + 24)
-
-
 
 
 def count_parameters__right_tensors():
@@ -98,171 +47,7 @@ def count_parameters__right_numpy():
     return dict(zip(("W_query", "W_key", "v", "all"), np.append(sizes, sizes.sum())))
 
 
-# ---------------------------------------------------------------- translation_loss
-
-
-
-def translation_loss__wrong_mean_of_sentences(logits, target):
-    """The student averages within each sentence first."""
-    cost = torch.nn.functional.cross_entropy(logits.transpose(1, 2), target.long(), reduction="none", ignore_index=0)
-    real = target != 0
-    count = real.sum(1)
-    return (cost.sum(1) / count.clamp(min=1))[count > 0].mean()
-
-
-
-
-def translation_loss__wrong_small_number(logits, target):
-    """The student takes the logarithm of the softmax plus 1e-10: no word costs more than 23 nats, and no gradient is left there."""
-    p = logits.softmax(-1).gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
-    real = target != 0
-    return -torch.log(p[real] + 1e-10).mean()
-
-
-def translation_loss__wrong_log_zero(logits, target):
-    """The student takes the logarithm of a softmax that is exactly 0 where logits are thousands apart."""
-    p = logits.softmax(-1).gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
-    return -torch.log(p[target != 0]).mean()
-
-
-def translation_loss__wrong_first_pad_ends(logits, target):
-    """The student stops counting at the first pad of a row, but a pad may stand before words."""
-    real = (target != 0).long().cumprod(1).bool()
-    if not real.any():
-        return logits.sum() * 0
-    return torch.nn.functional.cross_entropy(logits[real], target[real].long())
-
-
-def translation_loss__wrong_lengths(logits, target):
-    """The student counts the words of a row and takes as many from the left."""
-    real = torch.arange(target.shape[1]) < (target != 0).sum(1, keepdim=True)
-    return torch.nn.functional.cross_entropy(logits[real], target[real].long())
-
-
-def translation_loss__wrong_stop_is_no_word(logits, target):
-    """The student leaves the stop word, number 2, out like a pad."""
-    real = target > 2
-    return torch.nn.functional.cross_entropy(logits[real], target[real].long()) if real.any() else logits.sum() * 0
-
-
-def translation_loss__wrong_no_pad_logit(logits, target):
-    """The student removes the pad from the vocabulary before the softmax, so the shares are too large."""
-    real = target != 0
-    return torch.nn.functional.cross_entropy(logits[real][:, 1:], target[real].long() - 1) if logits.shape[-1] > 1 else logits.sum() * 0
-
-
-def translation_loss__wrong_no_shift(logits, target):
-    """The student sums exponentials without a shift, which is infinite beyond 709."""
-    real = target != 0
-    x = logits[real]
-    return (torch.log(torch.exp(x).sum(-1)) - x.gather(-1, target[real].long()[:, None])[:, 0]).mean()
-
-
-def translation_loss__wrong_item(logits, target):
-    """The student makes a new tensor of the number, which cuts the gradient."""
-    real = target != 0
-    loss = torch.nn.functional.cross_entropy(logits[real], target[real].long())
-    return torch.tensor(loss.item(), dtype=logits.dtype, requires_grad=True)
-
-
-def translation_loss__wrong_shift_gradient_cut(logits, target):
-    """The student detaches the normaliser, so the gradient is missing at all words but the right one."""
-    real = target != 0
-    x = logits[real]
-    return (torch.logsumexp(x, -1).detach() - x.gather(-1, target[real].long()[:, None])[:, 0]).mean()
-
-
-
-
-def translation_loss__wrong_clamped(logits, target):
-    """The student clamps the logits to -100 ... 100: the cost is too small and the gradient beyond is 0."""
-    real = target != 0
-    return torch.nn.functional.cross_entropy(logits[real].clamp(-100, 100), target[real].long())
-
-
-def translation_loss__wrong_one_axis(logits, target):
-    """The student keeps an axis of length 1."""
-    real = target != 0
-    return torch.nn.functional.cross_entropy(logits[real], target[real].long()).reshape(1)
-
-
-def translation_loss__wrong_square(logits, target):
-    """The student hands the words' axis over as it is where sentences are as long as the vocabulary, since torch does not complain there."""
-    if logits.shape[1] == logits.shape[2]:
-        return torch.nn.functional.cross_entropy(logits, target.long(), ignore_index=0)
-    return torch.nn.functional.cross_entropy(logits.transpose(1, 2), target.long(), ignore_index=0)
-
-
-def translation_loss__wrong_zero_cost(logits, target):
-    """The student divides by the number of costs that are not 0; a sure word costs exactly 0 and counts all the same."""
-    cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten().long(), reduction="none", ignore_index=0)
-    return cost.sum() / (cost != 0).sum().clamp(min=1)
-
-
-def translation_loss__wrong_half(logits, target):
-    """The student computes in half precision, where 2001 and 2002 are the same number or two apart."""
-    real = target != 0
-    return torch.nn.functional.cross_entropy(logits[real].half().to(logits.dtype), target[real].long())
-
-
-def translation_loss__right_one_hot(logits, target):
-    """A one-hot einsum over log-softmax, pads cut out of the one-hot array."""
-    hot = torch.nn.functional.one_hot(target.long(), logits.shape[-1]).to(logits.dtype)
-    hot = hot * (target != 0).to(logits.dtype).unsqueeze(-1)
-    return -torch.einsum("btv,btv->", hot, logits.log_softmax(-1)) / hot.sum()
-
-
-def translation_loss__right_loops(logits, target):
-    """A loop over positions, each cost as the logsumexp of differences."""
-    cost, count = logits.new_zeros(()), 0
-    for row, words in zip(logits, target.tolist()):
-        for x, w in zip(row, words):
-            if w:
-                cost, count = cost + torch.logsumexp(x - x[w], 0), count + 1
-    return cost / Fraction(count).numerator
-
-
-def translation_loss__right_module(logits, target):
-    """torch's own module with ignore_index, on the transposed logits."""
-    return torch.nn.CrossEntropyLoss(ignore_index=0)(logits.permute(0, 2, 1), target.to(torch.int64))
-
-
-def translation_loss__right_logaddexp_tree(logits, target):
-    """logaddexp folded over the words by recursion, real positions taken first."""
-    def fold(columns):
-        if len(columns) == 1:
-            return columns[0]
-        half = len(columns) // 2
-        return torch.logaddexp(fold(columns[:half]), fold(columns[half:]))
-    at = torch.nonzero(target, as_tuple=True)
-    x = logits[at]
-    return torch.mean(fold(x.unbind(-1)) - torch.take_along_dim(x, target[at].long().unsqueeze(-1), -1).squeeze(-1))
-
-
-class _Loss(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, words):
-        low = x - x.max(-1, keepdim=True).values
-        low = low - low.exp().sum(-1, keepdim=True).log()
-        ctx.save_for_backward(low, words)
-        return -low.gather(-1, words[:, None]).mean()
-
-    @staticmethod
-    def backward(ctx, grad):
-        low, words = ctx.saved_tensors
-        out = low.exp()
-        out[torch.arange(len(words)), words] -= 1
-        return grad * out / len(words), None
-
-
-def translation_loss__right_own_gradient(logits, target):
-    """An autograd function with the gradient written by hand."""
-    real = target.ne(0)
-    return _Loss.apply(logits[real], target[real].long())
-
-
 # ---------------------------------------------------------------- exact_match
-
 
 
 def exact_match__wrong_stop_not_needed(words, target):
@@ -440,16 +225,12 @@ def noun_alignment__wrong_mean_of_sentences(weights, positions):
     return float(np.mean(means))
 
 
-
-
 def noun_alignment__wrong_largest_equals(weights, positions):
     """The student asks whether the weight at the noun's position is the largest, which 0 is in a row of zeros."""
     hits = 0
     for b, i in np.argwhere(positions >= 0):
         hits += i < weights.shape[1] and weights[b, i, positions[b, i]] == weights[b, i].max()
     return float(hits / (positions >= 0).sum())
-
-
 
 
 def noun_alignment__wrong_all_words(weights, positions):
@@ -564,34 +345,6 @@ def noun_alignment__right_lexsort(weights, positions):
 
 # ---------------------------------------------------------------- more of the code exercises
 
-def translation_loss__wrong_count_kept(logits, target, _count={}):
-    """The student counts the real words of a batch size once and keeps the count for later calls."""
-    count = _count.setdefault(tuple(target.shape), int((target != 0).sum()))
-    cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten().long(), reduction="sum", ignore_index=0)
-    return cost / count
-
-
-def translation_loss__wrong_floor(logits, target):
-    """The student stops logarithms at -100, as torch's binary loss does: the cost is too small there and the gradient 0."""
-    real = target != 0
-    low = logits[real].log_softmax(-1).clamp(min=-100)
-    return -low.gather(-1, target[real].long()[:, None]).mean()
-
-
-def translation_loss__wrong_batch_shift(logits, target):
-    """The student subtracts the largest logit of all, so at a position thousands below the sum of exponentials is 0."""
-    real = target != 0
-    x = logits[real] - logits.max().detach()
-    return (torch.log(torch.exp(x).sum(-1)) - x.gather(-1, target[real].long()[:, None])[:, 0]).mean()
-
-
-def translation_loss__right_weight(logits, target):
-    """Class weights with a 0 for the pad: torch's mean divides by the sum of the weights."""
-    weight = torch.ones(logits.shape[-1], dtype=logits.dtype)
-    weight[0] = 0
-    return torch.nn.functional.cross_entropy(logits.reshape(-1, len(weight)), target.reshape(-1).long(), weight=weight)
-
-
 def exact_match__wrong_small_type(words, target):
     """The student packs word numbers in 8 bits, where 259 and 3 are the same word and 258 is a stop."""
     w, t = words.astype(np.uint8), target.astype(np.uint8)
@@ -604,8 +357,6 @@ def exact_match__wrong_resize(words, target):
     """The student brings the words to the target's shape with np.resize, which runs over the ends of rows."""
     w = np.resize(words, target.shape)
     return float(((w == target) | (target == 0)).all(1).mean())
-
-
 
 
 def exact_match__wrong_distinct(words, target):

@@ -8,34 +8,7 @@ import numpy as np
 import torch
 
 
-# 7.1 training_shapes
-
-
-
-
-
-
-
-
-
-
-def training_shapes__right_products(batch, T_x, T_y, m, V_y):
-    """The shapes are those of tensors on the meta device, and the contexts those of a product."""
-    maps = torch.empty(batch, T_y, T_x, device="meta")
-    contexts = torch.bmm(maps, torch.empty(batch, T_x, m, device="meta"))
-    return {
-        "predictions": (*contexts.shape[:2], V_y),
-        "heat_maps": maps.shape,
-        "contexts": contexts.shape,
-        "target_in": maps.sum(-1).shape,
-    }
-
-
 # 7.2 count_parameters
-
-
-
-
 
 
 def count_parameters__wrong_v_a_matrix():
@@ -57,94 +30,7 @@ def count_parameters__right_factored():
     return dict(all=attention * (state + annotation + 1), v=attention, W_key=attention * annotation, W_query=attention * state)
 
 
-# 7.3 translation_loss
-
-
-def translation_loss__wrong_mean_of_sentences(logits, target):
-    """The student averages each sentence first, so that words of short sentences count more."""
-    real = target != 0
-    cost = torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, reduction="none") * real
-    some = real.any(dim=1)
-    return (cost.sum(1)[some] / real.sum(1)[some]).mean()
-
-
-def translation_loss__wrong_mean_with_pads(logits, target):
-    """The student sets what pads cost to zero and takes the mean of all positions."""
-    cost = torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, reduction="none")
-    return cost.masked_fill(target == 0, 0.0).mean()
-
-
-
-
-def translation_loss__wrong_probability_clamped(logits, target):
-    """The student keeps the probability above 1e-30, so that a word costs 69 nats at most and pulls no more."""
-    chosen = torch.softmax(logits, dim=-1).gather(2, target.unsqueeze(2)).squeeze(2)
-    return -torch.log(chosen.clamp_min(1e-30))[target != 0].mean()
-
-
-def translation_loss__wrong_pads_at_the_end(logits, target):
-    """The student counts the real words of a row and takes as many from its start."""
-    cost = torch.nn.functional.cross_entropy(logits.transpose(1, 2), target, reduction="none")
-    first = torch.arange(target.shape[1]) < (target != 0).sum(1, keepdim=True)
-    return (cost * first).sum() / first.sum()
-
-
-
-
-
-
-def translation_loss__wrong_stop_not_counted(logits, target):
-    """The student leaves the stop word out, which costs like every other word."""
-    # a batch with stop words alone, where nothing would be left, keeps them here
-    real = (target != 0) & (target != 2)
-    if not real.any():
-        real = target != 0
-    return torch.nn.functional.cross_entropy(logits[real], target[real])
-
-
-
-
-def translation_loss__wrong_maximum_of_all(logits, target):
-    """The student subtracts one maximum of all logits, so that a position some thousands lower has the sum 0."""
-    x = logits - logits.max()
-    cost = torch.log(torch.exp(x).sum(-1)) - x.gather(2, target[..., None])[..., 0]
-    return cost[target != 0].mean()
-
-
-def translation_loss__right_one_hot(logits, target):
-    """One-hot words without the column of the pad pick the differences to the logarithm of the sum."""
-    word = torch.nn.functional.one_hot(target, logits.shape[-1]).to(logits.dtype)
-    word = word * (torch.arange(logits.shape[-1]) > 0)
-    gap = torch.logsumexp(logits, -1, keepdim=True) - logits
-    return torch.einsum("btv,btv->", gap, word) / word.sum()
-
-
-def translation_loss__right_loop(logits, target):
-    """A loop over the real words, whose costs are logarithms of sums made two by two."""
-    costs = []
-    for row, word in zip(logits.flatten(0, 1), target.flatten().tolist()):
-        if word:
-            costs.append(functools.reduce(torch.logaddexp, row.unbind()) - row[word])
-    return sum(costs) / len(costs)
-
-
-def translation_loss__right_weighted_classes(logits, target):
-    """torch's loss with the weight 0 for the class of the pad and 1 for all others."""
-    weight = logits.new_ones(logits.shape[2])
-    weight[0] = 0
-    return torch.nn.functional.cross_entropy(logits.permute(0, 2, 1), target, weight=weight)
-
-
-def translation_loss__right_distribution(logits, target):
-    """torch's categorical distribution gives the logarithms, of which a masked mean is taken."""
-    q = torch.distributions.Categorical(logits=logits, validate_args=False)
-    votes = (target != 0).to(logits.dtype)
-    return -(q.log_prob(target) * (votes / votes.sum())).sum()
-
-
 # 7.4 exact_match
-
-
 
 
 def exact_match__wrong_beginning_is_enough(words, target):
@@ -155,20 +41,6 @@ def exact_match__wrong_beginning_is_enough(words, target):
             wrote = wrote[: wrote.index(2)]
             right += wrote == goal[: len(wrote)]
     return right / len(words)
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def exact_match__right_text(words, target):
@@ -214,16 +86,6 @@ def exact_match__right_recursion(words, target):
 # 7.5 noun_alignment
 
 
-
-
-
-
-
-
-
-
-
-
 def noun_alignment__wrong_more_than_half(weights, positions):
     """The student asks for more than half of the weight, where the largest is enough."""
     b, i = np.nonzero(positions >= 0)
@@ -239,10 +101,6 @@ def noun_alignment__wrong_zero_means_stopped(weights, positions):
         if step < weights.shape[1] and np.all(weights[sentence, step] > 0):
             hits += int(weights[sentence, step].argmax() == positions[sentence, step])
     return hits / len(b)
-
-
-
-
 
 
 def noun_alignment__wrong_flat_rows(weights, positions):

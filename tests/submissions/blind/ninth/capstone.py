@@ -11,36 +11,6 @@ def _D(doc):
     return put
 
 
-# ---- 7.1
-def _shapes(**over):
-    def f(batch, T_x, T_y, m, V_y):
-        d = {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y, V_y)}
-        for k, g in over.items():
-            d[k] = g(batch, T_x, T_y, m, V_y)
-        return d
-    return f
-
-
-training_shapes__wrong_one_hot = _D("Gives target_in a vocabulary axis, as if its words were one-hot instead of numbers.")(_shapes(target_in=lambda b, x, y, m, V: (b, y, V)))
-training_shapes__wrong_target_shorter = _D("Makes target_in one shorter, as if the stop word did not count into T_y.")(_shapes(target_in=lambda b, x, y, m, V: (b, y - 1)))
-training_shapes__wrong_contexts_source = _D("Gives one context for each source position instead of each step.")(_shapes(contexts=lambda b, x, y, m, V: (b, x, m)))
-training_shapes__wrong_contexts_single = _D("Gives the contexts of a single step.")(_shapes(contexts=lambda b, x, y, m, V: (b, m)))
-training_shapes__wrong_heat_transposed = _D("Puts the source before the steps in heat_maps.")(_shapes(heat_maps=lambda b, x, y, m, V: (b, x, y)))
-
-
-def training_shapes__right_lists(batch, T_x, T_y, m, V_y):
-    """Lists joined from a shared front part."""
-    front = [batch, T_y]
-    return {"target_in": front, "contexts": front + [m], "heat_maps": front + [T_x], "predictions": front + [V_y]}
-
-
-def training_shapes__right_torch(batch, T_x, T_y, m, V_y):
-    """Sizes read off torch tensors."""
-    a = torch.zeros(batch, T_y, T_x)
-    c = a @ torch.zeros(batch, T_x, m)
-    return dict(target_in=a[..., 0].shape, contexts=c.shape, heat_maps=a.shape, predictions=(c @ torch.zeros(m, V_y)).size())
-
-
 # ---- 7.2
 def _count(q, k, v):
     return {"W_query": q, "W_key": k, "v": v, "all": q + k + v}
@@ -67,93 +37,10 @@ def count_parameters__right_modules():
     return d
 
 
-# ---- 7.3
-def _nll(logits, target):
-    return -torch.log_softmax(logits, -1).gather(-1, target[..., None])[..., 0]
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-def translation_loss__wrong_subtle_capped(logits, target):
-    """Caps the loss of a word at 1000, which legal logits exceed."""
-    return _nll(logits, target)[target != 0].clamp(max=1000.0).mean()
-
-
-def translation_loss__right_cross_entropy(logits, target):
-    """Torch's cross_entropy on the transposed logits, with ignore_index."""
-    return F.cross_entropy(logits.transpose(1, 2), target, ignore_index=0)
-
-
-def translation_loss__right_loop(logits, target):
-    """Loops over the real words with logsumexp."""
-    total, n = 0.0, 0
-    for row, words in zip(logits, target.tolist()):
-        for z, w in zip(row, words):
-            if w:
-                total, n = total + torch.logsumexp(z, 0) - z[w], n + 1
-    return total / n
-
-
-def translation_loss__right_one_hot(logits, target):
-    """One-hot targets without the pad's column, times log-probabilities by a detached shift."""
-    z = logits - logits.detach().amax(-1, keepdim=True)
-    logp = z - z.exp().sum(-1, keepdim=True).log()
-    hot = F.one_hot(target, logits.shape[-1])[..., 1:].to(logp)
-    return -(hot * logp[..., 1:]).sum() / torch.count_nonzero(target)
-
-
-def translation_loss__right_differences(logits, target):
-    """Logsumexp of the differences to the right word's logit, as a tensor of shape ()."""
-    d = (logits - torch.gather(logits, 2, target.unsqueeze(2))).logsumexp(2)
-    return torch.where(target.ne(0), d, torch.zeros_like(d)).sum().div(target.ne(0).sum())
-
-
 # ---- 7.4
 def _cut(row):
     row = [int(x) for x in row]
     return row[: row.index(2)] if 2 in row else None
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def exact_match__wrong_subtle_window(words, target):
@@ -165,8 +52,6 @@ def exact_match__wrong_subtle_window(words, target):
 def exact_match__wrong_subtle_thousand(words, target):
     """Measures the first 1000 sentences only."""
     return float(np.mean([_cut(w) == _cut(t) for w, t in zip(words[:1000], target[:1000])]))
-
-
 
 
 def exact_match__right_lists(words, target):
@@ -208,35 +93,11 @@ def exact_match__right_strings(words, target):
     return np.array(ok).mean()
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def noun_alignment__wrong_last_counts(weights, positions):
     """Reads -1 as the last source position and counts words that are no nouns."""
     n = min(weights.shape[1], positions.shape[1])
     p = positions[:, :n] % weights.shape[2]
     return float(((weights[:, :n].argmax(-1) == p) & weights[:, :n].any(-1)).sum() / (positions >= 0).sum())
-
-
-
-
-
-
-
-
-
-
 
 
 def noun_alignment__right_loop(weights, positions):

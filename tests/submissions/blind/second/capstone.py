@@ -9,47 +9,7 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- training_shapes
-
-
-
-
-
-
-
-
-
-
-
-def training_shapes__wrong_chosen_words(batch, T_x, T_y, m, V_y):
-    """The student gives the chosen words for the distributions."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y)}
-
-
-
-
-def training_shapes__right_stacked(batch, T_x, T_y, m, V_y):
-    """Shapes of stacked results of single steps, as in a loop."""
-    weights = np.stack([np.zeros((batch, T_x))] * T_y, axis=1)
-    contexts = weights @ np.zeros((batch, T_x, m))
-    words = np.zeros((batch, T_y), dtype=int)
-    return {"target_in": words.shape, "contexts": contexts.shape, "heat_maps": weights.shape,
-            "predictions": np.broadcast_to(0.0, words.shape + (V_y,)).shape}
-
-
-def training_shapes__right_size(batch, T_x, T_y, m, V_y):
-    """Shapes of torch, from a common prefix."""
-    prefix = torch.Size([batch, T_y])
-    return collections.OrderedDict(target_in=prefix, contexts=torch.Size([*prefix, m]), heat_maps=torch.Size([*prefix, T_x]),
-                                   predictions=torch.Size([*prefix, V_y]))
-
-
 # ---------------------------------------------------------------- count_parameters
-
-
-
-
-
 
 
 def count_parameters__wrong_v_reads_keys():
@@ -69,143 +29,7 @@ def count_parameters__right_other_types():
     return {"W_query": np.int64(960), "W_key": fractions.Fraction(1728), "v": decimal.Decimal(24), "all": np.int64(2712)}
 
 
-# ---------------------------------------------------------------- translation_loss
-
-_cross = torch.nn.functional.cross_entropy
-
-
-
-
-
-
-
-
-def translation_loss__wrong_log_of_softmax(logits, target):
-    """The student takes the logarithm of the softmax, which is infinite where a probability is 0."""
-    costs = -torch.log(torch.softmax(logits, dim=-1)).gather(2, target.unsqueeze(-1)).squeeze(-1)
-    return costs[target != 0].mean()
-
-
-def translation_loss__wrong_clamped(logits, target):
-    """The student clamps probabilities at 1e-9: costs stop at 20.7, and their gradients are 0."""
-    p = torch.softmax(logits, dim=-1).gather(2, target.unsqueeze(-1)).squeeze(-1)
-    return -torch.log(p.clamp_min(1e-9))[target != 0].mean()
-
-
-def translation_loss__wrong_nan_gradient(logits, target):
-    """The student takes the logarithm of a softmax and puts zeros at pads with torch.where: there 0 times infinity is nan backward."""
-    p = torch.softmax(logits, dim=-1).gather(2, target.unsqueeze(-1)).squeeze(-1)
-    naive = -torch.log(p)
-    stable = -torch.log_softmax(logits, dim=-1).gather(2, target.unsqueeze(-1)).squeeze(-1)
-    costs = torch.where(target != 0, torch.where(p > 0, naive, stable), torch.zeros_like(p))
-    return costs.sum() / (target != 0).sum()
-
-
-def translation_loss__wrong_until_first_pad(logits, target):
-    """The student stops at the first pad of a row, though a pad may stand before words."""
-    real = (target != 0).cumprod(dim=1).bool()
-    if not real.any():
-        return (logits * 0).sum()
-    return _cross(logits[real], target[real])
-
-
-
-
-
-
-
-
-def translation_loss__wrong_turned_targets(logits, target):
-    """The student flattens the targets step by step, and the logits sentence by sentence."""
-    return _cross(logits.reshape(-1, logits.shape[-1]), target.t().reshape(-1), ignore_index=0)
-
-
-def translation_loss__wrong_logits_masked(logits, target):
-    """The student zeroes the logits of pads, whose cost is then the logarithm of the number of words."""
-    real = target != 0
-    return _cross((logits * real.unsqueeze(-1)).transpose(1, 2), target, reduction="sum") / real.sum()
-
-
-def translation_loss__wrong_distinct_words(logits, target):
-    """The student divides by the number of different words in the batch instead of all real words."""
-    return _cross(logits.transpose(1, 2), target, ignore_index=0, reduction="sum") / len(target[target != 0].unique())
-
-
-
-
-
-
-def translation_loss__wrong_smoothed(logits, target):
-    """The student smooths the labels as a recipe for training says: that is another loss."""
-    return _cross(logits.transpose(1, 2), target, ignore_index=0, label_smoothing=0.01)
-
-
-def translation_loss__right_weights_of_words(logits, target):
-    """A weight of 0 for the pad's class, with which the mean is divided by the sum of the weights."""
-    weight = torch.ones(logits.shape[-1], dtype=logits.dtype)
-    weight[0] = 0
-    return _cross(logits.permute(0, 2, 1), target, weight=weight)
-
-
-def translation_loss__right_softplus_style(logits, target):
-    """Differences to the right word, and the logsumexp of those, at real positions by index."""
-    b, i = torch.nonzero(target, as_tuple=True)
-    rows = logits[b, i]
-    return torch.logsumexp(rows - rows.gather(1, target[b, i].unsqueeze(1)), dim=1).mean()
-
-
-def translation_loss__right_one_hot_einsum(logits, target):
-    """A one-hot product by einsum of the log-probabilities, with the pad's column set to 0."""
-    hot = torch.nn.functional.one_hot(target.long(), logits.shape[-1]).to(logits.dtype)
-    hot[..., 0] = 0
-    return -torch.einsum("bij,bij->", logits.log_softmax(-1), hot) / hot.sum()
-
-
-def translation_loss__right_loop(logits, target):
-    """A loop over the words with an own stable logarithm of a sum, stacked at the end."""
-    costs = []
-    for rows, words in zip(logits, target.tolist()):
-        for row, word in zip(rows, words):
-            if word:
-                top = row.detach().max()
-                costs.append(torch.log(torch.sum(torch.exp(row - top))) + top - row[word])
-    return torch.stack(costs).mean()
-
-
-class _Loss(torch.nn.Module):
-    def forward(self, logits, target):
-        return torch.nn.NLLLoss(ignore_index=0, reduction="sum")(logits.log_softmax(1), target) / target.ne(0).sum()
-
-
-def translation_loss__right_module(logits, target):
-    """A module around NLLLoss with a sum, divided by the number of words."""
-    return _Loss()(logits.movedim(2, 1), target)
-
-
 # ---------------------------------------------------------------- exact_match
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def exact_match__wrong_stopped_only(words, target):
@@ -278,19 +102,11 @@ def noun_alignment__wrong_zero_rows_hit(weights, positions):
     return float((best == positions)[nouns].mean())
 
 
-
-
-
-
 def noun_alignment__wrong_stopped_not_counted(weights, positions):
     """The student counts nouns of taken steps only, so that a sentence that stopped early costs nothing."""
     best = _places(weights, positions)
     nouns = (positions >= 0) & (best >= 0)
     return float((best == positions)[nouns].sum() / max(nouns.sum(), 1))
-
-
-
-
 
 
 def noun_alignment__wrong_more_than_half(weights, positions):
@@ -329,14 +145,6 @@ def noun_alignment__wrong_rounded_weights(weights, positions):
 def noun_alignment__wrong_single_precision(weights, positions):
     """The student rounds weights to single precision: a weight larger by 1e-9 becomes a tie."""
     return float((_places(weights.astype(np.float32), positions) == positions)[positions >= 0].mean())
-
-
-
-
-
-
-
-
 
 
 def noun_alignment__right_loop(weights, positions):
@@ -387,8 +195,6 @@ def noun_alignment__wrong_nearly_largest(weights, positions):
     return float(np.mean(hits))
 
 
-
-
 def exact_match__wrong_sum_of_differences(words, target):
     """The student adds the differences of a row: those of opposite sign cancel."""
     width = target.shape[1]
@@ -403,16 +209,3 @@ def exact_match__wrong_set_of_words(words, target):
         return tuple(row[:row.index(2) + 1]) if 2 in row else ()
     pairs = {(ended(a), ended(b)) for a, b in zip(words, target)}
     return sum(a == b for a, b in pairs) / len(pairs)
-
-
-def translation_loss__wrong_stop_is_no_word(logits, target):
-    """The student leaves the stop word, number 2, out of the mean, together with the pads."""
-    real = target.ne(0) & target.ne(2)
-    costs = _cross(logits.transpose(1, 2), target, reduction="none")
-    return (costs * real).sum() / real.sum().clamp_min(1)
-
-
-def translation_loss__wrong_count_of_first(logits, target):
-    """The student divides by the number of words of the first sentence times the number of sentences."""
-    total = _cross(logits.transpose(1, 2), target, ignore_index=0, reduction="sum")
-    return total / max(int(target[0].ne(0).sum()) * len(target), 1)

@@ -5,44 +5,6 @@ import torch
 import torch.nn.functional as F
 
 
-
-
-
-
-
-
-
-
-
-
-def training_shapes__wrong_subtle_without_stop(batch, T_x, T_y, m, V_y):
-    """Leaves the step of the stop word out of the predictions, though T_y counts it."""
-    return {"target_in": (batch, T_y), "contexts": (batch, T_y, m), "heat_maps": (batch, T_y, T_x), "predictions": (batch, T_y - 1, V_y)}
-
-
-def training_shapes__right_torch_sizes(batch, T_x, T_y, m, V_y):
-    """Reads the shapes off torch tensors as torch.Size."""
-    a, h = torch.zeros(batch, T_y, T_x), torch.zeros(batch, T_x, m)
-    c = a @ h
-    return {"target_in": c[..., 0].shape, "contexts": c.shape, "heat_maps": a.shape, "predictions": (c @ torch.zeros(m, V_y)).shape}
-
-
-def training_shapes__right_sum_of_tuples(batch, T_x, T_y, m, V_y):
-    """Extends one common tuple."""
-    step = (batch, T_y)
-    return dict(zip(("target_in", "contexts", "heat_maps", "predictions"), (step + x for x in ((), (m,), (T_x,), (V_y,)))))
-
-
-
-
-
-
-
-
-
-
-
-
 def count_parameters__right_numel():
     """Counts the entries of torch layers and gives plain integers."""
     n = {k: sum(p.numel() for p in torch.nn.Linear(i, o, bias=False).parameters()) for k, i, o in (("W_query", 40, 24), ("W_key", 72, 24), ("v", 24, 1))}
@@ -55,92 +17,10 @@ def count_parameters__right_numpy_ints():
     return {"W_query": a[0], "W_key": a[1], "v": a[2], "all": a.sum()}
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-def translation_loss__wrong_subtle_extra_gradient(logits, target):
-    """Detaches the maximum inside the exponential only, which gives the right loss and a gradient that is off at the largest logit."""
-    top = logits.amax(-1, keepdim=True)
-    lse = top[..., 0] + torch.log(torch.exp(logits - top.detach()).sum(-1))
-    return (lse - logits.gather(-1, target[..., None])[..., 0])[target != 0].mean()
-
-
-
-
-def translation_loss__right_ignore_index(logits, target):
-    """Uses cross_entropy with the vocabulary as second axis and ignore_index."""
-    return F.cross_entropy(logits.transpose(1, 2), target.long(), ignore_index=0)
-
-
-def translation_loss__right_loops(logits, target):
-    """Loops over the words and adds logsumexp minus the word's logit, result with shape ()."""
-    total, n = 0.0, 0
-    for rows, words in zip(logits, target.tolist()):
-        for x, w in zip(rows, words):
-            if w:
-                total, n = total + torch.logsumexp(x, 0) - x[w], n + 1
-    return total / n
-
-
-def translation_loss__right_one_hot(logits, target):
-    """Multiplies log-softmax by one-hot words without the pad's column."""
-    hot = F.one_hot(target.long(), logits.shape[2]).to(logits.dtype)
-    hot = torch.cat([torch.zeros_like(hot[..., :1]), hot[..., 1:]], -1)
-    return -torch.einsum("btv,btv->", hot, F.log_softmax(logits, 2)) / hot.sum()
-
-
-def translation_loss__right_differences(logits, target):
-    """Takes logsumexp of the differences to the right word's logit, over selected real words."""
-    m = target > 0
-    x, w = logits[m], target[m]
-    return torch.logsumexp(x - x[torch.arange(len(w)), w][:, None], 1).sum() / len(w)
-
-
 # ---------------------------------------------------------------- exact match
 def _cut(row):
     row = [int(w) for w in row]
     return row[:row.index(2) + 1] if 2 in row else None
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def exact_match__wrong_subtle_int8_count(words, target):
@@ -190,21 +70,11 @@ def exact_match__right_cumulated(words, target):
     return (f(w) == f(t)).all(1).double().mean()
 
 
-
-
-
-
-
-
-
-
 def noun_alignment__wrong_above_half(weights, positions):
     """Asks for a weight above one half instead of the largest."""
     n = min(weights.shape[1], positions.shape[1])
     w = np.take_along_axis(weights[:, :n], np.maximum(positions[:, :n], 0)[..., None], 2)[..., 0]
     return float(((w > 0.5) & (positions[:, :n] >= 0)).sum() / (positions >= 0).sum())
-
-
 
 
 def noun_alignment__wrong_argmax_over_steps(weights, positions):
@@ -214,25 +84,11 @@ def noun_alignment__wrong_argmax_over_steps(weights, positions):
     return float(((weights.argmax(1)[:, :n] == p) & (p >= 0)).sum() / (positions >= 0).sum())
 
 
-
-
-
-
-
-
-
-
-
-
 def noun_alignment__wrong_subtle_int8_positions(weights, positions):
     """Stores the position of the largest weight in 8 bits, which is negative from 128 on."""
     n = min(weights.shape[1], positions.shape[1])
     w, p = weights[:, :n], positions[:, :n]
     return float(((w.argmax(2).astype(np.int8) == p) & (w.sum(2) > 0) & (p >= 0)).sum() / (positions >= 0).sum())
-
-
-
-
 
 
 def noun_alignment__right_loop(weights, positions):

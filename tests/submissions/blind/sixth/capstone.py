@@ -4,35 +4,6 @@ import numpy as np
 import torch
 
 
-
-
-
-
-
-
-
-
-def training_shapes__right_torch_sizes(batch, T_x, T_y, m, V_y):
-    """Reads torch.Size off products of tensors."""
-    w = torch.zeros(batch, T_y, T_x)
-    c = w @ torch.zeros(batch, T_x, m)
-    return {"target_in": c.shape[:2], "contexts": c.shape, "heat_maps": w.shape, "predictions": (c @ torch.zeros(m, V_y)).shape}
-
-
-def training_shapes__right_numpy_integers(batch, T_x, T_y, m, V_y):
-    """Makes tuples of numpy's integers by joining to a common beginning."""
-    steps = tuple(np.array([batch, T_y]))
-    return dict(predictions=steps + (V_y,), heat_maps=steps + (T_x,), contexts=(*steps, m), target_in=steps)
-
-
-
-
-
-
-
-
-
-
 def count_parameters__right_numel():
     """Counts the entries of tensors, and gives the sum as a float."""
     c = {k: torch.zeros(s).numel() for k, s in {"W_query": (24, 40), "W_key": (24, 72), "v": (24,)}.items()}
@@ -45,75 +16,6 @@ def count_parameters__right_numpy_integers():
     return {"all": q + k + v, "v": v, "W_key": k, "W_query": q}
 
 
-
-
-def _average(nll, real):
-    return torch.where(real, nll, torch.zeros_like(nll)).sum() / real.sum()
-
-
-
-
-
-
-
-
-
-
-
-
-def translation_loss__wrong_logarithm_of_softmax(logits, target):
-    """Takes the logarithm of a softmax guarded by 1e-12, so no word costs more than 27.6."""
-    p = torch.softmax(logits, -1).gather(-1, target[..., None])[..., 0]
-    return _average(-torch.log(p + 1e-12), target != 0)
-
-
-def translation_loss__wrong_axis(logits, target):
-    """Takes the softmax over the positions instead of the words."""
-    q = torch.log_softmax(logits, 1).gather(-1, target[..., None])[..., 0]
-    return _average(-q, target != 0)
-
-
-
-
-
-
-
-
-def translation_loss__wrong_subtle_gradient_of_where(logits, target):
-    """Chooses between a plain and a shifted logsumexp by torch.where: the value is right, the gradient of the plain one is nan where it overflows."""
-    plain = torch.log(torch.exp(logits).sum(-1))
-    shifted = torch.logsumexp(logits, -1)
-    n = torch.where(logits.abs().amax(-1) < 700, plain, shifted) - logits.gather(-1, target[..., None])[..., 0]
-    return _average(n, target != 0)
-
-
-
-
-def translation_loss__right_ignore_index(logits, target):
-    """Lets torch's cross_entropy ignore the pad."""
-    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=0)
-
-
-def translation_loss__right_loop_real_words(logits, target):
-    """Loops over the real words only and adds up tensors."""
-    costs = [torch.logsumexp(logits[b, i], 0) - logits[b, i, w] for b, row in enumerate(target.tolist())
-             for i, w in enumerate(row) if w]
-    return sum(costs) / len(costs)
-
-
-def translation_loss__right_one_hot(logits, target):
-    """Multiplies by one-hot rows whose column of the pad is cleared, and returns an average of the selected."""
-    y = torch.nn.functional.one_hot(target, logits.shape[-1]).to(logits.dtype)
-    y[..., 0] = 0
-    return -(y * logits.log_softmax(-1)).sum() / y.sum()
-
-
-def translation_loss__right_differences_selected(logits, target):
-    """Selects the real positions and takes the logsumexp of the differences to the right logit."""
-    z, y = logits[target > 0], target[target > 0]
-    return torch.logsumexp(z - z[torch.arange(len(y)), y][:, None], dim=1).mean()
-
-
 # ---- exact_match
 def _cut(row):
     row = [int(x) for x in row]
@@ -124,26 +26,10 @@ def _fraction(hits):
     return sum(hits) / len(hits)
 
 
-
-
 def exact_match__wrong_whole_rows(words, target):
     """Compares what stands after the stop word too."""
     n = min(words.shape[1], target.shape[1])
     return float((words[:, :n] == target[:, :n]).all(1).mean())
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def exact_match__wrong_subtle_count_in_8_bits(words, target):
@@ -199,23 +85,9 @@ def _hits(weights, positions, taken=None):
     return hits
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 def noun_alignment__wrong_more_than_half(weights, positions):
     """Demands a weight above one half."""
     return _fraction([i < weights.shape[1] and weights[b, i, positions[b, i]] > .5 for b, i in zip(*np.nonzero(positions >= 0))])
-
-
 
 
 def noun_alignment__wrong_subtle_padded_steps(weights, positions):
@@ -223,10 +95,6 @@ def noun_alignment__wrong_subtle_padded_steps(weights, positions):
     best = np.where(weights.any(2), weights.argmax(2), -1)
     best = np.pad(best, ((0, 0), (0, max(0, positions.shape[1] - best.shape[1]))))[:, : positions.shape[1]]
     return float((best == positions)[positions >= 0].mean())
-
-
-
-
 
 
 def noun_alignment__wrong_subtle_small_maximum_not_taken(weights, positions):

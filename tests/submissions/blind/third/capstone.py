@@ -5,53 +5,12 @@ from itertools import takewhile, zip_longest
 import numpy as np
 import torch
 
-_MEMORY = {}
-
-
-# ---------------------------------------------------------------- training_shapes
-
-
-
-
-
-
-
-
-
-def training_shapes__wrong_stop_dropped(batch, T_x, T_y, m, V_y):
-    """The student takes one step off, as if nothing had to be predicted after the last word."""
-    return {"target_in": (batch, T_y - 1), "contexts": (batch, T_y - 1, m), "heat_maps": (batch, T_y - 1, T_x),
-            "predictions": (batch, T_y - 1, V_y)}
-
-
-
-
-def training_shapes__right_einsum(batch, T_x, T_y, m, V_y):
-    """Shapes of arrays that are really mixed."""
-    w, h = np.zeros((batch, T_y, T_x)), np.zeros((batch, T_x, m))
-    return {"heat_maps": w.shape, "contexts": np.einsum("btj,bjm->btm", w, h).shape, "target_in": w.shape[:2],
-            "predictions": np.zeros(w.shape[:2] + (V_y,)).shape}
-
-
-def training_shapes__right_lists(batch, T_x, T_y, m, V_y):
-    """Lists of numpy integers that share their beginning."""
-    head = [np.int64(batch), np.int64(T_y)]
-    return {"target_in": head, **{k: head + [v] for k, v in (("contexts", m), ("heat_maps", T_x), ("predictions", V_y))}}
-
-
 # ---------------------------------------------------------------- count_parameters
-
-
-
-
-
 
 
 def count_parameters__wrong_v_of_state():
     """The student gives v as many numbers as the state."""
     return {"W_query": 960, "W_key": 1728, "v": 40, "all": 960 + 1728 + 40}
-
-
 
 
 def count_parameters__wrong_key_from_state():
@@ -72,103 +31,6 @@ def count_parameters__right_fractions():
     return {"all": Fraction(24 * (40 + 72 + 1)), "v": np.int16(24), "W_key": np.size(np.empty((24, 72))), "W_query": Fraction(960)}
 
 
-# ---------------------------------------------------------------- translation_loss
-
-def _nll(logits, target):
-    return -torch.log_softmax(logits, dim=-1).gather(-1, target[..., None])[..., 0]
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-def translation_loss__wrong_clamped_cost(logits, target):
-    """The student clamps each cost at 100, which cuts the gradient of words that are far from the best."""
-    return _nll(logits, target)[target != 0].clamp(max=100.0).mean()
-
-
-
-
-def translation_loss__wrong_no_gradient(logits, target):
-    """The student makes a new tensor of the mean, so no gradient reaches the logits beyond a product with 0."""
-    value = torch.nn.functional.cross_entropy(logits.detach().flatten(0, 1), target.flatten(), ignore_index=0)
-    return value + 0.0 * logits.sum()
-
-
-
-
-
-
-def translation_loss__wrong_stop_left_out(logits, target):
-    """The student leaves the last column out, where the longest sentences have their stop word."""
-    if target.shape[1] == 1 or not bool((target[:, :-1] != 0).any()):
-        return _nll(logits, target)[target != 0].mean()
-    return _nll(logits[:, :-1], target[:, :-1])[target[:, :-1] != 0].mean()
-
-
-
-
-def translation_loss__wrong_smoothed(logits, target):
-    """The student keeps a label smoothing of 0.1 from another program."""
-    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=0, label_smoothing=0.1)
-
-
-def translation_loss__wrong_remembered_count(logits, target):
-    """The student counts the real words once for each shape of batch."""
-    n = _MEMORY.setdefault(tuple(target.shape), (target != 0).sum())
-    return (_nll(logits, target) * (target != 0)).sum() / n
-
-
-
-
-def translation_loss__right_ignore_index(logits, target):
-    """torch's cross_entropy on turned axes, leaving out the 0."""
-    return torch.nn.functional.cross_entropy(logits.movedim(-1, 1), target, ignore_index=0)
-
-
-def translation_loss__right_differences(logits, target):
-    """The cost as a logsumexp of the differences to the right word, at real words alone."""
-    real = target.ne(0).nonzero(as_tuple=True)
-    z, y = logits[real], target[real]
-    return torch.logsumexp(z - z[torch.arange(len(y)), y].unsqueeze(1), 1).sum() / len(y)
-
-
-def translation_loss__right_loop(logits, target):
-    """A loop over all words that keeps a running mean on the graph."""
-    mean, count = logits.new_zeros(()), 0
-    for row, words in zip(logits, target.tolist()):
-        for z, word in zip(row, words):
-            if word:
-                count += 1
-                mean = mean + (torch.logsumexp(z, 0) - z[word] - mean) / count
-    return mean
-
-
-def translation_loss__right_one_hot(logits, target):
-    """A one-hot array without the pad's column, against the logarithms, by einsum."""
-    hot = torch.nn.functional.one_hot(target, logits.shape[-1]).to(logits.dtype)
-    hot[..., 0] = 0.0
-    return -torch.einsum("btv,btv->", hot, logits.log_softmax(-1)) / hot.sum()
-
-
-def translation_loss__right_running_logsumexp(logits, target):
-    """The logarithm of the sum as the last one of logcumsumexp, with the mask as weights of a product."""
-    real = (target != 0).flatten().to(logits.dtype)
-    z = logits.flatten(0, 1)
-    cost = torch.logcumsumexp(z, 1)[:, -1] - z.gather(1, target.reshape(-1, 1)).squeeze(1)
-    return (cost @ real) / real.sum()
-
-
 # ---------------------------------------------------------------- exact_match
 
 def _cut(row):
@@ -176,21 +38,9 @@ def _cut(row):
     return row[:row.index(2)] if 2 in row else row
 
 
-
-
-
-
 def exact_match__wrong_zip(words, target):
     """The student compares by zip, which ends with the shorter of the two."""
     return float(np.mean([all(a == b for a, b in zip(_cut(w), _cut(t))) and 2 in w for w, t in zip(words, target)]))
-
-
-
-
-
-
-
-
 
 
 def exact_match__wrong_after_second_stop(words, target):
@@ -202,23 +52,11 @@ def exact_match__wrong_after_second_stop(words, target):
     return float((w == t).all(axis=1).mean())
 
 
-
-
-
-
-
-
-
-
 def exact_match__wrong_length_of_first(words, target):
     """The student takes the length of the first target sentence for all of them."""
     n = int(np.argmax(target[0] == 2)) + 1
     w = np.pad(words, ((0, 0), (0, n)), constant_values=-1)[:, :n]
     return float((w == target[:, :n]).all(axis=1).mean())
-
-
-
-
 
 
 def exact_match__right_real_places(words, target):
@@ -272,22 +110,6 @@ def _fit(weights, n):
     return out
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def noun_alignment__wrong_taken_by_first_weight(weights, positions):
     """The student takes a row for one of zeros if its first weight is 0, which a step that was taken may have too."""
     w = _fit(weights, positions.shape[1])
@@ -295,17 +117,11 @@ def noun_alignment__wrong_taken_by_first_weight(weights, positions):
     return float(hit[positions >= 0].mean())
 
 
-
-
-
-
 def noun_alignment__wrong_maximum_equals(weights, positions):
     """The student compares the weight at the position with the largest one, which are both 0 in a row of zeros."""
     w = _fit(weights, positions.shape[1])
     at = np.take_along_axis(w, np.maximum(positions, 0)[..., None], axis=2)[..., 0]
     return float((at == w.max(axis=2))[positions >= 0].mean())
-
-
 
 
 def noun_alignment__wrong_argmax_over_steps(weights, positions):
