@@ -57,91 +57,61 @@ def fusion_shapes(d, m, n, r):
     ### END SOLUTION
 
 
-def paper_shapes(m, n, a, pairs, V_y):
-    """Return shapes of the paper's model, where each direction's encoder state is as large as the decoder state.
-
-    Parameters
-    ----------
-    m : int
-        Size of a word embedding: the paper's letter for it, used only here.
-    n : int
-        Size of the decoder state, and of the state of one direction of the encoder.
-    a : int
-        Attention size.
-    pairs : int
-        Number of pairs in the output layer, each of which is reduced to its larger entry.
-    V_y : int
-        Number of target words.
-
-    Returns
-    -------
-    dict
-        ``W_r`` and ``C_r``: the reset gate's matrices for the word embedding and for the context; ``U_a``: the score's
-        matrix for an annotation; ``C_o``: the context's matrix in the sum from which the pairs are formed; ``W_o``: the
-        matrix that maps the results of the pairs to the logits.
-    """
-    ### BEGIN SOLUTION
-    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, pairs)}
-    ### END SOLUTION
-
-
 def note_c_state():
-    """Return the new state of note C's question 3.
-
-    Returns
-    -------
-    list of 2 floats
-        Between -1 and 1, no unit.
-    """
-    ### BEGIN SOLUTION
+    """Return the new state of note C's question 3: a list of 2 floats between -1 and 1."""
     query, embedded = np.array([0.5, 0.5]), np.array([0.6, 0.4])
     keys = np.array([[0.2, 0.2], [0.8, 0.8]])
     exponentials = np.exp(np.tanh(query + keys).sum(axis=1))
     context = exponentials / exponentials.sum() @ keys
     return np.tanh(embedded + query + context).tolist()
-    ### END SOLUTION
 
 
-def step_by_hand():
-    """Return all intermediate results of the exercise's decoder step, from the scores to the new state.
+def two_decimals():
+    """Return the first weight by each of the exercise's six methods, and which of them give note C's two decimals.
 
     Returns
     -------
     dict
-        ``scores`` (3 numbers), ``weights`` (3), ``context`` (4), ``state`` (3).
+        ``weights``: 6 weights of the first annotation, in the order of the methods; ``alike``: the numbers of 2 methods,
+        counted from 1, in increasing order.
     """
     ### BEGIN SOLUTION
-    query, embedded = np.array([0.5, -0.4, 0.2]), np.array([0.6, -0.3])
-    keys = np.array([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
-    W_query = np.array([[1.0, 0.0, 2.0], [0.0, -1.0, 1.0]])
-    W_key = np.array([[1.0, 0.0, 0.0, -1.0], [0.0, 2.0, 1.0, 0.0]])
-    v = np.array([1.5, -1.0])
-    W_y = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, -1.0]])
-    W_s = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, -1.0, 1.0]])
-    W_c = np.array([[1.0, 0.0, 0.0, 1.0], [0.0, -1.0, 0.0, 2.0], [0.0, 1.0, 1.0, 0.0]])
-    scores = np.array([v @ np.tanh(W_query @ query + W_key @ key) for key in keys])
-    weights = np.exp(scores) / np.exp(scores).sum()
-    context = weights @ keys
-    state = np.tanh(W_y @ embedded + W_s @ query + W_c @ context)
-    return {"scores": scores, "weights": weights, "context": context, "state": state}
+    query, embedded = np.array([0.5, 0.5]), np.array([0.6, 0.4])
+    keys = np.array([[0.2, 0.2], [0.8, 0.8]])
+
+    def softmax(scores):
+        return np.exp(scores) / np.exp(scores).sum()
+
+    scores = np.tanh(query + keys).sum(axis=1)
+    updated = np.tanh(embedded + query)
+    weights = np.array(
+        [
+            scores / scores.sum(),
+            [0.5, 0.5],
+            softmax((query + keys).sum(axis=1)),
+            softmax(np.tanh(updated + keys).sum(axis=1)),
+            softmax(scores / 2),
+            softmax(scores)[::-1],
+        ]
+    )
+    states = np.tanh(embedded + query + weights @ keys)
+    alike = 1 + np.flatnonzero((states.round(2) == [0.93, 0.90]).all(axis=1))
+    return {"weights": weights[:, 0].tolist(), "alike": alike.tolist()}
     ### END SOLUTION
 
 
-def note_d_state_twin():
-    """Return the new state of the exercise, a step in note D's notation.
+def note_d_state():
+    """Return the state z_1 of note D's example, as the exercise completes it.
 
     Returns
     -------
-    list of 2 floats
+    list of 3 floats
         Between -1 and 1, no unit.
     """
     ### BEGIN SOLUTION
-    z_0, y_0 = np.array([0.2, -0.5]), np.array([0.0, 0.0, 1.0, 0.0])
-    c_1, b_D = np.array([0.4, -0.3, 0.2]), np.array([0.15, -0.2])
-    W_D = np.array([[0.0, 1.0], [2.0, 0.5]])
-    U_D = np.array([[0.3, -0.1, 0.6, 0.0], [0.2, 0.4, -0.7, 0.1]])
-    W_a = np.array([[1.0, 0.0, -1.0], [0.5, 2.0, 0.0]])
-    return np.tanh(W_D @ z_0 + U_D @ y_0 + W_a @ c_1 + b_D).tolist()
+    z_0, c_1 = np.full(3, 0.3), np.array([0.12, 0.37, 0.40, 0.37])
+    W_D, W_a = np.eye(3), np.eye(3, 4)
+    return np.tanh(W_D @ z_0 + W_a @ c_1).tolist()
     ### END SOLUTION
 
 
@@ -168,9 +138,7 @@ def decoder_step_state(embedded, query, context, W_y, W_s, W_c):
 
     Source: note C, equation 2. The paper uses a gated unit instead.
     """
-    ### BEGIN SOLUTION
     return np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
-    ### END SOLUTION
 
 
 def fused_input(embedded, context, L_1):

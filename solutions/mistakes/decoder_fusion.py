@@ -85,290 +85,51 @@ def fusion_shapes__state_joined_too(d, m, n, r):
     return {"joined": (d + 2 * m + n,), "L_1": (r, d + 2 * m + n), "W_input": (n, r), "W_context": (n, 2 * m)}
 
 
-def paper_shapes__one_direction(m, n, a, pairs, V_y):
-    """The context is a mixture of annotations, and an annotation joins the states of both directions."""
-    return {"W_r": (n, m), "C_r": (n, n), "U_a": (a, n), "C_o": (2 * pairs, n), "W_o": (V_y, pairs)}
+_RIGHT_WEIGHTS = [0.4122, 0.5, 0.2315, 0.4149, 0.4360, 0.6259]
 
 
-def paper_shapes__transposed(m, n, a, pairs, V_y):
-    """Each matrix multiplies a column vector, so it has as many columns as that vector has entries. Yours are transposed."""
-    return {"W_r": (m, n), "C_r": (2 * n, n), "U_a": (2 * n, a), "C_o": (2 * n, 2 * pairs), "W_o": (pairs, V_y)}
+def two_decimals__second_weight():
+    """These are the weights of the second annotation. Give those of the first."""
+    return {"weights": [round(1 - weight, 4) for weight in _RIGHT_WEIGHTS], "alike": [1, 4]}
 
 
-def paper_shapes__our_letter_m(m, n, a, pairs, V_y):
-    """In the paper m is the size of a word embedding, not that of an annotation: read the first sentences again."""
-    return {"W_r": (n, m), "C_r": (n, m), "U_a": (a, m), "C_o": (2 * pairs, m), "W_o": (V_y, pairs)}
+def two_decimals__old_state_as_query():
+    """By method 4 you scored with the old state, which gives the right weights. The updated state is the query there."""
+    return {"weights": [*_RIGHT_WEIGHTS[:3], 0.3741, *_RIGHT_WEIGHTS[4:]], "alike": [1, 4]}
 
 
-def paper_shapes__no_pairs(m, n, a, pairs, V_y):
-    """Each maximum is the larger of two entries. How many entries does it take for that many maxima?"""
-    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (pairs, 2 * n), "W_o": (V_y, pairs)}
+def two_decimals__update_without_tanh():
+    """By method 4 the updated state is a tanh. You scored with its argument."""
+    return {"weights": [*_RIGHT_WEIGHTS[:3], 0.4429, *_RIGHT_WEIGHTS[4:]], "alike": [1, 4]}
 
 
-def paper_shapes__pairs_to_the_logits(m, n, a, pairs, V_y):
-    """The last matrix multiplies the maxima, and there are fewer of these than entries in the pairs."""
-    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, 2 * pairs)}
+def two_decimals__mean_as_the_sum():
+    """By method 5 each score is a mean, so it is half as large as the sum. You gave the weights of the sums."""
+    return {"weights": [*_RIGHT_WEIGHTS[:4], 0.3741, _RIGHT_WEIGHTS[5]], "alike": [1, 5]}
 
 
-def _softmax(scores):
-    exponentials = np.exp(scores - scores.max())
-    return exponentials / exponentials.sum()
+def two_decimals__counted_from_zero():
+    """You counted the methods from 0. They are numbered from 1."""
+    return {"weights": _RIGHT_WEIGHTS, "alike": [0, 3]}
 
 
-def _note_c(weigh=_softmax, asks=None, squash=np.tanh, v=1.0, word=1.0, state=1.0, mixture=1.0, outer=np.tanh):
-    query, embedded = np.array([0.5, 0.5]), np.array([0.6, 0.4])
-    keys = np.array([[0.2, 0.2], [0.8, 0.8]])
-    scores = v * squash((query if asks is None else asks) + keys).sum(axis=1)
-    context = weigh(scores) @ keys
-    return outer(word * embedded + state * query + mixture * context).tolist()
+def _note_d(old=1.0, first=0, squash=np.tanh):
+    return squash(old * np.full(3, 0.3) + np.array([0.12, 0.37, 0.40, 0.37])[first : first + 3]).tolist()
 
 
-def note_c_state__dot_product():
-    """You scored with dot products of state and annotation. Note C scores additively, with a tanh."""
-    return _note_c(weigh=lambda scores: _softmax(np.array([0.2, 0.8])))
-
-
-def note_c_state__divided_by_sum():
-    """You divided each score by the sum of the scores. The softmax takes exponentials first."""
-    return _note_c(weigh=lambda scores: scores / scores.sum())
-
-
-def note_c_state__note_b_order():
-    """You updated the state first and scored with the result, as note B does. Here you score with the old state."""
-    return _note_c(asks=np.tanh(np.array([0.6, 0.4]) + 0.5))
-
-
-def note_c_state__scored_with_itself():
-    """You scored with the new state, which does not exist yet: it is computed from these very scores."""
-    state = np.array([0.5, 0.5])
-    for _ in range(100):
-        state = np.array(_note_c(asks=state))
-    return state.tolist()
-
-
-def note_c_state__v_averages():
-    """v is a vector of ones, so it sums the components and does not average them."""
-    return _note_c(v=0.5)
-
-
-def note_c_state__uniform_weights():
-    """All your weights are equal: the scores do not affect the context."""
-    return _note_c(weigh=lambda scores: np.array([0.5, 0.5]))
-
-
-def note_c_state__no_inner_tanh():
-    """The tanh inside the score is missing."""
-    return _note_c(squash=lambda x: x)
-
-
-def note_c_state__swapped_weights():
-    """You swapped the weights: the first one belongs to the first annotation."""
-    return _note_c(weigh=lambda scores: _softmax(scores)[::-1])
-
-
-def note_c_state__no_context():
-    """The context is missing from the new state."""
-    return _note_c(mixture=0.0)
-
-
-def note_c_state__no_old_state():
-    """You scored with the old state but left it out of the new state, which needs it as well."""
-    return _note_c(state=0.0)
-
-
-def note_c_state__no_word():
-    """The embedding of the last word is missing from the new state."""
-    return _note_c(word=0.0)
-
-
-def note_c_state__no_outer_tanh():
-    """The last tanh is missing: the entries of a state lie between -1 and 1."""
-    return _note_c(outer=lambda x: x)
-
-
-def _step(score=None, weigh=_softmax, squash=np.tanh, early=False, mix=None, parts=(1, 1, 1), outer=np.tanh):
-    query, embedded = np.array([0.5, -0.4, 0.2]), np.array([0.6, -0.3])
-    keys = np.array([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
-    W_query, W_key = np.array([[1.0, 0, 2], [0, -1, 1]]), np.array([[1.0, 0, 0, -1], [0, 2, 1, 0]])
-    W_y, W_s = np.array([[1.0, 0], [0, 2], [1, -1]]), np.array([[0, 1.0, 0], [1, 0, 0], [0, -1, 1]])
-    W_c, v = np.array([[1.0, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0]]), np.array([1.5, -1.0])
-    asks = np.tanh(W_y @ embedded + W_s @ query) if early else query
-    score = score or (lambda q, k: v @ squash(q + k))
-    scores = np.array([score(W_query @ asks, W_key @ key) for key in keys])
-    weights = weigh(scores)
-    context = (mix or (lambda weights, scores, keys: weights @ keys))(weights, scores, keys)
-    word, state, mixture = parts
-    state = outer(word * W_y @ embedded + state * W_s @ query + mixture * W_c @ context)
-    return {"scores": scores, "weights": weights, "context": context, "state": state}
-
-
-def step_by_hand__dot_product():
-    """Your scores are dot products of the two projections. The additive score adds them and takes the tanh."""
-    return _step(score=lambda q, k: q @ k)
-
-
-def step_by_hand__no_inner_tanh():
-    """The tanh inside the score is missing."""
-    return _step(squash=lambda x: x)
-
-
-def step_by_hand__v_averages():
-    """The product with v takes a sum, not an average: all your scores are too small by the same factor."""
-    return _step(score=lambda q, k: np.array([1.5, -1.0]) @ np.tanh(q + k) / 2)
-
-
-def step_by_hand__v_all_ones():
-    """You summed the components with equal weight. Look at the entries of v, and at their signs."""
-    return _step(score=lambda q, k: np.tanh(q + k).sum())
-
-
-def step_by_hand__query_dropped():
-    """W_query times the decoder state is missing from the sum inside the tanh."""
-    return _step(score=lambda q, k: np.array([1.5, -1.0]) @ np.tanh(k))
-
-
-def step_by_hand__note_b_order():
-    """You updated the state first and scored with the result, as note B does. Here you score with the old state."""
-    return _step(early=True)
-
-
-def step_by_hand__divided_by_sum():
-    """You divided each score by the sum of the scores. The softmax takes exponentials first, so it is never negative."""
-    return _step(weigh=lambda scores: scores / scores.sum())
-
-
-def step_by_hand__base_two():
-    """You seem to have used powers of 2. The softmax uses powers of Euler's number."""
-    return _step(weigh=lambda scores: 2**scores / (2**scores).sum())
-
-
-def step_by_hand__not_normalised():
-    """Your weights do not sum to 1: divide the exponentials by their sum."""
-    return _step(weigh=np.exp)
-
-
-def step_by_hand__uniform_weights():
-    """All your weights are equal: they do not depend on the scores."""
-    return _step(weigh=lambda scores: np.full(3, 1 / 3))
-
-
-def step_by_hand__reversed_weights():
-    """Your weights are in reverse order: the first weight belongs to the first score."""
-    return _step(weigh=lambda scores: _softmax(scores)[::-1])
-
-
-def step_by_hand__largest_only():
-    """You took the annotation with the largest weight. The context is a mixture of all of them."""
-    return _step(mix=lambda weights, scores, keys: keys[weights.argmax()])
-
-
-def step_by_hand__mixed_with_scores():
-    """You used the scores to mix the annotations. Use the weights instead."""
-    return _step(mix=lambda weights, scores, keys: scores @ keys)
-
-
-def step_by_hand__no_context():
-    """The context is missing from the new state."""
-    return _step(parts=(1, 1, 0))
-
-
-def step_by_hand__no_old_state():
-    """You scored with the old state but left it out of the new state, which needs it as well."""
-    return _step(parts=(1, 0, 1))
-
-
-def step_by_hand__no_word():
-    """The embedding of the last word is missing from the new state."""
-    return _step(parts=(0, 1, 1))
-
-
-def step_by_hand__no_outer_tanh():
-    """The last tanh is missing: the entries of a state lie between -1 and 1."""
-    return _step(outer=lambda x: x)
-
-
-def _note_d(word=2, bias=1.0, mixture=1.0, old=1.0, squash=np.tanh, turned=False):
-    z_0, y_0 = np.array([0.2, -0.5]), np.eye(4)[word]
-    c_1, b_D = np.array([0.4, -0.3, 0.2]), np.array([0.15, -0.2])
-    W_D, W_a = np.array([[0.0, 1.0], [2.0, 0.5]]), np.array([[1.0, 0.0, -1.0], [0.5, 2.0, 0.0]])
-    U_D = np.array([[0.3, -0.1, 0.6, 0.0], [0.2, 0.4, -0.7, 0.1]])
-    W_D = W_D.T if turned else W_D
-    return squash(old * W_D @ z_0 + U_D @ y_0 + mixture * W_a @ c_1 + bias * b_D).tolist()
-
-
-def note_d_state_twin__no_tanh():
-    """g is a tanh here, and it is missing: the entries of a state lie between -1 and 1."""
+def note_d_state__no_tanh():
+    """The tanh is missing: the entries of a state lie between -1 and 1."""
     return _note_d(squash=lambda x: x)
 
 
-def note_d_state_twin__no_bias():
-    """One of the four terms is missing: b_D."""
-    return _note_d(bias=0.0)
-
-
-def note_d_state_twin__no_context():
-    """One of the four terms is missing: W_a times the context."""
-    return _note_d(mixture=0.0)
-
-
-def note_d_state_twin__no_old_state():
-    """One of the four terms is missing: W_D times the old state."""
+def note_d_state__no_old_state():
+    """The old state is missing from the sum."""
     return _note_d(old=0.0)
 
 
-def note_d_state_twin__other_word():
-    """A one-hot column picks out one column of U_D. Count again: which one?"""
-    return _note_d(word=1)
-
-
-def note_d_state_twin__transposed():
-    """You used the columns of W_D. Each entry of the product is a row of W_D times z_0."""
-    return _note_d(turned=True)
-
-
-def decoder_step_state__no_tanh(embedded, query, context, W_y, W_s, W_c):
-    """The tanh is missing: the entries of a state lie between -1 and 1."""
-    return embedded @ W_y.T + query @ W_s.T + context @ W_c.T
-
-
-def decoder_step_state__context_dropped(embedded, query, context, W_y, W_s, W_c):
-    """Your state does not depend on the context."""
-    return np.tanh(embedded @ W_y.T + query @ W_s.T)
-
-
-def decoder_step_state__query_dropped(embedded, query, context, W_y, W_s, W_c):
-    """Your new state does not depend on the old one."""
-    return np.tanh(embedded @ W_y.T + context @ W_c.T)
-
-
-def decoder_step_state__word_dropped(embedded, query, context, W_y, W_s, W_c):
-    """Your state does not depend on the last word."""
-    return np.tanh(query @ W_s.T + context @ W_c.T)
-
-
-def decoder_step_state__three_tanh(embedded, query, context, W_y, W_s, W_c):
-    """You applied a tanh to each of the three terms separately. A single tanh acts on their sum."""
-    return np.tanh(embedded @ W_y.T) + np.tanh(query @ W_s.T) + np.tanh(context @ W_c.T)
-
-
-def decoder_step_state__context_added_after(embedded, query, context, W_y, W_s, W_c):
-    """You added the context after the tanh. It belongs inside, with the other two terms."""
-    return np.tanh(embedded @ W_y.T + query @ W_s.T) + context @ W_c.T
-
-
-def decoder_step_state__memory_outside(embedded, query, context, W_y, W_s, W_c):
-    """You added W_s times the old state after the tanh. It belongs inside, with the other two terms."""
-    return np.tanh(embedded @ W_y.T + context @ W_c.T) + query @ W_s.T
-
-
-def decoder_step_state__recurrence_transposed(embedded, query, context, W_y, W_s, W_c):
-    """W_s is square, so its transpose fits as well but gives different numbers. Which axis of W_s meets the state?"""
-    return np.tanh(embedded @ W_y.T + query @ W_s + context @ W_c.T)
-
-
-def decoder_step_state__squeezed(embedded, query, context, W_y, W_s, W_c):
-    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
-    return np.squeeze(np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T))
+def note_d_state__last_three():
+    """You took the last three entries of the context. W_a keeps the first three."""
+    return _note_d(first=1)
 
 
 def _gated(

@@ -42,68 +42,32 @@ def fusion_shapes__by_computing(d, m, n, r):
     }
 
 
-def note_c_state__typed():
-    return [0.93228, 0.90063]
+def two_decimals__typed():
+    return {"alike": [1, 4], "weights": [0.4122, 0.5, 0.2315, 0.4149, 0.4360, 0.6259]}
 
 
-def note_c_state__loops():
-    e = [2 * math.tanh(0.5 + h) for h in (0.2, 0.8)]
-    total = sum(math.exp(x) for x in e)
-    c = sum(math.exp(x) / total * h for x, h in zip(e, (0.2, 0.8)))
-    return math.tanh(0.6 + 0.5 + c), math.tanh(0.4 + 0.5 + c)
-
-
-def step_by_hand__typed():
-    return {
-        "state": [0.7147, 0.0369, 0.9480],
-        "context": [0.5135, 0.2297, 0.0816, 0.1833],
-        "weights": [0.5039, 0.0561, 0.4400],
-        "scores": [0.5964, -1.5983, 0.4608],
+def two_decimals__logistic():
+    differences = {
+        2: 0,
+        3: 2 * (0.7 - 1.3),
+        5: math.tanh(0.7) - math.tanh(1.3),
+        6: 2 * (math.tanh(1.3) - math.tanh(0.7)),
     }
+    u, w = math.tanh(1.1), math.tanh(0.9)
+    differences[4] = sum(math.tanh(x + 0.2) - math.tanh(x + 0.8) for x in (u, w))
+    weights = {n: 1 / (1 + math.exp(-difference)) for n, difference in differences.items()}
+    weights[1] = math.tanh(0.7) / (math.tanh(0.7) + math.tanh(1.3))
+    states = {n: [math.tanh(x + 0.5 + 0.8 - 0.6 * weight) for x in (0.6, 0.4)] for n, weight in weights.items()}
+    alike = [n for n in range(1, 7) if [f"{entry:.2f}" for entry in states[n]] == ["0.93", "0.90"]]
+    return {"weights": [weights[n] for n in range(1, 7)], "alike": tuple(alike)}
 
 
-def step_by_hand__torch():
-    s, y = torch.tensor([0.5, -0.4, 0.2]), torch.tensor([0.6, -0.3])
-    H = torch.tensor([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
-    q = torch.tensor([s[0] + 2 * s[2], s[2] - s[1]])
-    k = torch.stack([H[:, 0] - H[:, 3], 2 * H[:, 1] + H[:, 2]], dim=1)
-    e = torch.tanh(q + k) @ torch.tensor([1.5, -1.0])
-    a = torch.softmax(e, 0)
-    c = a @ H
-    word = torch.stack([y[0], 2 * y[1], y[0] - y[1]])
-    old = torch.stack([s[1], s[0], s[2] - s[1]])
-    mixture = torch.stack([c[0] + c[3], 2 * c[3] - c[1], c[1] + c[2]])
-    return {"scores": e, "weights": a, "context": c, "state": torch.tanh(word + old + mixture)}
+def note_d_state__typed():
+    return [0.3969, 0.5850, 0.6044]
 
 
-def note_d_state_twin__by_terms():
-    return [math.tanh(-0.5 + 0.6 + 0.2 + 0.15), math.tanh(0.15 - 0.7 - 0.4 - 0.2)]
-
-
-def note_d_state_twin__one_product():
-    everything = np.array([[0, 1, 0.6, 1, 0, -1, 0.15], [2, 0.5, -0.7, 0.5, 2, 0, -0.2]])
-    return np.tanh(everything @ [0.2, -0.5, 1, 0.4, -0.3, 0.2, 1])
-
-
-def decoder_step_state__loops(embedded, query, context, W_y, W_s, W_c):
-    rows = []
-    for y, s, c in zip(embedded, query, context):
-        row = []
-        for k in range(len(W_s)):
-            row.append(math.tanh(sum(W_y[k] * y) + sum(W_s[k] * s) + sum(W_c[k] * c)))
-        rows.append(row)
-    return rows
-
-
-def decoder_step_state__one_matrix(embedded, query, context, W_y, W_s, W_c):
-    return np.tanh(np.hstack([embedded, query, context]) @ np.hstack([W_y, W_s, W_c]).T)
-
-
-def decoder_step_state__rnn_cell(embedded, query, context, W_y, W_s, W_c):
-    cell = torch.nn.RNNCell(W_y.shape[1] + W_c.shape[1], len(W_s), bias=False).double()
-    cell.weight_ih.data = torch.from_numpy(np.hstack([W_y, W_c]))
-    cell.weight_hh.data = torch.from_numpy(W_s)
-    return cell(torch.from_numpy(np.hstack([embedded, context])), torch.from_numpy(query))
+def note_d_state__entry_by_entry():
+    return tuple(math.tanh(0.3 + c) for c in (0.12, 0.37, 0.40))
 
 
 def fused_input__two_products(embedded, context, L_1):
@@ -158,18 +122,6 @@ def luong_step__torch(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, 
     context = (weights.unsqueeze(2) * keys).sum(dim=1)
     size = keys.shape[2]
     return torch.tanh(context @ W_mix[:, :size].T + state @ W_mix[:, size:].T)
-
-
-def paper_shapes__lists(m, n, a, pairs, V_y):
-    return dict(W_o=[V_y, pairs], C_o=[pairs + pairs, n + n], U_a=[a, n + n], C_r=[n, n + n], W_r=[n, m])
-
-
-def paper_shapes__by_computing(m, n, a, pairs, V_y):
-    annotation = np.concatenate([np.zeros(n), np.zeros(n)])
-    maxima = np.zeros(2 * pairs).reshape(-1, 2).max(axis=1)
-    columns = {"W_r": (n, np.zeros(m)), "C_r": (n, annotation), "U_a": (a, annotation)}
-    columns |= {"C_o": (2 * pairs, annotation), "W_o": (V_y, maxima)}
-    return {name: np.outer(np.zeros(rows), column).shape for name, (rows, column) in columns.items()}
 
 
 def gated_step__loops(

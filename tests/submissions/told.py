@@ -131,11 +131,6 @@ def weights_from_context__two_decimals():
     return [0.48, 0.16, 0.36]
 
 
-def note_c_state__two_decimals():
-    """Right, but rounded to fewer decimals than asked for."""
-    return [0.93, 0.90]
-
-
 def decoder_step__no_gradient_through_weights(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """The values are right, but not the gradient with respect to query, keys, W_query, W_key, v: where is it cut off on
     the way to the result, for example by detach, no_grad, numpy or a plain number?
@@ -163,17 +158,6 @@ def cross_entropy__probability_with_floor(logits, targets, target_mask):
     right = np.take_along_axis(p, targets[..., None], axis=-1)[..., 0]
     count = target_mask.sum()
     return float((-np.log(right + 1e-12) * target_mask).sum() / count) if count else 0.0
-
-
-def decoder_step_state__context_of_first(embedded, query, context, W_y, W_s, W_c):
-    """We get exactly your numbers if context for the first sentence is used for every sentence."""
-    return np.tanh(embedded @ W_y.T + query @ W_s.T + W_c @ context[0])
-
-
-def decoder_step_state__one_matrix_where_it_fits(embedded, query, context, W_y, W_s, W_c):
-    """We get exactly your numbers if W_s is used instead of W_c where both have the same sizes."""
-    matrix = W_s if W_s.shape == W_c.shape else W_c
-    return np.tanh(embedded @ W_y.T + query @ W_s.T + context @ matrix.T)
 
 
 def fused_input__softplus(embedded, context, L_1):

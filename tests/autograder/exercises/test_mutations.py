@@ -1,5 +1,6 @@
 """A mutation computes what the reference would with one change, which its clause describes."""
 
+import itertools
 import re
 import warnings
 
@@ -24,7 +25,7 @@ def test_no_clause_has_a_number_that_an_exercise_might_ask_for(name):
 
 @pytest.fixture
 def exercise():
-    return exercise_named("decoder_fusion-decoder_step_state")
+    return exercise_named("decoder_fusion-luong_step")
 
 
 def outcome(exercise, clause, place):
@@ -41,7 +42,7 @@ def several_sentences(exercise):
 
 
 CHANGED = {
-    "context for the first sentence is used for every sentence": {"context": lambda item: item * 0 + item[:1]},
+    "fed for the first sentence is used for every sentence": {"fed": lambda item: item * 0 + item[:1]},
     "W_y is doubled": {"W_y": lambda item: 2 * item},
     "query has the opposite sign": {"query": lambda item: -item},
 }
@@ -55,11 +56,12 @@ def test_a_changed_argument_gives_what_the_reference_gives_for_it(exercise, clau
     assert np.allclose(outcome(exercise, clause, place).value, reference_of(exercise)(**inputs))
 
 
-def test_a_rewritten_expression_gives_what_it_would_give_in_the_source(exercise):
+def test_a_rewritten_expression_gives_what_it_would_give_in_the_source():
+    exercise = exercise_named("scoring-additive_score")
     place = several_sentences(exercise)
-    inputs = exercise.hidden[place].inputs
-    expected = np.arctanh(np.clip(reference_of(exercise)(**inputs), -1 + 1e-12, 1 - 1e-12))
-    assert np.allclose(np.tanh(outcome(exercise, "a tanh is missing", place).value), np.tanh(expected), atol=1e-6)
+    query, keys, W_query, W_key, v = exercise.hidden[place].inputs.values()
+    expected = ((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
+    assert np.allclose(outcome(exercise, "a tanh is missing", place).value, expected)
 
 
 def pads_count_as_zeros(case):
@@ -73,7 +75,7 @@ def keys_count_twice(case):
 
 
 CHANGED_STEPS = {  # exercise: clause, name of a hidden case, expected value there
-    "decoder_fusion-decoder_step_state": (
+    "decoder_fusion-gated_step": (
         *("your result is doubled", "ordinary numbers"),
         lambda case: 2 * case.expected,
     ),
@@ -96,13 +98,15 @@ def test_a_changed_step_gives_what_its_clause_says(name):
 def test_matrices_that_are_joined_in_the_other_order_multiply_each_others_columns(exercise):
     place = several_sentences(exercise)
     inputs = exercise.hidden[place].inputs
-    joined = np.hstack([inputs["W_s"], inputs["W_c"]])
-    keys = inputs["context"].shape[1]
-    expected = reference_of(exercise)(**{**inputs, "W_c": joined[:, :keys], "W_s": joined[:, keys:]})
-    clause = "W_s and W_c are concatenated in one order, but the vectors they multiply in the other"
+    joined = np.hstack([inputs["W_s"], inputs["W_fed"]])
+    mixed = inputs["fed"].shape[1]
+    expected = reference_of(exercise)(**{**inputs, "W_fed": joined[:, :mixed], "W_s": joined[:, mixed:]})
+    clause = "W_s and W_fed are concatenated in one order, but the vectors they multiply in the other"
     assert np.allclose(outcome(exercise, clause, place).value, expected)
     joined = {clause for mutation in mutations_of(exercise).all if "concatenated" in (clause := mutation.clause)}
-    assert {clause.split(" are ")[0] for clause in joined} == {"W_y and W_s", "W_y and W_c", "W_s and W_c"}
+    assert {clause.split(" are ")[0] for clause in joined} == {
+        " and ".join(pair) for pair in itertools.combinations(("W_y", "W_s", "W_fed", "W"), 2)
+    }
 
 
 def test_an_earlier_argument_comes_from_an_earlier_call_of_the_same_shape_if_there_is_one(exercise):
@@ -116,11 +120,11 @@ def test_an_earlier_argument_comes_from_an_earlier_call_of_the_same_shape_if_the
 
 
 def test_arguments_of_other_shapes_are_not_confused(exercise):
-    clause = "W_s is used instead of W_c where both have the same sizes"
+    clause = "W_s is used instead of W_fed where both have the same sizes"
     cases = exercise.hidden
-    alike = [n for n, case in enumerate(cases) if case.inputs["W_s"].shape == case.inputs["W_c"].shape]
+    alike = [n for n, case in enumerate(cases) if case.inputs["W_s"].shape == case.inputs["W_fed"].shape]
     assert outcome(exercise, clause, next(n for n in range(len(cases)) if n not in alike)) is None
-    inputs = {**cases[alike[0]].inputs, "W_c": cases[alike[0]].inputs["W_s"]}
+    inputs = {**cases[alike[0]].inputs, "W_fed": cases[alike[0]].inputs["W_s"]}
     assert np.allclose(outcome(exercise, clause, alike[0]).value, reference_of(exercise)(**inputs))
 
 

@@ -536,16 +536,13 @@ def test_no_chain_of_numbers_that_nobody_worked_out_earns_a_point(name, seed):
 
 
 def test_the_saturated_chains_that_once_earned_points_earn_none():
-    up = 1e6
-    first = {"scores": [0, 0, up], "weights": [0, 0, 1], "context": [0.9, 0.7, -0.4, 0.2], "state": [0, 0, 0]}
-    second = {"scores": [9, 9, 9], "weights": [0, 0, up], "context": [0.9 * up, 0.7 * up, -0.4 * up, 0.2 * up]}
-    for chain in (first, {**second, "state": [1, -1, 1]}):
-        assert verdict_on_chain(exercise_named("decoder_fusion-step_by_hand"), chain).earned == 0
-    third = {"scores": [up, 0], "weights": [1, 0], "context": [0.5, -0.2, 0.1, 0.3], "state": [up, 0]}
-    assert (
-        verdict_on_chain(exercise_named("output_layer-word_by_hand"), {**third, "distribution": [0, 1, 0, 0, 0]}).earned
-        == 0
-    )
+    up, key = 1e6, np.array([0.5, -0.2, 0.1, 0.3])
+    first = {"scores": [up, 0], "weights": [1, 0], "context": key, "state": [0, 0]}
+    second = {"scores": [9, 9], "weights": [up, 0], "context": up * key, "state": [1, -1]}
+    third = {"scores": [up, 0], "weights": [1, 0], "context": key, "state": [up, 0]}
+    for chain in (first, second, third):
+        chain["distribution"] = [0, 1, 0, 0, 0]
+        assert verdict_on_chain(exercise_named("output_layer-word_by_hand"), chain).earned == 0
 
 
 @pytest.mark.parametrize(

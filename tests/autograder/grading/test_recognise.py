@@ -44,10 +44,10 @@ def changed(exercise, change, only):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_what_agrees_in_all_cases_but_one_is_not_named():
-    exercise = exercise_named("decoder_fusion-decoder_step_state")
+    exercise = exercise_named("decoder_fusion-gated_step")
 
-    def first_context(embedded, query, context, W_y, W_s, W_c):
-        return reference_of(exercise)(embedded, query, context * 0 + context[:1], W_y, W_s, W_c)
+    def first_context(embedded, query, context, *matrices):
+        return reference_of(exercise)(embedded, query, context * 0 + context[:1], *matrices)
 
     replies = replies_of(first_context, exercise)
     assert said_of(exercise, replies) == (
@@ -104,7 +104,7 @@ def test_a_listed_mistake_that_is_made_in_some_cases_only_is_said_with_where():
 
 
 def test_a_result_that_is_changed_in_some_cases_only_is_said_to_be():
-    exercise = dataclasses.replace(exercise_named("decoder_fusion-decoder_step_state"))
+    exercise = dataclasses.replace(exercise_named("decoder_fusion-gated_step"))
     replies = changed(exercise, lambda case: 2 * case.expected, lambda case: "large" not in " ".join(case.families))
     assert said_of(exercise, replies).endswith("if your result is doubled.")
 
@@ -117,7 +117,7 @@ def test_a_term_of_a_formula_is_named_and_not_the_use_of_a_variable_in_it_too():
 
 
 def test_a_variation_that_is_made_in_some_cases_only_is_said_with_where():
-    exercise = exercise_named("decoder_fusion-decoder_step_state")
+    exercise = exercise_named("decoder_fusion-gated_step")
 
     def only(case):
         return any("embedded" in words for words in case.families) and len(case.inputs["query"]) > 1

@@ -35,36 +35,9 @@ def _sig(x):
     return 0.5 * (1 + np.tanh(0.5 * x))
 
 
-# ---- note_c_parameters
-def note_c_parameters__wrong_transposed(d, m, n):
-    """Writes the incoming size first."""
-    return {"W_y": (d, n), "W_s": (n, n), "W_c": (m, n)}
-
-
-def note_c_parameters__wrong_bidirectional(d, m, n):
-    """Doubles the annotation although the encoder reads in one direction."""
-    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, 2 * m)}
-
-
-def note_c_parameters__wrong_subtle_context_of_state_size(d, m, n):
-    """Gives the context the size of the decoder state."""
-    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, n)}
-
-
-def note_c_parameters__right_sizes(d, m, n):
-    """Returns torch.Size objects from a loop."""
-    return {k: torch.Size((n, p)) for k, p in zip(("W_y", "W_s", "W_c"), (d, n, m))}
-
-
-
-
 def fusion_shapes__wrong_layer_transposed(d, m, n, r):
     """Writes L_1 and W_input with the incoming size first."""
     return {"joined": (d + 2 * m,), "L_1": (d + 2 * m, r), "W_input": (r, n), "W_context": (n, 2 * m)}
-
-
-
-
 
 
 def fusion_shapes__right_arrays(d, m, n, r):
@@ -73,245 +46,14 @@ def fusion_shapes__right_arrays(d, m, n, r):
     return {"joined": j.shape, "L_1": np.empty((r, j.size)).shape, "W_input": (n, r), "W_context": (n, m + m)}
 
 
-# ---- note_d_shapes
-def note_d_shapes__wrong_bias_vector(V_out, m, n):
-    """Writes the bias as a vector with one axis, not as a column."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (n,)}
-
-
-def note_d_shapes__wrong_word_and_context_swapped(V_out, m, n):
-    """Exchanges the matrices of the word and of the context."""
-    return {"W_D": (n, n), "U_D": (n, m), "W_a": (n, V_out), "b_D": (n, 1)}
-
-
-def note_d_shapes__wrong_subtle_bias_row(V_out, m, n):
-    """Writes the bias as a row."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (1, n)}
-
-
-def note_d_shapes__right_tuple_sums(V_out, m, n):
-    """Joins tuples."""
-    rows = (n,)
-    return dict(W_D=rows * 2, U_D=rows + (V_out,), W_a=rows + (m,), b_D=rows + (1,))
-
-
-# ---- training_shapes
-def training_shapes__wrong_steps_first(batch, d, m, n, T_y):
-    """Puts the steps before the batch."""
-    return {"projected_words": (T_y, batch, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
-
-
-def training_shapes__wrong_joined_with_steps(batch, d, m, n, T_y):
-    """Gives what is joined an axis for the steps."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, T_y, d + m), "states": (batch, T_y, n)}
-
-
-def training_shapes__wrong_subtle_words_not_projected(batch, d, m, n, T_y):
-    """Leaves the words with the size of an embedding after W_y."""
-    return {"projected_words": (batch, T_y, d), "joined": (batch, d + m), "states": (batch, T_y, n)}
-
-
-def training_shapes__right_stack(batch, d, m, n, T_y):
-    """Stacks zeros."""
-    s = np.stack([np.zeros((batch, n))] * T_y, axis=1)
-    return {"projected_words": (np.zeros((batch, T_y, d)) @ np.zeros((n, d)).T).shape, "joined": (batch, m + d), "states": s.shape}
-
-
-
-
-
-
-
-
-
-
-def paper_shapes__right_named_sizes(m, n, a, pairs, V_y):
-    """Names the sizes first."""
-    annotation, before = n + n, pairs + pairs
-    return {"W_r": (n, m), "C_r": (n, annotation), "U_a": (a, annotation), "C_o": (before, annotation), "W_o": (V_y, before // 2)}
-
-
-# ---- stacked_gates
-def stacked_gates__wrong_candidate_shares_state(batch, d, m, n):
-    """Stacks all three matrices on the old state, though the candidate's multiplies the state after the reset gate."""
-    return {"W_input": (3 * n, d + m), "W_gates": (3 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
-
-
-def stacked_gates__wrong_two_blocks(batch, d, m, n):
-    """Leaves the candidate out of the input matrix."""
-    return {"W_input": (2 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 2 * n), "update": (batch, n)}
-
-
-def stacked_gates__wrong_subtle_gate_is_number(batch, d, m, n):
-    """Takes the update gate for one number per sentence."""
-    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, 1)}
-
-
-def stacked_gates__wrong_subtle_side_by_side(batch, d, m, n):
-    """Stacks the three matrices side by side, not one below the other."""
-    return {"W_input": (n, 3 * (d + m)), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
-
-
-def stacked_gates__right_split(batch, d, m, n):
-    """Stacks zeros and splits the product."""
-    W = np.vstack([np.zeros((n, d + m))] * 3)
-    p = np.zeros((batch, d + m)) @ W.T
-    return {"W_input": W.shape, "W_gates": np.zeros((2, n, n)).reshape(-1, n).shape, "from_input": p.shape, "update": np.split(p, 3, 1)[0].shape}
-
-
-# ---- note_c_state
-def _c_state(tanh=True, weights=None, final=math.tanh, with_s=True, digits=None):
-    e = [2 * (math.tanh(0.5 + h) if tanh else 0.5 + h) for h in (0.2, 0.8)]
-    a = weights or [math.exp(x) / sum(math.exp(y) for y in e) for x in e]
-    c = a[0] * 0.2 + a[1] * 0.8
-    if digits:
-        c = round(c, digits)
-    return [final(y + 0.5 * with_s + c) for y in (0.6, 0.4)]
-
-
-
-
-def note_c_state__wrong_no_final_tanh():
-    """Forgets the tanh of the new state."""
-    return _c_state(final=float)
-
-
-
-
-def note_c_state__wrong_subtle_two_decimals():
-    """Rounds the context to two decimals."""
-    return _c_state(digits=2)
-
-
-def note_c_state__right_closed_form():
-    """Uses the logistic function of the difference of the scores."""
-    a = 1 / (1 + math.exp(2 * (math.tanh(0.7) - math.tanh(1.3))))
-    return tuple(np.tanh(np.array([1.1, 0.9]) + 0.2 + 0.6 * a))
-
-
-# ---- step_by_hand
-def _hand(score_tanh=True, no_v=False, drop=None, final=np.tanh, softmax=True, key_only=False, digits=None, order=(0, 1, 2)):
-    r = (lambda x: np.round(x, digits)) if digits else (lambda x: x)
-    s, y = np.array([0.5, -0.4, 0.2]), np.array([0.6, -0.3])
-    H = np.array([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
-    Wq, Wk, v = np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, -1], [0, 2, 1, 0]]), np.array([1.5, -1])
-    Wy, Ws = np.array([[1, 0], [0, 2], [1, -1]]), np.array([[0, 1, 0], [1, 0, 0], [0, -1, 1]])
-    Wc = np.array([[1, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0]])
-    x = H @ Wk.T + (0 if key_only else Wq @ s)
-    x = np.tanh(x) if score_tanh else x
-    e = r(x.sum(1) if no_v else x @ v)
-    p = np.exp(e) if softmax else e
-    a = r(p / p.sum())
-    c = r(a[list(order)] @ H)
-    terms = [Wy @ y, Ws @ s, Wc @ c]
-    n = final(sum(t for i, t in enumerate(terms) if i != drop))
-    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": n.tolist()}
-
-
-
-
-def step_by_hand__wrong_no_v():
-    """Adds the entries of the tanh without v."""
-    return _hand(no_v=True)
-
-
-
-
-def step_by_hand__wrong_query_forgotten():
-    """Scores the keys alone."""
-    return _hand(key_only=True)
-
-
-
-
-
-
-def step_by_hand__wrong_subtle_order():
-    """Mixes the context with the weights of h_1 and h_2 exchanged."""
-    return _hand(order=(1, 0, 2))
-
-
-
-
-def step_by_hand__right_arrays():
-    """Returns numpy arrays as values, in another order of keys."""
-    return {k: np.array(x) for k, x in reversed(list(_hand().items()))}
-
-
-
-
-
-
-
-
-
-
-
-
-def note_d_state_twin__right_one_hot():
-    """Multiplies the one-hot column as a tensor and rounds."""
-    y = torch.eye(4, dtype=torch.float64)[2]
-    x = torch.tensor([[0.3, -0.1, 0.6, 0], [0.2, 0.4, -0.7, 0.1]], dtype=torch.float64) @ y
-    x = x + torch.tensor([-0.5 + 0.2 + 0.15, 0.4 - 0.25 + 0.2 - 0.6 - 0.2], dtype=torch.float64)
-    return [round(i, 4) for i in x.tanh().tolist()]
-
-
-
-
-def decoder_step_state__wrong_no_tanh(embedded, query, context, W_y, W_s, W_c):
-    """Forgets the tanh."""
-    return embedded @ W_y.T + query @ W_s.T + context @ W_c.T
-
-
-
-
-def decoder_step_state__wrong_batch_summed(embedded, query, context, W_y, W_s, W_c):
-    """Adds the context terms of all sentences to each of them."""
-    return np.tanh(embedded @ W_y.T + query @ W_s.T + (context @ W_c.T).sum(0))
-
-
-
-
-def decoder_step_state__wrong_subtle_squeeze(embedded, query, context, W_y, W_s, W_c):
-    """Loses the batch axis of a single sentence."""
-    x = np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
-    return x[0] if len(x) == 1 else x
-
-
-
-
-def decoder_step_state__wrong_subtle_float32(embedded, query, context, W_y, W_s, W_c):
-    """Adds in single precision."""
-    f = np.float32
-    return np.tanh(embedded.astype(f) @ W_y.T.astype(f) + query.astype(f) @ W_s.T.astype(f) + context.astype(f) @ W_c.T.astype(f)).astype(float)
-
-
-def decoder_step_state__right_joined(embedded, query, context, W_y, W_s, W_c):
-    """Joins vectors and matrices and multiplies once."""
-    return np.tanh(np.hstack([embedded, query, context]) @ np.hstack([W_y, W_s, W_c]).T)
-
-
-def decoder_step_state__right_lists(embedded, query, context, W_y, W_s, W_c):
-    """Loops over words and returns lists."""
-    return [[math.tanh(W_y[i] @ y + W_s[i] @ s + W_c[i] @ c) for i in range(len(W_s))] for y, s, c in zip(embedded, query, context)]
-
-
-
-
 def fused_input__wrong_no_relu(embedded, context, L_1):
     """Forgets the ReLU."""
     return np.concatenate([embedded, context], 1) @ L_1.T
 
 
-
-
-
-
 def fused_input__wrong_subtle_tanh(embedded, context, L_1):
     """Uses max(tanh, 0), which hardly differs for small sums."""
     return np.maximum(np.tanh(np.concatenate([embedded, context], 1) @ L_1.T), 0)
-
-
 
 
 def fused_input__wrong_subtle_capped(embedded, context, L_1):
@@ -469,18 +211,10 @@ def _gates(y, s, c, Wy, Ws, Wc):
     return _sig(y @ Wy.T + s @ Ws.T + c @ Wc.T)
 
 
-
-
-
-
 def gated_step__wrong_no_reset(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
     """Leaves the reset gate out of the candidate."""
     u = _gates(embedded, query, context, W_y_update, W_s_update, W_c_update)
     return (1 - u) * query + u * np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
-
-
-
-
 
 
 def gated_step__wrong_subtle_reset_on_everything(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
@@ -496,8 +230,6 @@ def gated_step__wrong_subtle_hard_gates(embedded, query, context, W_y, W_s, W_c,
     g = lambda a, b, c: _sig(np.clip(embedded @ a.T + query @ b.T + context @ c.T, -10, 10))
     u, r = g(W_y_update, W_s_update, W_c_update), g(W_y_reset, W_s_reset, W_c_reset)
     return (1 - u) * query + u * np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
-
-
 
 
 def gated_step__wrong_subtle_sigmoid_overflow(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
@@ -544,10 +276,6 @@ def _l_scores(s, keys, W):
     return np.einsum("bq,qk,bjk->bj", s, W, keys)
 
 
-
-
-
-
 def luong_step__wrong_nothing_fed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
     """Leaves out what is fed from the step before."""
     s = np.tanh(embedded @ W_y.T + query @ W_s.T)
@@ -565,17 +293,11 @@ def luong_step__wrong_no_mask(fed, embedded, query, keys, source_mask, W_y, W_s,
     return _l_mix(s, _l_scores(s, keys, W), keys, np.ones_like(source_mask), W_mix)
 
 
-
-
 def luong_step__wrong_no_last_tanh(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
     """Forgets the tanh of the mixture."""
     s = _l_state(fed, embedded, query, W_y, W_s, W_fed)
     c = np.einsum("bj,bjk->bk", _np_weights(_l_scores(s, keys, W), source_mask), keys)
     return np.concatenate([c, s], 1) @ W_mix.T
-
-
-
-
 
 
 def luong_step__wrong_subtle_penalty(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
@@ -584,14 +306,6 @@ def luong_step__wrong_subtle_penalty(fed, embedded, query, keys, source_mask, W_
     e = np.where(source_mask, _l_scores(s, keys, W), -1e6)
     w = _np_weights(e, np.ones_like(source_mask)) * source_mask
     return np.tanh(np.concatenate([np.einsum("bj,bjk->bk", w, keys), s], 1) @ W_mix.T)
-
-
-
-
-
-
-
-
 
 
 def luong_step__right_loops(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):

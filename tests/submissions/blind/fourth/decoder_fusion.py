@@ -7,191 +7,10 @@ import numpy as np
 import torch
 
 
-# 5.1 note_c_parameters
-
-
-def note_c_parameters__wrong_two_directions(d, m, n):
-    """The student takes the annotation for a pair of directions, though the encoder reads in one."""
-    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, 2 * m)}
-
-
-def note_c_parameters__right_meta_tensors(d, m, n):
-    """The shapes are read off torch tensors without storage."""
-    return {k: torch.empty(n, p, device="meta").shape for k, p in zip(("W_c", "W_s", "W_y"), (m, n, d))}
-
-
 # 5.2 fusion_shapes
 
 
-
-
-# 5.3 note_d_shapes
-
-
-def note_d_shapes__wrong_bias_row(V_out, m, n):
-    """The student writes the bias as a matrix of one row."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (1, n)}
-
-
-def note_d_shapes__right_named_tuples(V_out, m, n):
-    """The shapes are named tuples, which are tuples."""
-    size = namedtuple("size", "rows columns")
-    return {"b_D": size(n, 1), "W_a": size(n, m), "U_D": size(n, V_out), "W_D": size(n, n)}
-
-
-# 5.4 training_shapes
-
-
-def training_shapes__wrong_steps_first(batch, d, m, n, T_y):
-    """The student stacks the states on a new first axis, as torch.stack does when not told otherwise."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
-
-
-# 5.5 paper_shapes
-
-
-def paper_shapes__wrong_annotation_in_score(m, n, a, pairs, V_y):
-    """The student doubles the annotation for the gate and the output, but forgets it in the score."""
-    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, pairs)}
-
-
-def paper_shapes__right_products_of_zeros(m, n, a, pairs, V_y):
-    """Each shape is the outer product of a column of as many rows and a row of as many columns."""
-    sides = {"W_r": (n, m), "C_r": (n, n + n), "U_a": (a, n + n), "C_o": (pairs + pairs, n + n), "W_o": (V_y, pairs)}
-    return {k: np.outer(np.zeros(p), np.zeros(q)).shape for k, (p, q) in sides.items()}
-
-
-# 5.6 stacked_gates
-
-
-def stacked_gates__wrong_candidate_shares(batch, d, m, n):
-    """The student stacks the candidate's matrix too, though it multiplies the reset state."""
-    return {"W_input": (3 * n, d + m), "W_gates": (3 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
-
-
-def stacked_gates__right_sums(batch, d, m, n):
-    """The sizes are summed over the names of the gates."""
-    rows = dict.fromkeys("u rho candidate".split(), n)
-    gates = [rows[k] for k in rows if k != "candidate"]
-    return dict(
-        update=(batch,) + (n,),
-        from_input=(batch, sum(rows.values())),
-        W_gates=(sum(gates), n),
-        W_input=(sum(rows.values()), sum([d, m])),
-    )
-
-
-# 5.7 note_c_state
-
-
-
-
-# 5.8 step_by_hand
-
-
-def _hand():
-    s, y = np.array([0.5, -0.4, 0.2]), np.array([0.6, -0.3])
-    h = np.array([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
-    W_query, v = np.array([[1, 0, 2], [0, -1, 1.0]]), np.array([1.5, -1])
-    W_key = np.array([[1, 0, 0, -1], [0, 2, 1, 0.0]])
-    W_y, W_s = np.array([[1, 0], [0, 2], [1, -1.0]]), np.array([[0, 1, 0], [1, 0, 0], [0, -1, 1.0]])
-    W_c = np.array([[1, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0.0]])
-    return s, y, h, W_query, v, W_key, W_y, W_s, W_c
-
-
-
-
-def step_by_hand__wrong_rounded_weights():
-    """The student goes on with weights that are rounded to two decimals."""
-    s, y, h, W_query, v, W_key, W_y, W_s, W_c = _hand()
-    e = np.tanh(W_query @ s + h @ W_key.T) @ v
-    a = np.exp(e) / np.exp(e).sum()
-    c = a.round(2) @ h
-    x = np.tanh(W_y @ y + W_s @ s + W_c @ c)
-    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": x.tolist()}
-
-
-def step_by_hand__right_cut_off():
-    """All results are cut off after the fourth decimal, and come as tuples of floats."""
-    s, y, h, W_query, v, W_key, W_y, W_s, W_c = (x.tolist() for x in _hand())
-
-    def times(M, x):
-        return [math.fsum(p * q for p, q in zip(row, x)) for row in M]
-
-    q = times(W_query, s)
-    e = [math.fsum(vi * math.tanh(qi + ki) for vi, qi, ki in zip(v, q, times(W_key, hj))) for hj in h]
-    total = math.fsum(map(math.exp, e))
-    a = [math.exp(x) / total for x in e]
-    c = times(zip(*h), a)
-    x = [math.tanh(sum(t)) for t in zip(times(W_y, y), times(W_s, s), times(W_c, c))]
-    cut = {"scores": e, "weights": a, "context": c, "state": x}
-    return {k: tuple(math.trunc(z * 10**4) / 10**4 for z in r) for k, r in cut.items()}
-
-
-# 5.9 note_d_state_twin
-
-
-
-
-def note_d_state_twin__right_fractions():
-    """The sum is exact, of fractions, and only the tanh is a float, of numpy."""
-    f = Fraction
-    first = f("-0.5") + f("0.6") + (f("0.4") - f("0.2")) + f("0.15")
-    second = 2 * f("0.2") - f("0.25") + f("-0.7") + (f("0.2") - f("0.6")) + f("-0.2")
-    return list(np.tanh(np.array([first, second], dtype=float)))
-
-
-# 5.10 decoder_step_state
-
-
-
-
-
-
-def _times(W, x):
-    # right unless the batch is as long as x is wide
-    return (W @ x).T if W.shape[1] == x.shape[0] else x @ W.T
-
-
-def decoder_step_state__wrong_side_guessed_by_size(embedded, query, context, W_y, W_s, W_c):
-    """The student guesses from the sizes whether sentences are columns, wrongly where batch and a vector's size agree."""
-    # wrong where batch == embedding_size > 1: W_y @ embedded takes the rows for columns
-    return np.tanh(_times(W_y, embedded) + query @ W_s.T + context @ W_c.T)
-
-
-def decoder_step_state__wrong_sum_not_reset(embedded, query, context, W_y, W_s, W_c):
-    """The student sets the sum to 0 before the loop over the sentences, not in it."""
-    result = np.zeros(query.shape)
-    total = np.zeros(query.shape[1])
-    for b in range(len(query)):
-        for W, x in ((W_y, embedded), (W_s, query), (W_c, context)):
-            total = total + W @ x[b]
-        result[b] = np.tanh(total)
-    return result
-
-
-def decoder_step_state__right_tangent_of_imaginary(embedded, query, context, W_y, W_s, W_c):
-    """One product with the three matrices side by side; the tanh is the tangent on the imaginary axis."""
-    x = np.einsum("qp,bp->bq", np.hstack([W_c, W_y, W_s]), np.hstack([context, embedded, query]))
-    return np.tan(1j * x).imag
-
-
-def decoder_step_state__right_lists(embedded, query, context, W_y, W_s, W_c):
-    """Nested lists of floats, each sum by math.fsum, with batch and rows unrolled."""
-    W = [[*y, *s, *c] for y, s, c in zip(W_y.tolist(), W_s.tolist(), W_c.tolist())]
-    x = [[*y, *s, *c] for y, s, c in zip(embedded.tolist(), query.tolist(), context.tolist())]
-    return [[math.tanh(math.fsum(p * q for p, q in zip(row, xb))) for row in W] for xb in x]
-
-
 # 5.11 fused_input
-
-
-
-
-
-
-
-
 
 
 _layers = {}
@@ -236,18 +55,6 @@ def _recur(query, embedded, context, W_y, W_s, W_c):
     return torch.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 def decoder_step__right_running_softmax(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """One position after the other, with a running maximum, a running sum and a running mix."""
     e = _additive(query, keys, W_query, W_key, v)
@@ -287,14 +94,6 @@ def decoder_step__right_nan_replaced(query, embedded, keys, source_mask, W_query
 # 5.13 gated_step
 
 
-
-
-
-
-
-
-
-
 def gated_step__wrong_sigmoid_by_tanh(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
@@ -305,8 +104,6 @@ def gated_step__wrong_sigmoid_by_tanh(
     )
     new = np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T)
     return (1 - u) * query + u * new
-
-
 
 
 def gated_step__right_stacked(
@@ -357,14 +154,6 @@ def _weights(scores, mask):
     raised = np.where(mask, np.exp(np.where(mask, scores - top, 0.0)), 0.0)
     total = raised.sum(1, keepdims=True)
     return raised / np.where(total > 0, total, 1.0)
-
-
-
-
-
-
-
-
 
 
 def luong_step__wrong_empty_sentence_all_zero(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):

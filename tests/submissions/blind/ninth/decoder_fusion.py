@@ -3,129 +3,13 @@ import numpy as np
 import torch
 
 
-def note_c_parameters__wrong_transposed(d, m, n):
-    """Has rows and columns exchanged: (input, output) instead of (output, input)."""
-    return {"W_y": (d, n), "W_s": (n, n), "W_c": (m, n)}
-
-
-def note_c_parameters__wrong_bidirectional(d, m, n):
-    """Doubles the annotation, though this encoder reads in one direction and m is the whole annotation."""
-    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, 2 * m)}
-
-
-
-
-
-
 def fusion_shapes__right_lists(d, m, n, r):
     """Lists of numpy integers."""
     j = np.int64(d + 2 * m)
     return {"W_context": [n, j - d], "W_input": [n, r], "L_1": [r, j], "joined": [j]}
 
 
-def note_d_shapes__wrong_flat_bias(V_out, m, n):
-    """Writes b_D with one axis instead of as a matrix of one column."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (n,)}
-
-
-def note_d_shapes__wrong_U_embedding(V_out, m, n):
-    """Gives U_D the columns of an annotation instead of one for each word."""
-    return {"W_D": (n, n), "U_D": (n, m), "W_a": (n, m), "b_D": (n, 1)}
-
-
-def training_shapes__wrong_not_projected(batch, d, m, n, T_y):
-    """Leaves projected_words at the embedding size, before W_y."""
-    return {"projected_words": (batch, T_y, d), "joined": (batch, d + m), "states": (batch, T_y, n)}
-
-
-def training_shapes__wrong_time_first(batch, d, m, n, T_y):
-    """Stacks the states with the steps as the first axis."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
-
-
-
-
-
-
-def paper_shapes__right_matrix(m, n, a, pairs, V_y):
-    """Shapes read off arrays."""
-    z, c = np.zeros, n + n
-    q = dict(W_r=z((n, m)), C_r=z((n, c)), U_a=z((a, c)), C_o=z((pairs + pairs, c)), W_o=z((V_y, pairs)))
-    return {k: x.shape for k, x in q.items()}
-
-
-def stacked_gates__wrong_three_on_state(batch, d, m, n):
-    """Stacks the candidate's matrix on the old state too, though it multiplies the reset state."""
-    return {"W_input": (3 * n, d + m), "W_gates": (3 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
-
-
-def stacked_gates__wrong_scalar_gate(batch, d, m, n):
-    """Makes the update gate one number a sentence instead of one for each entry of the state."""
-    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, 1)}
-
-
-
-
-def note_c_state__right_formula():
-    """Weights by a sigmoid of the score difference."""
-    w = 1 / (1 + math.exp(2 * math.tanh(1.3) - 2 * math.tanh(0.7)))
-    c = 0.8 - 0.6 * w
-    return (math.tanh(1.1 + c), math.tanh(0.9 + c))
-
-
-def _byhand(tanh=np.tanh, parts=False, wc=True):
-    s, y = np.array([0.5, -0.4, 0.2]), np.array([0.6, -0.3])
-    h = np.array([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
-    q, k = np.array([[1, 0, 2], [0, -1, 1.0]]) @ s, h @ np.array([[1, 0, 0, -1], [0, 2, 1, 0.0]]).T
-    e = tanh(q + k) @ [1.5, -1]
-    w = np.exp(e) / np.exp(e).sum()
-    c = w @ h
-    z = np.array([[1, 0], [0, 2], [1, -1.0]]) @ y + np.array([[0, 1, 0], [1, 0, 0], [0, -1, 1.0]]) @ s
-    z = z + wc * (np.array([[1, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0.0]]) @ c)
-    return {"scores": list(e), "weights": list(w), "context": list(c), "state": list(np.tanh(z))}
-
-
-
-
-def step_by_hand__wrong_without_context():
-    """Leaves the context out of the new state."""
-    return _byhand(wc=False)
-
-
-
-
-def note_d_state_twin__right_sums():
-    """The sums by hand."""
-    return [math.tanh(-0.5 + 0.6 + 0.2 + 0.15), math.tanh(0.15 - 0.7 - 0.4 - 0.2)]
-
-
-# ---- decoder_step_state
-
-
-
-
-
-
-
-
-
-
-
-def decoder_step_state__right_stack(embedded, query, context, W_y, W_s, W_c):
-    """One product with all joined, transposed result."""
-    x = np.hstack([W_y, W_s, W_c]) @ np.hstack([embedded, query, context]).T
-    return np.tanh(x).T
-
-
-def decoder_step_state__right_loop(embedded, query, context, W_y, W_s, W_c):
-    """math.tanh entry by entry, in lists."""
-    return [[math.tanh(W_y[i] @ e + W_s[i] @ q + W_c[i] @ c) for i in range(len(W_s))] for e, q, c in zip(embedded, query, context)]
-
-
 # ---- fused_input
-
-
-
 
 
 def fused_input__wrong_tanh(embedded, context, L_1):
@@ -133,13 +17,9 @@ def fused_input__wrong_tanh(embedded, context, L_1):
     return np.tanh(np.hstack([embedded, context]) @ L_1.T)
 
 
-
-
 def fused_input__wrong_subtle_cap(embedded, context, L_1):
     """Caps the ReLU at one million, which legal inputs pass on long axes."""
     return np.clip(np.hstack([embedded, context]) @ L_1.T, 0, 1e6)
-
-
 
 
 def fused_input__right_split(embedded, context, L_1):
@@ -161,25 +41,9 @@ def _scores(query, keys, W_query, W_key, v):
     return torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
 
 
-
-
 def _new(w, query, embedded, keys, W_y, W_s, W_c):
     c = (w[:, None] @ keys)[:, 0]
     return torch.tanh(embedded @ W_y.T + query @ W_s.T + c @ W_c.T)
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def decoder_step__wrong_subtle_fill(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -222,18 +86,6 @@ def decoder_step__right_einsum(query, embedded, keys, source_mask, W_query, W_ke
 
 def _sig(x):
     return 1 / (1 + np.exp(-x))
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 _CACHE = {}
@@ -279,23 +131,11 @@ def _st(fed, embedded, query, W_y, W_s, W_fed):
     return np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
 
 
-
-
-
-
-
-
 def luong_step__wrong_zero_fill(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
     """Gives pads the score 0 instead of the weight 0."""
     s = _st(fed, embedded, query, W_y, W_s, W_fed)
     e = np.einsum("bq,qk,btk->bt", s, W, keys) * source_mask
     return np.tanh(np.hstack([_ctx(e, keys * source_mask[..., None], np.ones_like(source_mask)), s]) @ W_mix.T)
-
-
-
-
-
-
 
 
 def luong_step__right_loop(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):

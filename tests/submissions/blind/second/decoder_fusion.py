@@ -9,52 +9,12 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- note_c_parameters
-
-def note_c_parameters__wrong_both_directions(d, m, n):
-    """The student doubles the annotation, though the encoder of this exercise reads in one direction and m is its size."""
-    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, 2 * m)}
-
-
-def note_c_parameters__wrong_context_transposed(d, m, n):
-    """The student writes W_c the wrong way round, which fits only where m = n."""
-    return {"W_y": (n, d), "W_s": (n, n), "W_c": (m, n)}
-
-
-def note_c_parameters__wrong_state_from_annotation(d, m, n):
-    """The student thinks that W_s reads an encoder state of m numbers."""
-    return {"W_y": (n, d), "W_s": (n, m), "W_c": (n, m)}
-
-
-def note_c_parameters__wrong_context_is_state_sized(d, m, n):
-    """The student takes the context to have the size of a decoder state, as if m = n."""
-    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, n)}
-
-
-def note_c_parameters__right_numpy_shapes(d, m, n):
-    """Shapes read off arrays of numpy, in an ordered dict."""
-    sizes = (("W_y", d), ("W_s", n), ("W_c", m))
-    return collections.OrderedDict((key, np.empty((n, size)).shape) for key, size in sizes)
-
-
-def note_c_parameters__right_torch_size(d, m, n):
-    """Weights of torch layers, whose shapes are torch.Size."""
-    return {key: torch.nn.Linear(size, n, bias=False).weight.shape for key, size in zip(("W_y", "W_s", "W_c"), (d, n, m))}
-
-
 # ---------------------------------------------------------------- fusion_shapes
-
-
-
 
 
 def fusion_shapes__wrong_reads_state_size(d, m, n, r):
     """The student takes the recurrent layer's input to be as large as its state."""
     return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, n), "W_context": (n, 2 * m)}
-
-
-
-
 
 
 def fusion_shapes__right_computed(d, m, n, r):
@@ -66,310 +26,10 @@ def fusion_shapes__right_computed(d, m, n, r):
     return dict(joined=joined.shape, L_1=layer.shape, W_input=back.shape, W_context=np.outer(np.zeros(n), annotation).shape)
 
 
-# ---------------------------------------------------------------- note_d_shapes
-
-def note_d_shapes__wrong_flat_bias(V_out, m, n):
-    """The student writes the bias as a vector of one axis, though the exercise wants a column."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (n,)}
-
-
-def note_d_shapes__wrong_row_bias(V_out, m, n):
-    """The student writes the bias as a row."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (1, n)}
-
-
-def note_d_shapes__wrong_one_word(V_out, m, n):
-    """The student thinks that a one-hot word is one number."""
-    return {"W_D": (n, n), "U_D": (n, 1), "W_a": (n, m), "b_D": (n, 1)}
-
-
-def note_d_shapes__wrong_word_sized_bias(V_out, m, n):
-    """The student gives the bias one number for each target word, as in the output layer."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (V_out, 1)}
-
-
 _Matrix = collections.namedtuple("_Matrix", "rows columns")
 
 
-def note_d_shapes__right_named_tuples(V_out, m, n):
-    """Each shape is a named tuple."""
-    return {key: _Matrix(n, columns) for key, columns in dict(W_D=n, U_D=V_out, W_a=m, b_D=1).items()}
-
-
-# ---------------------------------------------------------------- training_shapes
-
-def training_shapes__wrong_not_projected(batch, d, m, n, T_y):
-    """The student gives the shape of the embedded words before W_y."""
-    return {"projected_words": (batch, T_y, d), "joined": (batch, d + m), "states": (batch, T_y, n)}
-
-
-def training_shapes__wrong_with_first_state(batch, d, m, n, T_y):
-    """The student stacks the first state s_0 with the new ones."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (batch, T_y + 1, n)}
-
-
-def training_shapes__wrong_step_axis_kept(batch, d, m, n, T_y):
-    """The student keeps an axis of length 1 for the one step."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, 1, d + m), "states": (batch, T_y, n)}
-
-
-def training_shapes__wrong_time_first_states(batch, d, m, n, T_y):
-    """The student stacks the states along a new first axis, as torch.stack does by itself."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
-
-
-def training_shapes__wrong_stacked_last(batch, d, m, n, T_y):
-    """The student stacks the states along the last axis."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (batch, n, T_y)}
-
-
-def training_shapes__wrong_first_word_missing(batch, d, m, n, T_y):
-    """The student counts one word too few, because the last target word is not read."""
-    return {"projected_words": (batch, T_y - 1, n), "joined": (batch, d + m), "states": (batch, T_y, n)}
-
-
-def training_shapes__right_meta_tensors(batch, d, m, n, T_y):
-    """Tensors without memory on the meta device tell their shapes."""
-    words = torch.empty(batch, T_y, d, device="meta") @ torch.empty(d, n, device="meta")
-    joined = torch.cat([torch.empty(batch, d, device="meta"), torch.empty(batch, m, device="meta")], dim=-1)
-    return {"projected_words": words.shape, "joined": tuple(joined.shape), "states": torch.empty_like(words).size()}
-
-
-# ---------------------------------------------------------------- note_c_state
-
-def _note_c(score=np.tanh, final=np.tanh, use_state=True, use_word=True, decimals=None, flip=False, order=1):
-    s, word = np.array([0.5, 0.5]), np.array([0.6, 0.4])
-    keys = np.array([[0.2, 0.2], [0.8, 0.8]])
-    scores = score(keys + s).sum(axis=1)
-    weights = np.exp(scores) / np.exp(scores).sum()
-    if decimals is not None:
-        weights = np.round(weights, decimals)
-    if flip:
-        weights = weights[::-1]
-    context = weights @ keys
-    return list(final(word * use_word + s * use_state + context)[::order])
-
-
-
-
-def note_c_state__wrong_weights_one_decimal():
-    """The student rounds the weights to one decimal before mixing."""
-    return _note_c(decimals=1)
-
-
-def note_c_state__wrong_weights_swapped():
-    """The student mixes with the weights in the wrong order."""
-    return _note_c(flip=True)
-
-
-def note_c_state__wrong_logistic_score():
-    """The student takes a logistic function instead of the tanh in the score."""
-    return _note_c(score=lambda x: 1 / (1 + np.exp(-x)))
-
-
-
-
-
-
-def note_c_state__right_logistic_of_the_difference():
-    """With two words the weight is a logistic function of the difference of the scores; numbers are of type Decimal."""
-    gap = 2 * (math.tanh(1.3) - math.tanh(0.7))
-    context = 0.2 + 0.6 / (1 + math.exp(-gap))
-    return [decimal.Decimal(1 - 2 / (math.exp(2 * (0.5 + word + context)) + 1)) for word in (0.6, 0.4)]
-
-
-def note_c_state__right_tuple_of_fractions():
-    """A tuple of fractions."""
-    return tuple(fractions.Fraction(float(number)) for number in _note_c())
-
-
-# ---------------------------------------------------------------- step_by_hand
-
-_HAND = dict(
-    s=[0.5, -0.4, 0.2], word=[0.6, -0.3],
-    keys=[[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]],
-    W_query=[[1, 0, 2], [0, -1, 1]], v=[1.5, -1], W_key=[[1, 0, 0, -1], [0, 2, 1, 0]],
-    W_y=[[1, 0], [0, 2], [1, -1]], W_s=[[0, 1, 0], [1, 0, 0], [0, -1, 1]],
-    W_c=[[1, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0]],
-)
-
-
-def _hand(digits=None, score=np.tanh, base=math.e, final=np.tanh, scale=1.0, **changes):
-    a = {key: np.array(value, dtype=float) for key, value in {**_HAND, **changes}.items()}
-    keep = (lambda x: x) if digits is None else (lambda x: np.round(x, digits))
-    scores = keep(score(a["W_query"] @ a["s"] + a["keys"] @ a["W_key"].T) @ a["v"] * scale)
-    weights = keep(base ** scores / (base ** scores).sum())
-    context = keep(weights @ a["keys"])
-    state = keep(final(a["W_y"] @ a["word"] + a["W_s"] @ a["s"] + a["W_c"] @ context))
-    return {"scores": scores.tolist(), "weights": weights.tolist(), "context": context.tolist(), "state": state.tolist()}
-
-
-def step_by_hand__wrong_two_decimals():
-    """The student rounds each result to two decimals and carries those on."""
-    return _hand(digits=2)
-
-
-
-
-
-
-
-
-def step_by_hand__wrong_scaled():
-    """The student divides the scores by the root of two, as scaled scores do, only before the softmax."""
-    result = _hand(scale=1 / math.sqrt(2))
-    result["scores"] = _hand()["scores"]
-    return result
-
-
-
-
-
-
-def step_by_hand__wrong_one_entry():
-    """The student gets W_c's second row times the context wrong: the minus sign is forgotten."""
-    return _hand(W_c=[[1, 0, 0, 1], [0, 1, 0, 2], [0, 1, 1, 0]])
-
-
-def step_by_hand__right_pure_python():
-    """Plain Python with fsum, as tuples, cut after five decimals only at the end."""
-    def times(matrix, vector):
-        return [math.fsum(a * b for a, b in zip(row, vector)) for row in matrix]
-    h = _HAND
-    shared = times(h["W_query"], h["s"])
-    hidden = [[math.tanh(p + q) for p, q in zip(shared, times(h["W_key"], key))] for key in h["keys"]]
-    scores = times(hidden, h["v"])
-    powers = [math.exp(e - max(scores)) for e in scores]
-    weights = [power / math.fsum(powers) for power in powers]
-    context = times(list(zip(*h["keys"])), weights)
-    terms = zip(times(h["W_y"], h["word"]), times(h["W_s"], h["s"]), times(h["W_c"], context))
-    state = [math.tanh(math.fsum(three)) for three in terms]
-    return {key: tuple(math.trunc(x * 1e5) / 1e5 for x in value)
-            for key, value in dict(scores=scores, weights=weights, context=context, state=state).items()}
-
-
-def step_by_hand__right_arrays():
-    """Arrays of numpy in place of lists, in an ordered dict that begins with the state."""
-    return collections.OrderedDict((key, np.asarray(value)) for key, value in reversed(list(_hand().items())))
-
-
-# ---------------------------------------------------------------- note_d_state_twin
-
-def _note_d(column=2, bias=(0.15, -0.2), turn=False, final=np.tanh, sign=1):
-    W_D = np.array([[0, 1], [2, 0.5]])
-    U_D = np.array([[0.3, -0.1, 0.6, 0], [0.2, 0.4, -0.7, 0.1]])
-    W_a = np.array([[1, 0, -1], [0.5, 2, 0]])
-    z = (W_D.T if turn else W_D) @ [0.2, -0.5] + U_D[:, column] + W_a @ [0.4, sign * -0.3, 0.2] + bias
-    return final(z).tolist()
-
-
-
-
-
-
-
-
-def note_d_state_twin__wrong_bias_after_tanh():
-    """The student adds the bias after the tanh."""
-    return [a + b for a, b in zip(_note_d(bias=(0, 0)), (0.15, -0.2))]
-
-
-def note_d_state_twin__wrong_sign():
-    """The student loses the minus sign of the context's second number."""
-    return _note_d(sign=-1)
-
-
-def note_d_state_twin__right_exact_sums():
-    """Exact fractions up to the tanh, and its formula with exponentials."""
-    F = fractions.Fraction
-    first = F(0) * F(1, 5) + 1 * F(-1, 2) + F(3, 5) + F(2, 5) - F(1, 5) + F(3, 20)
-    second = 2 * F(1, 5) + F(1, 2) * F(-1, 2) - F(7, 10) + F(1, 2) * F(2, 5) + 2 * F(-3, 10) - F(1, 5)
-    return [(math.exp(2 * x) - 1) / (math.exp(2 * x) + 1) for x in (first, second)]
-
-
-# ---------------------------------------------------------------- decoder_step_state
-
-
-
-def decoder_step_state__wrong_turned_where_batch_is_n(embedded, query, context, W_y, W_s, W_c):
-    """The student computes columns and turns them only if the shape differs, which fails where batch = query_size."""
-    result = np.tanh(W_y @ embedded.T + W_s @ query.T + W_c @ context.T)
-    return result if result.shape == query.shape else result.T
-
-
-
-
-
-
-
-
-
-
-def decoder_step_state__wrong_words_kept(embedded, query, context, W_y, W_s, W_c, _words={}):
-    """The student keeps W_y E y from the first call of each size, because words are known in training."""
-    if embedded.shape + W_y.shape not in _words:
-        _words[embedded.shape + W_y.shape] = embedded @ W_y.T
-    return np.tanh(_words[embedded.shape + W_y.shape] + query @ W_s.T + context @ W_c.T)
-
-
-
-
-def decoder_step_state__wrong_two_tanh(embedded, query, context, W_y, W_s, W_c):
-    """The student squashes the recurrence first, and squashes again with the context: right where the first sum is 0."""
-    return np.tanh(np.tanh(embedded @ W_y.T + query @ W_s.T) + context @ W_c.T)
-
-
-
-
-
-
-def decoder_step_state__right_fsum_loops(embedded, query, context, W_y, W_s, W_c):
-    """Three nested loops with exact sums, on Python floats."""
-    rows = []
-    for b in range(len(query)):
-        vector = [*embedded[b], *query[b], *context[b]]
-        rows.append([math.tanh(math.fsum(w * x for w, x in zip([*W_y[i], *W_s[i], *W_c[i]], vector)))
-                     for i in range(len(W_y))])
-    return np.array(rows)
-
-
-def decoder_step_state__right_einsum(embedded, query, context, W_y, W_s, W_c):
-    """One einsum for each term, added by functools.reduce, and the tanh in place of an own array."""
-    terms = (np.einsum("bi,qi->bq", x, W) for x, W in ((embedded, W_y), (query, W_s), (context, W_c)))
-    total = functools.reduce(np.add, terms)
-    return np.tanh(total, out=total)
-
-
-def decoder_step_state__right_block_matrix(embedded, query, context, W_y, W_s, W_c):
-    """One block matrix on joined columns, and the answer as a transposed view."""
-    return np.tanh(np.block([W_y, W_s, W_c]) @ np.vstack([embedded.T, query.T, context.T])).T
-
-
-class _Cell:
-    def __init__(self, *matrices):
-        self.matrices = matrices
-
-    def __call__(self, *inputs):
-        products = [(x[:, None, :] * W[None, :, :]).sum(axis=-1) for x, W in zip(inputs, self.matrices)]
-        return np.tanh(sum(products))
-
-
-def decoder_step_state__right_class(embedded, query, context, W_y, W_s, W_c):
-    """A callable class that multiplies by broadcasting."""
-    return _Cell(W_y, W_s, W_c)(embedded, query, context)
-
-
-def decoder_step_state__right_tanh_by_expm1(embedded, query, context, W_y, W_s, W_c):
-    """The tanh by expm1 of the negative absolute value, which is stable at both ends."""
-    x = np.tensordot(embedded, W_y, (1, 1)) + np.tensordot(query, W_s, (1, 1)) + np.tensordot(context, W_c, (1, 1))
-    e = np.expm1(-2 * np.abs(x))
-    return np.copysign(-e / (e + 2), x)
-
-
 # ---------------------------------------------------------------- fused_input
-
-
-
 
 
 def fused_input__wrong_flattened(embedded, context, L_1):
@@ -378,20 +38,10 @@ def fused_input__wrong_flattened(embedded, context, L_1):
     return np.maximum(joined @ L_1.T, 0)
 
 
-
-
-
-
-
-
-
-
 def fused_input__wrong_turned_where_sizes_agree(embedded, context, L_1):
     """The student turns the result by looking at its first axis, which fails where batch = input_size."""
     result = np.maximum(L_1 @ np.hstack([embedded, context]).T, 0)
     return result if len(result) == len(embedded) else result.T
-
-
 
 
 def fused_input__wrong_rows_killed(embedded, context, L_1):
@@ -399,8 +49,6 @@ def fused_input__wrong_rows_killed(embedded, context, L_1):
     x = np.hstack([embedded, context]) @ L_1.T
     x[:, x[0] < 0] = 0
     return np.maximum(x, 0)
-
-
 
 
 def fused_input__wrong_buffer_kept(embedded, context, L_1, _kept=[]):
@@ -475,8 +123,6 @@ def decoder_step__wrong_where_after_nan(query, embedded, keys, source_mask, W_qu
     return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
 
 
-
-
 def decoder_step__wrong_largest_of_all(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """The student subtracts the largest score of a row with its pads: a pad far above the real words erases them."""
     scores = _scores(query, keys, W_query, W_key, v)
@@ -492,18 +138,6 @@ def decoder_step__wrong_largest_of_batch(query, embedded, keys, source_mask, W_q
     powers = torch.exp((scores - top).masked_fill(~source_mask, -1e5)) * source_mask
     weights = powers / (powers.sum(dim=1, keepdim=True) + 1e-12)
     return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def decoder_step__wrong_clamped_scores(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -545,8 +179,6 @@ def decoder_step__wrong_projected_keys_kept(query, embedded, keys, source_mask, 
     projected = projected - projected.detach() + _kept[size]
     scores = torch.tanh((query @ W_query.T).unsqueeze(1) + projected) @ v
     return _next(embedded, query, _mix(_soft(scores, source_mask), keys), W_y, W_s, W_c)
-
-
 
 
 def decoder_step__right_sentence_by_sentence(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -621,8 +253,6 @@ def decoder_step__wrong_one_position_is_real(query, embedded, keys, source_mask,
     scores = _scores(query, keys, W_query, W_key, v)
     weights = _soft(scores, source_mask) if keys.shape[1] > 1 else torch.softmax(scores, dim=-1)
     return _next(embedded, query, _mix(weights, keys), W_y, W_s, W_c)
-
-
 
 
 def decoder_step__wrong_thousand_subtracted(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):

@@ -10,19 +10,6 @@ def _soft(e, mask):
     return w / np.where(t == 0, 1, t)
 
 
-
-
-def _hand(s, y, h, Wq, Wk, v, Wy, Ws, Wc, soft=lambda e: np.exp(e) / np.exp(e).sum(), old=None, r=lambda x: x):
-    e = r(np.tanh(Wq @ s + h @ Wk.T) @ v)
-    w = r(soft(e))
-    c = r(w @ h)
-    return {"scores": list(e), "weights": list(w), "context": list(c), "state": list(np.tanh(Wy @ y + Ws @ s + Wc @ c))}
-
-
-_NC = [np.array([.5, .5]), np.array([.6, .4]), np.array([[.2, .2], [.8, .8]]), np.eye(2), np.eye(2), np.ones(2), np.eye(2), np.eye(2), np.eye(2)]
-_SH = [np.array([.5, -.4, .2]), np.array([.6, -.3]), np.array([[.3, -.2, .5, .1], [-.6, .4, .1, .8], [.9, .7, -.4, .2]]),
-       np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, -1], [0, 2, 1, 0]]), np.array([1.5, -1]), np.array([[1, 0], [0, 2], [1, -1]]),
-       np.array([[0, 1, 0], [1, 0, 0], [0, -1, 1]]), np.array([[1, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0]])]
 _Z, _C, _WD, _BD = np.array([.2, -.5]), np.array([.4, -.3, .2]), np.array([[0, 1], [2, .5]]), np.array([.15, -.2])
 _UD, _WA = np.array([[.3, -.1, .6, 0], [.2, .4, -.7, .1]]), np.array([[1, 0, -1], [.5, 2, 0]])
 _store = {}
@@ -30,8 +17,6 @@ _store = {}
 
 def _tscore(query, keys, W_query, W_key, v):
     return torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
-
-
 
 
 def _tstate(w, query, embedded, keys, W_y, W_s, W_c):
@@ -45,24 +30,6 @@ def _luong(fed, embedded, query, keys, mask, W_y, W_s, W_fed, W, W_mix, soft=_so
     return np.tanh(np.concatenate([s, c] if swap else [c, s], 1) @ W_mix.T)
 
 
-# ---- note_c_parameters
-def note_c_parameters__wrong_transposed(d, m, n):
-    """Writes the shapes as (input, output)."""
-    return {"W_y": (d, n), "W_s": (n, n), "W_c": (m, n)}
-
-
-def note_c_parameters__wrong_two_directions(d, m, n):
-    """Doubles the annotation, though this encoder reads in one direction."""
-    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, 2 * m)}
-
-
-def note_c_parameters__right_sizes(d, m, n):
-    """Makes all shapes in a comprehension as torch.Size."""
-    return {k: torch.Size([n, p]) for k, p in zip(("W_y", "W_s", "W_c"), (d, n, m))}
-
-
-
-
 def fusion_shapes__wrong_L_transposed(d, m, n, r):
     """Writes L_1 as (input, output)."""
     return {"joined": (d + 2 * m,), "L_1": (d + 2 * m, r), "W_input": (n, r), "W_context": (n, 2 * m)}
@@ -72,141 +39,6 @@ def fusion_shapes__right_concatenated(d, m, n, r):
     """Joins real vectors and reads shapes off matrices."""
     j = np.concatenate([np.zeros(d), np.zeros(m), np.zeros(m)])
     return {"joined": j.shape, "L_1": np.zeros((r, len(j))).shape, "W_input": (n, r), "W_context": (n, m + m)}
-
-
-# ---- note_d_shapes
-def note_d_shapes__wrong_b_vector(V_out, m, n):
-    """Writes the bias as a vector instead of a matrix of one column."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (n,)}
-
-
-def note_d_shapes__wrong_U_by_state(V_out, m, n):
-    """Lets U_D give as many numbers as there are words, like an output layer."""
-    return {"W_D": (n, n), "U_D": (V_out, n), "W_a": (n, m), "b_D": (n, 1)}
-
-
-def note_d_shapes__right_arrays(V_out, m, n):
-    """Reads the shapes off arrays of zeros."""
-    return {k: np.zeros(s).shape for k, s in dict(W_D=(n, n), U_D=(n, V_out), W_a=(n, m), b_D=(n, 1)).items()}
-
-
-# ---- training_shapes
-def training_shapes__wrong_steps_first(batch, d, m, n, T_y):
-    """Puts the steps before the batch."""
-    return {"projected_words": (T_y, batch, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
-
-
-def training_shapes__wrong_not_projected(batch, d, m, n, T_y):
-    """Gives the embedded words before the product with W_y."""
-    return {"projected_words": (batch, T_y, d), "joined": (batch, d + m), "states": (batch, T_y, n)}
-
-
-def training_shapes__right_stacked(batch, d, m, n, T_y):
-    """Stacks a list of states and reads the shape off."""
-    s = torch.stack([torch.zeros(batch, n)] * T_y, 1).shape
-    return {"states": s, "projected_words": s, "joined": torch.cat([torch.zeros(batch, d), torch.zeros(batch, m)], 1).shape}
-
-
-
-
-
-
-def paper_shapes__right_named(m, n, a, pairs, V_y):
-    """Names the annotation's size first."""
-    h = n + n
-    return dict(W_o=(V_y, pairs), C_o=(pairs * 2, h), U_a=(a, h), C_r=(n, h), W_r=(n, m))
-
-
-# ---- stacked_gates
-def stacked_gates__wrong_three_on_state(batch, d, m, n):
-    """Stacks three matrices on the old state, though the candidate's reads the state after the reset gate."""
-    return {"W_input": (3 * n, d + m), "W_gates": (3 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
-
-
-def stacked_gates__wrong_scalar_gate(batch, d, m, n):
-    """Gives each sentence a single update gate."""
-    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, 1)}
-
-
-def stacked_gates__right_vstack(batch, d, m, n):
-    """Stacks real matrices and multiplies them."""
-    W = np.vstack([np.zeros((n, d + m))] * 3)
-    return dict(W_input=W.shape, W_gates=np.vstack([np.zeros((n, n))] * 2).shape, from_input=(np.zeros((batch, d + m)) @ W.T).shape, update=(batch, n))
-
-
-
-
-def note_c_state__wrong_no_word():
-    """Leaves the embedded word out of the new state."""
-    return _hand(*_NC[:6], np.zeros((2, 2)), *_NC[7:])["state"]
-
-
-
-
-def note_c_state__right_scalar():
-    """Uses that both components of the context are equal, in plain Python, as a tuple."""
-    a = 1 / (1 + math.exp(2 * (math.tanh(.7) - math.tanh(1.3))))
-    return tuple(math.tanh(x + .5 + .2 + .6 * a) for x in (.6, .4))
-
-
-
-
-
-
-def step_by_hand__wrong_subtle_two_decimals():
-    """Carries scores, weights and context on with two decimals only, so that the new state is off (the others are right)."""
-    d = _hand(*_SH)
-    d["state"] = _hand(*_SH, r=lambda x: np.round(x, 2))["state"]
-    return d
-
-
-def step_by_hand__right_arrays():
-    """Computes word by word and gives arrays."""
-    s, y, h, Wq, Wk, v, Wy, Ws, Wc = _SH
-    e = np.array([v @ np.tanh(Wq @ s + Wk @ x) for x in h])
-    w = np.array([1 / np.exp(e - k).sum() for k in e])
-    c = sum(a * x for a, x in zip(w, h))
-    return {"state": np.tanh(np.hstack([Wy, Ws, Wc]) @ np.concatenate([y, s, c])), "context": c, "weights": w, "scores": e}
-
-
-
-
-def note_d_state_twin__right_one_hot():
-    """Joins all four products to one and gives an array."""
-    x = np.concatenate([_Z, np.eye(4)[2], _C, [1]])
-    return np.tanh(np.hstack([_WD, _UD, _WA, _BD[:, None]]) @ x)
-
-
-# ---- decoder_step_state
-def decoder_step_state__wrong_no_old_state(embedded, query, context, W_y, W_s, W_c):
-    """Leaves out the old state."""
-    return np.tanh(embedded @ W_y.T + context @ W_c.T)
-
-
-
-
-
-
-
-
-def decoder_step_state__wrong_subtle_exp(embedded, query, context, W_y, W_s, W_c):
-    """Writes the tanh by e^2x, which overflows to nan for large legal sums."""
-    e = np.exp(2 * (embedded @ W_y.T + query @ W_s.T + context @ W_c.T))
-    return (e - 1) / (e + 1)
-
-
-def decoder_step_state__right_joined_lists(embedded, query, context, W_y, W_s, W_c):
-    """Joins vectors and matrices, sentence by sentence, into nested lists."""
-    W = np.hstack([W_y, W_s, W_c])
-    return [[math.tanh(x) for x in W @ np.concatenate(p)] for p in zip(embedded, query, context)]
-
-
-
-
-
-
-
-
 
 
 def fused_input__right_half_abs(embedded, context, L_1):
@@ -219,24 +51,10 @@ def fused_input__right_half_abs(embedded, context, L_1):
 # ---- decoder_step
 
 
-
-
-
-
 def decoder_step__wrong_batch_softmax(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """Takes the softmax over the sentences instead of the positions."""
     e = _tscore(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e9)
     return _tstate(torch.softmax(e, 0) * source_mask, query, embedded, keys, W_y, W_s, W_c)
-
-
-
-
-
-
-
-
-
-
 
 
 def decoder_step__right_real_only(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -269,17 +87,9 @@ def decoder_step__right_nan_replaced(query, embedded, keys, source_mask, W_query
     return _tstate(w, query, embedded, keys, W_y, W_s, W_c)
 
 
-
-
-
-
-
-
 def gated_step__wrong_subtle_old_state_clipped(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
     """Clips the old state to -1 .. 1, though legal states lie beyond."""
     return gated_step__right_tanh_gates(embedded, np.clip(query, -1, 1), context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset)
-
-
 
 
 def gated_step__right_tanh_gates(embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset):
@@ -289,14 +99,6 @@ def gated_step__right_tanh_gates(embedded, query, context, W_y, W_s, W_c, W_y_up
     return query + u * (np.tanh(embedded @ W_y.T + (r * query) @ W_s.T + context @ W_c.T) - query)
 
 
-
-
-
-
-
-
-
-
 def luong_step__wrong_subtle_minus_1e5(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
     """Puts -100000 at pads, though scores of real tokens may lie below that."""
     def soft(e, m):
@@ -304,8 +106,6 @@ def luong_step__wrong_subtle_minus_1e5(fed, embedded, query, keys, source_mask, 
         w = np.exp(e - e.max(1, keepdims=True))
         return w / w.sum(1, keepdims=True) * m
     return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, soft=soft)
-
-
 
 
 def luong_step__wrong_subtle_kept_keys(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):

@@ -9,46 +9,12 @@ import torch
 _MEMORY = {}
 
 
-# ---------------------------------------------------------------- note_c_parameters
-
-def note_c_parameters__wrong_turned(d, m, n):
-    """The student writes the matrices for row vectors."""
-    return {"W_y": (d, n), "W_s": (n, n), "W_c": (m, n)}
-
-
-def note_c_parameters__wrong_two_directions(d, m, n):
-    """The student doubles the annotation, although the encoder reads in one direction and an annotation has m numbers."""
-    return {"W_y": (n, d), "W_s": (n, n), "W_c": (n, 2 * m)}
-
-
-def note_c_parameters__wrong_state_from_annotation(d, m, n):
-    """The student takes the old state for an encoder state."""
-    return {"W_y": (n, d), "W_s": (n, m), "W_c": (n, m)}
-
-
-def note_c_parameters__right_comprehension(d, m, n):
-    """A comprehension over the inputs, with lists."""
-    return {name: [n, size] for name, size in zip(("W_c", "W_s", "W_y"), (m, n, d))}
-
-
-def note_c_parameters__right_layers(d, m, n):
-    """The weights of linear layers of torch."""
-    return {"W_" + k: torch.nn.Linear(p, n, bias=False).weight.shape for k, p in (("y", d), ("s", n), ("c", m))}
-
-
 # ---------------------------------------------------------------- fusion_shapes
-
-
-
 
 
 def fusion_shapes__wrong_context_after_layer(d, m, n, r):
     """The student lets note C's matrix read r numbers, like the recurrent layer."""
     return {"joined": (d + 2 * m,), "L_1": (r, d + 2 * m), "W_input": (n, r), "W_context": (n, r)}
-
-
-
-
 
 
 def fusion_shapes__right_computed(d, m, n, r):
@@ -66,383 +32,7 @@ def fusion_shapes__right_torch_size(d, m, n, r):
     return {"W_context": s([n, m * 2]), "W_input": s([n, r]), "L_1": s([r, m + d + m]), "joined": s([m + d + m])}
 
 
-# ---------------------------------------------------------------- note_d_shapes
-
-def note_d_shapes__wrong_bias_vector(V_out, m, n):
-    """The student writes the bias without its second axis."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (n,)}
-
-
-def note_d_shapes__wrong_bias_row(V_out, m, n):
-    """The student writes the bias as a matrix of one row."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, m), "b_D": (1, n)}
-
-
-def note_d_shapes__wrong_word_turned(V_out, m, n):
-    """The student writes the matrix of the word like a lookup table, a row for each word."""
-    return {"W_D": (n, n), "U_D": (V_out, n), "W_a": (n, m), "b_D": (n, 1)}
-
-
-def note_d_shapes__wrong_two_directions(V_out, m, n):
-    """The student doubles the size of the context."""
-    return {"W_D": (n, n), "U_D": (n, V_out), "W_a": (n, 2 * m), "b_D": (n, 1)}
-
-
-def note_d_shapes__right_matrices(V_out, m, n):
-    """np.matrix columns and outer products."""
-    z, y, c = (np.matrix(np.zeros((k, 1))) for k in (n, V_out, m))
-    return {"W_D": (z * z.T).shape, "U_D": (z * y.T).shape, "W_a": (z * c.T).shape, "b_D": z.shape}
-
-
-def note_d_shapes__right_namedtuple(V_out, m, n):
-    """Named tuples."""
-    size = namedtuple("size", "rows columns")
-    return dict(zip(("W_D", "U_D", "W_a", "b_D"), map(size, (n,) * 4, (n, V_out, m, 1))))
-
-
-# ---------------------------------------------------------------- training_shapes
-
-def training_shapes__wrong_projected_size(batch, d, m, n, T_y):
-    """The student gives the projected words the size of an embedding."""
-    return {"projected_words": (batch, T_y, d), "joined": (batch, d + m), "states": (batch, T_y, n)}
-
-
-def training_shapes__wrong_steps_first(batch, d, m, n, T_y):
-    """The student stacks the states along a new first axis."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (T_y, batch, n)}
-
-
-def training_shapes__wrong_with_first_state(batch, d, m, n, T_y):
-    """The student counts the state before the first step too."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m), "states": (batch, T_y + 1, n)}
-
-
-def training_shapes__wrong_joined_with_state(batch, d, m, n, T_y):
-    """The student joins the state as well."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, d + m + n), "states": (batch, T_y, n)}
-
-
-def training_shapes__wrong_joined_kept_axis(batch, d, m, n, T_y):
-    """The student keeps an axis of length 1 for the one step."""
-    return {"projected_words": (batch, T_y, n), "joined": (batch, 1, d + m), "states": (batch, T_y, n)}
-
-
-def training_shapes__right_stacked(batch, d, m, n, T_y):
-    """Shapes of arrays, with the states really stacked."""
-    words = np.zeros((batch, T_y, d)) @ np.zeros((n, d)).T
-    joined = np.hstack([np.zeros((batch, d)), np.zeros((batch, m))])
-    return {"projected_words": words.shape, "joined": joined.shape,
-            "states": np.stack([np.zeros((batch, n))] * T_y, axis=1).shape}
-
-
-def training_shapes__right_lists(batch, d, m, n, T_y):
-    """Lists that share their entries."""
-    steps = [batch, T_y, n]
-    return {"states": steps, "projected_words": steps[:], "joined": [batch, sum((d, m))]}
-
-
-# ---------------------------------------------------------------- paper_shapes
-
-def paper_shapes__wrong_letters_of_course(m, n, a, pairs, V_y):
-    """The student takes m for the size of an annotation, as elsewhere in the course."""
-    return {"W_r": (n, n), "C_r": (n, m), "U_a": (a, m), "C_o": (2 * pairs, m), "W_o": (V_y, pairs)}
-
-
-def paper_shapes__wrong_one_direction(m, n, a, pairs, V_y):
-    """The student gives an annotation the size of a single direction."""
-    return {"W_r": (n, m), "C_r": (n, n), "U_a": (a, n), "C_o": (2 * pairs, n), "W_o": (V_y, pairs)}
-
-
-def paper_shapes__wrong_pairs_single(m, n, a, pairs, V_y):
-    """The student gives C_o a row for each pair in place of two."""
-    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (pairs, 2 * n), "W_o": (V_y, pairs)}
-
-
-def paper_shapes__wrong_output_before_pairs(m, n, a, pairs, V_y):
-    """The student lets W_o read both numbers of each pair."""
-    return {"W_r": (n, m), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, 2 * pairs)}
-
-
-def paper_shapes__wrong_gate_from_vocabulary(m, n, a, pairs, V_y):
-    """The student lets the reset gate read the one-hot word."""
-    return {"W_r": (n, V_y), "C_r": (n, 2 * n), "U_a": (a, 2 * n), "C_o": (2 * pairs, 2 * n), "W_o": (V_y, pairs)}
-
-
-def paper_shapes__right_numpy_ints(m, n, a, pairs, V_y):
-    """Arrays of whole numbers as shapes."""
-    h = 2 * n
-    return {k: np.array(v) for k, v in dict(W_r=(n, m), C_r=(n, h), U_a=(a, h), C_o=(2 * pairs, h), W_o=(V_y, pairs)).items()}
-
-
-def paper_shapes__right_torch_gru(m, n, a, pairs, V_y):
-    """Sizes read off layers of torch."""
-    both = torch.nn.GRU(m, n, bidirectional=True)
-    h = both(torch.zeros(1, 1, m))[0].shape[-1]
-    pool = torch.nn.MaxPool1d(2)(torch.zeros(1, 1, pairs + pairs)).shape[-1]
-    s = lambda p, q: torch.nn.Linear(p, q).weight.shape
-    return {"W_r": s(m, n), "C_r": s(h, n), "U_a": s(h, a), "C_o": s(h, 2 * pairs), "W_o": s(pool, V_y)}
-
-
-# ---------------------------------------------------------------- stacked_gates
-
-def stacked_gates__wrong_three_on_state(batch, d, m, n):
-    """The student stacks the candidate's matrix too, though it multiplies the reset state."""
-    return {"W_input": (3 * n, d + m), "W_gates": (3 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
-
-
-def stacked_gates__wrong_side_by_side(batch, d, m, n):
-    """The student stacks the matrices along their columns."""
-    return {"W_input": (n, 3 * (d + m)), "W_gates": (n, 2 * n), "from_input": (batch, n), "update": (batch, n)}
-
-
-def stacked_gates__wrong_two_on_input(batch, d, m, n):
-    """The student leaves the candidate out of the first matrix."""
-    return {"W_input": (2 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 2 * n), "update": (batch, n)}
-
-
-def stacked_gates__wrong_both_directions(batch, d, m, n):
-    """The student doubles the annotation."""
-    return {"W_input": (3 * n, d + 2 * m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, n)}
-
-
-def stacked_gates__wrong_column_product(batch, d, m, n):
-    """The student leaves the sentences in the columns of the product."""
-    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (3 * n, batch), "update": (batch, n)}
-
-
-def stacked_gates__wrong_scalar_gate(batch, d, m, n):
-    """The student takes the update gate for one number a sentence."""
-    return {"W_input": (3 * n, d + m), "W_gates": (2 * n, n), "from_input": (batch, 3 * n), "update": (batch, 1)}
-
-
-def stacked_gates__right_blocks(batch, d, m, n):
-    """Shapes of block matrices."""
-    one = [np.zeros((n, d)), np.zeros((n, m))]
-    w = np.block([one, one, one])
-    g = np.vstack([np.zeros((n, n))] * 2)
-    x = np.zeros((batch, d + m)) @ w.T
-    return {"W_input": w.shape, "W_gates": g.shape, "from_input": x.shape, "update": x[:, :n].shape}
-
-
-def stacked_gates__right_lists(batch, d, m, n):
-    """Lists."""
-    return {"update": [batch, n], "from_input": [batch, n + n + n], "W_gates": [n << 1, n], "W_input": [n * 3, m + d]}
-
-
-# ---------------------------------------------------------------- note_c_state
-
-def _note_c(places=None, ws=1.0, weights=None, query=0.5):
-    def _cut(x):
-        return x if places is None else round(x, places)
-    e = [_cut(2 * math.tanh(query + h)) for h in (0.2, 0.8)]
-    a = [_cut(math.exp(x) / sum(map(math.exp, e))) for x in e] if weights is None else weights
-    c = _cut(a[0] * 0.2 + a[1] * 0.8)
-    return [_cut(math.tanh(y + ws * 0.5 + c)) for y in (0.6, 0.4)]
-
-
-
-
-
-
-def note_c_state__wrong_query_not_scored():
-    """The student leaves the old state out of the scores."""
-    return _note_c(query=0.0)
-
-
-
-
-
-
-def note_c_state__right_logistic():
-    """The second weight as a logistic function, and tanh as one too."""
-    def _sig(x):
-        return 1 / (1 + math.exp(-x))
-    c = 0.2 + 0.6 * _sig(2 * (math.tanh(1.3) - math.tanh(0.7)))
-    return tuple(2 * _sig(2 * (y + 0.5 + c)) - 1 for y in (0.6, 0.4))
-
-
-def note_c_state__right_torch():
-    """A tensor of double precision, through identity matrices."""
-    eye = torch.eye(2, dtype=torch.float64)
-    s, y = torch.tensor([[0.5, 0.5]], dtype=torch.float64), torch.tensor([[0.6, 0.4]], dtype=torch.float64)
-    h = torch.tensor([[0.2, 0.2], [0.8, 0.8]], dtype=torch.float64)
-    a = torch.softmax(torch.tanh(s @ eye + h @ eye) @ torch.ones(2, dtype=torch.float64), 0)
-    return torch.tanh(y @ eye + s @ eye + a @ h @ eye)[0]
-
-
-# ---------------------------------------------------------------- step_by_hand
-
-_S = np.array([0.5, -0.4, 0.2])
-_Y = np.array([0.6, -0.3])
-_H = np.array([[0.3, -0.2, 0.5, 0.1], [-0.6, 0.4, 0.1, 0.8], [0.9, 0.7, -0.4, 0.2]])
-_WQ = np.array([[1.0, 0, 2], [0, -1, 1]])
-_V = np.array([1.5, -1])
-_WK = np.array([[1.0, 0, 0, -1], [0, 2, 1, 0]])
-_WY = np.array([[1.0, 0], [0, 2], [1, -1]])
-_WS = np.array([[0.0, 1, 0], [1, 0, 0], [0, -1, 1]])
-_WC = np.array([[1.0, 0, 0, 1], [0, -1, 0, 2], [0, 1, 1, 0]])
-
-
-def _step(places=None, v=_V, ws=_WS, tanh_scores=True, wy=_WY, last=None, order=slice(None)):
-    def _cut(x):
-        return x if places is None else np.round(x, places)
-    t = _cut(_WQ @ _S + _H @ _WK.T)
-    e = _cut((np.tanh(t) if tanh_scores else t) @ v)
-    a = _cut(np.exp(e) / np.exp(e).sum())
-    c = _cut(a[order] @ _H)
-    z = _wsum(wy, ws, c)
-    return {"scores": e.tolist(), "weights": a.tolist(), "context": c.tolist(), "state": (np.tanh(z) if last is None else last(z)).tolist()}
-
-
-def _wsum(wy, ws, c):
-    return wy @ _Y + ws @ _S + _WC @ c
-
-
-
-
-
-
-
-
-
-
-
-
-def step_by_hand__wrong_weights_backwards():
-    """The student mixes the annotations with the weights in the opposite order."""
-    return _step(order=slice(None, None, -1))
-
-
-def step_by_hand__wrong_product_sign():
-    """The student computes (-1)(-0.3) as -0.3 in the last row of W_y."""
-    return _step(wy=np.array([[1.0, 0], [0, 2], [1, 1]]))
-
-
-def step_by_hand__right_decimal():
-    """Decimals of 25 digits, with the tanh by exponentials."""
-    getcontext().prec = 25
-    def _d(x):
-        return [_d(y) for y in x] if isinstance(x, list) else Decimal(repr(x))
-    def _dot(a, b):
-        return sum((x * y for x, y in zip(a, b)), Decimal(0))
-    def _tanh(x):
-        return 1 - 2 / ((2 * x).exp() + 1)
-    s, y, h, wq, v, wk, wy, ws, wc = (_d(x.tolist()) for x in (_S, _Y, _H, _WQ, _V, _WK, _WY, _WS, _WC))
-    e = [_dot(v, (_tanh(_dot(a, s) + _dot(b, x)) for a, b in zip(wq, wk))) for x in h]
-    top = sum(x.exp() for x in e)
-    w = tuple(x.exp() / top for x in e)
-    c = [_dot(w, col) for col in zip(*h)]
-    return {"scores": e, "weights": w, "context": c,
-            "state": [_tanh(_dot(a, y) + _dot(b, s) + _dot(k, c)) for a, b, k in zip(wy, ws, wc)]}
-
-
-def step_by_hand__right_cut_off():
-    """einsum, with each number cut off after the fourth decimal at the very end."""
-    e = np.einsum("a,ja->j", _V, np.tanh(np.einsum("aq,q->a", _WQ, _S) + np.einsum("ak,jk->ja", _WK, _H)))
-    w = np.exp(e - np.logaddexp.reduce(e))
-    c = np.einsum("j,jk->k", w, _H)
-    z = np.tanh(np.concatenate([_WY, _WS, _WC], 1) @ np.concatenate([_Y, _S, c]))
-    return {k: np.trunc(x * 10**4) / 10**4 for k, x in (("state", z), ("context", c), ("weights", w), ("scores", e))}
-
-
-# ---------------------------------------------------------------- note_d_state_twin
-
-
-
-
-
-
-
-
-
-
-
-
-
-def note_d_state_twin__right_fractions():
-    """Exact fractions up to the last tanh."""
-    f = Fraction
-    a = f(0) * f(1, 5) + f(-1, 2) + f(3, 5) + f(2, 5) - f(1, 5) + f(3, 20)
-    b = 2 * f(1, 5) - f(1, 4) - f(7, 10) + f(1, 5) - f(3, 5) - f(1, 5)
-    return (math.tanh(a), math.tanh(b))
-
-
-def note_d_state_twin__right_matrix():
-    """np.matrix columns throughout, flattened to a list at the end."""
-    M = np.matrix
-    z = M("0 1; 2 0.5") * M("0.2; -0.5") + M("0.3 -0.1 0.6 0; 0.2 0.4 -0.7 0.1") * M("0; 0; 1; 0")
-    z = z + M("1 0 -1; 0.5 2 0") * M("0.4; -0.3; 0.2") + M("0.15; -0.2")
-    return np.tanh(z).A1.tolist()
-
-
-# ---------------------------------------------------------------- decoder_step_state
-
-
-
-
-
-def decoder_step_state__wrong_context_not_turned(embedded, query, context, W_y, W_s, W_c):
-    """The student turns the context's matrix only where it is not square."""
-    c = context @ (W_c if W_c.shape[0] == W_c.shape[1] else W_c.T)
-    return np.tanh(embedded @ W_y.T + query @ W_s.T + c)
-
-
-
-
-
-
-
-
-
-
-
-
-def decoder_step_state__wrong_shared_matrix(embedded, query, context, W_y, W_s, W_c):
-    """The student adds state and context before one product where their sizes agree."""
-    if query.shape == context.shape:
-        return np.tanh(embedded @ W_y.T + (query + context) @ W_s.T)
-    return np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
-
-
-def decoder_step_state__right_joined(embedded, query, context, W_y, W_s, W_c):
-    """One product of what is joined end to end."""
-    return np.tanh(np.hstack([embedded, query, context]) @ np.hstack([W_y, W_s, W_c]).T)
-
-
-def decoder_step_state__right_python(embedded, query, context, W_y, W_s, W_c):
-    """Loops of plain Python with math.fsum, as nested lists."""
-    def _dot(row, x):
-        return (a * b for a, b in zip(row, x))
-    return [[math.tanh(math.fsum([*_dot(a, y), *_dot(b, s), *_dot(k, c)])) for a, b, k in zip(W_y, W_s, W_c)]
-            for y, s, c in zip(embedded, query, context)]
-
-
-def decoder_step_state__right_tensordot(embedded, query, context, W_y, W_s, W_c):
-    """tensordot into an own array, with tanh in place."""
-    out = np.zeros_like(query)
-    for x, w in ((embedded, W_y), (query, W_s), (context, W_c)):
-        out += np.tensordot(x, w, axes=(1, 1))
-    np.tanh(out, out=out)
-    return out
-
-
-def decoder_step_state__right_generator(embedded, query, context, W_y, W_s, W_c):
-    """A generator of rows, stacked at the end, from np.matrix columns."""
-    rows = (np.tanh(np.matrix(W_y) * y[:, None] + np.matrix(W_s) * s[:, None] + np.matrix(W_c) * c[:, None]).A1
-            for y, s, c in zip(embedded, query, context))
-    return np.stack(list(rows))
-
-
 # ---------------------------------------------------------------- fused_input
-
-
-
-
-
-
-
-
-
 
 
 def fused_input__wrong_stacked_below(embedded, context, L_1):
@@ -452,10 +42,6 @@ def fused_input__wrong_stacked_below(embedded, context, L_1):
     else:
         x = np.concatenate([embedded, context], axis=1)
     return np.maximum(x @ L_1.T, 0)
-
-
-
-
 
 
 def fused_input__wrong_tanh_range(embedded, context, L_1):
@@ -506,8 +92,6 @@ def _mixed(weights, keys):
     return (weights[:, None, :] @ keys)[:, 0, :]
 
 
-
-
 def decoder_step__wrong_where_after_division(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """The student divides 0 by 0 in an empty sentence and picks 0 afterwards: gradients that are not numbers."""
     e = _scores(query, keys, W_query, W_key, v)
@@ -543,21 +127,11 @@ def decoder_step__wrong_keys_detached_in_scores(query, embedded, keys, source_ma
     return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
 
 
-
-
 def decoder_step__wrong_state_zero_for_empty(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """The student makes the whole new state 0 in a sentence without a word, not the context alone."""
     e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
     w = torch.softmax(e, 1)
     return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c) * source_mask.any(1, keepdim=True)
-
-
-
-
-
-
-
-
 
 
 def decoder_step__wrong_clamped_scores(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
@@ -578,8 +152,6 @@ def decoder_step__wrong_batch_shift(query, embedded, keys, source_mask, W_query,
     return _state(query, embedded, _mixed(w, keys), W_y, W_s, W_c)
 
 
-
-
 def decoder_step__wrong_empty_only_together(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """The student looks for a batch without any word and not for a sentence without one."""
     if not source_mask.any():
@@ -595,10 +167,6 @@ def decoder_step__wrong_squeeze(query, embedded, keys, source_mask, W_query, W_k
     e = _scores(query, keys, W_query, W_key, v).masked_fill(~source_mask, -1e30)
     c = ((torch.softmax(e, 1) * source_mask)[:, None] @ keys).squeeze(1)
     return _state(query, embedded, c, W_y, W_s, W_c).squeeze()
-
-
-
-
 
 
 def decoder_step__right_sentence_by_sentence(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
