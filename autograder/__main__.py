@@ -137,8 +137,8 @@ def release(
     for line in search.lines(verbose):
         out.print(line, highlight=False, markup=False)
     attempt_seeds = _find_attempt_seeds(root, topic, search.seed)
-    with out.status(f"Releasing {topic}: grading the reference and the untouched release both ways …") as status:
-        made = make(root, topic, search.seed, website=website, progress=status.update, attempt_seeds=attempt_seeds)
+    with out.status(f"Releasing {topic}: grading the reference and the untouched release both ways …"):
+        made = make(root, topic, search.seed, website=website, attempt_seeds=attempt_seeds)
     out.print(
         f"Released {topic}, version {made.version}: the reference earns all automatic points, the untouched release none."
     )

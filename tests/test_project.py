@@ -56,7 +56,6 @@ TRAVELLING = (
     "exercises/compose.py",
     "exercises/checking.py",
     "notebooks/ready.py",
-    "notebooks/own_text.py",
     "notebooks/receipt.py",
 )
 

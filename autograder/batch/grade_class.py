@@ -289,7 +289,6 @@ class _Batch:
             job.graded,
             paper,
             released.extra,
-            job.student,
             released.attempt_seeds,
             run.not_asked_of(job.student),
         )
@@ -375,8 +374,7 @@ class _Batch:
         from autograder.feedback import pages
 
         name = self.run.name_of(job.student)
-        handouts = tuple(handout.for_student(job.student) for handout in self.run.handouts)
-        args = job.notebook, job.marks, name, self.topic, self.run.settings, handouts, job.shown
+        args = job.notebook, job.marks, name, self.topic, self.run.settings, self.run.handouts, job.shown
         self.tasks.send(job, self._finish_page, pages.feedback_page, *args)
 
     def _finish_page(self, job: Job, future: Future) -> None:

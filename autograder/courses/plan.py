@@ -63,7 +63,6 @@ most_percent = 100  # at most this much is deducted
 # attempts = 3  # that `watch` grades; further ones are kept but not graded; 0 sets no limit
 # minutes_between = 30  # `watch` grades the next attempt this long after the last one was graded, or later
 # feedback_before_due = "hints"  # on the feedback page before the due date: nothing, hints, points or all; after it, all
-# own_numbers = true  # exercises worked by hand have different numbers for each student, derived from the student's id
 #
 # [assignment.scoring.extensions]  # extended due dates for these students
 # ada = 2026-12-03T23:59:00+01:00
@@ -116,8 +115,7 @@ class Assignment:
     ``extra`` is the JSON text of the course's own hidden cases, "" for none. ``sections`` has rules by section;
     ``section_due`` and ``section_exercises`` apply them to each student, once the roster is known. ``attempts`` is the number
     of attempts that `watch` grades, 0 for no limit, and ``minutes_between`` how long it waits between two.
-    ``feedback_before_due`` says how much of the feedback a page shows before the due date. With ``own_numbers``, each student
-    gets different numbers in exercises worked by hand.
+    ``feedback_before_due`` says how much of the feedback a page shows before the due date.
     """
 
     due: datetime | None = None
@@ -132,7 +130,6 @@ class Assignment:
     attempts: Size = 0
     minutes_between: Minutes = 0
     feedback_before_due: Shown = "all"
-    own_numbers: bool = False
 
     def select_questions(self, questions: tuple["Exercise", ...]) -> tuple["Exercise", ...]:
         """Return the ``questions`` that the assignment asks, with its points."""
@@ -279,20 +276,7 @@ def read_plan(root: str | Path) -> Plan:
     except IsADirectoryError:
         raise CourseError("this is a folder", PLAN_FILE, "replace it with the file of that name.") from None
     plan = replace(plan, students=read_roster(Path(root) / roster)) if roster else plan
-    _refuse_own_numbers_in_groups(plan, text)
     return _apply_sections(plan, text) if any(rules.sections for rules in plan.assignments.values()) else plan
-
-
-def _refuse_own_numbers_in_groups(plan, text):
-    """Refuse different numbers for students who hand in one file together."""
-    groups = sorted({student.group for student in plan.students} - {""})
-    for topic, assignment in plan.assignments.items() if groups else ():
-        if assignment.own_numbers:
-            Place(PLAN_FILE, text, f"assignment.{topic}", f"assignment.{topic}").refuse(
-                f"the roster has groups, such as {groups[0]!r}, whose members hand in one file but would have different numbers",
-                "remove own_numbers, or the column group from the roster.",
-                "own_numbers",
-            )
 
 
 def _apply_sections(plan, text):

@@ -22,8 +22,6 @@ from autograder.paths import ROOT
 from solutions.answer_key import FromEntry, with_points
 from solutions.answer_key import load as load_key
 
-OWN_CALL = "checks.show_question("  # in a release that gives each student different numbers
-
 if TYPE_CHECKING:  # reading a release must not import these
     from nbformat import NotebookNode
 
@@ -77,17 +75,6 @@ class Released:
         """A hash of everything that verdicts depend on, apart from the submission."""
         state = json.dumps([self.digest, self.points, self.templates])
         return hashlib.sha256(state.encode()).hexdigest()
-
-    @cached_property
-    def has_own_numbers(self) -> bool:
-        """Whether one of the releases gives each student different numbers."""
-        return any(OWN_CALL in text for text in self.templates)
-
-    def version_for(self, student: str) -> str:
-        """Return ``version``, or a hash of it and the id of ``student`` if each student has different numbers."""
-        if not self.has_own_numbers:
-            return self.version
-        return hashlib.sha256(json.dumps([self.version, student]).encode()).hexdigest()
 
     @cached_property
     def notebooks(self) -> tuple["NotebookNode", ...]:

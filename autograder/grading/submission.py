@@ -5,7 +5,6 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 import nbformat
@@ -15,7 +14,6 @@ from nbformat.v4.rwbase import strip_transient
 from autograder import exercises
 from autograder.errors import CourseError
 from autograder.exercises.drawing import candidate_seeds
-from autograder.exercises.own_numbers import Flat, exercise_with
 from autograder.feedback import pages
 from autograder.feedback.marks import CellResult, GradebookState, Marks, merge_results
 from autograder.feedback.page_settings import Shown
@@ -23,7 +21,7 @@ from autograder.grading import grade
 from autograder.grading.stopwatch import Stopwatch, time_limit
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import exercise_of_text, id_of
-from autograder.notebooks.handout import handout, select_own_draws
+from autograder.notebooks.handout import handout
 from autograder.notebooks.requests import RegradeRequest, find_requests, hash_without_requests
 from autograder.sandbox import Limits
 from autograder.verdicts import Graded
@@ -66,7 +64,6 @@ class Task:
     graded: Graded | None = None  # verdicts, if known already: then nothing is run
     paper: FeedbackRequest | None = None  # None: no page is made here
     extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
-    student: str = ""  # whose own numbers are used, if the release has any
     attempt_seeds: tuple[int, ...] = ()  # recorded at the release; see ``candidate_seeds``
     not_asked: tuple[str, ...] = ()  # exercises that do not count for the section of the student
 
@@ -105,7 +102,7 @@ def grade_task(task: Task) -> GradingResult:
             notebook, template = repair.read_notebook(task.content, templates, task.topic)
         except CourseError as error:
             return GradingResult(set_aside=str(error))
-        asked = handout(template).for_student(task.student)
+        asked = handout(template)
         later_exercises = find_later_exercises(template, task.points)
         work = hash_without_requests(notebook.cells, task.files)
         asked_later = [name for name in later_exercises if name not in task.not_asked]
@@ -114,8 +111,7 @@ def grade_task(task: Task) -> GradingResult:
     graded = task.graded
     if graded is None:
         points = {name: points for name, points in task.points.items() if name not in later_exercises}
-        own = select_own_draws(asked, task.student)
-        judged = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, task.attempt_seeds, own)
+        judged = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, task.attempt_seeds)
         prepared = grade.sources_to_prepare(templates[0])
         with watch.stage("host"):
             graded = grade.grade(notebook, judged, task.limits, task.isolation, task.files, task.hidden, prepared)
@@ -176,15 +172,10 @@ def exercises_for(
     points: Mapping[str, float],
     extra: str = "",
     attempt_seeds: tuple[int, ...] = (),
-    own: Mapping[str, tuple[Flat, tuple[Flat, ...]]] = MappingProxyType({}),
 ) -> tuple[exercises.Exercise, ...]:
-    """Return the exercises that a submission is judged by, with the hidden cases of ``attempt`` and worth ``points``.
-
-    ``own`` has the student's draws by exercise; see ``handout.select_own_draws``.
-    """
+    """Return the exercises that a submission is judged by, with the hidden cases of ``attempt`` and worth ``points``."""
     with LOADING_LOCK:
         drawn = _load_drawn(topic, seed, attempt, extra, attempt_seeds)
-        drawn = tuple(exercise_with(topic, e.function, *own[e.name]) if e.name in own else e for e in drawn)
     return tuple(exercises.with_points(e, points[e.name]) for e in drawn if e.name in points)
 
 

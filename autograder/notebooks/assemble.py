@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 import nbformat
 from nbformat import NotebookNode
@@ -10,7 +9,6 @@ from nbformat.v4 import new_notebook
 
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
-from autograder.exercises.own_numbers import Flat
 from autograder.files import write_text
 from autograder.notebooks.cells import (
     compare_cell,
@@ -20,7 +18,6 @@ from autograder.notebooks.cells import (
     make_provided_cells,
     receipt_cell,
     request_cell,
-    student_cell,
     students_cells,
 )
 from autograder.notebooks.chapter import ExerciseText, chapter_texts
@@ -37,27 +34,25 @@ def source_notebook(
     notice: str = "",
     left_out: Sequence[str] = (),
     sections_without: Callable[[str], Sequence[str]] = lambda name: (),
-    draws: Mapping[str, Sequence[Flat]] = MappingProxyType({}),
 ) -> NotebookNode:
     """Return the nbgrader source notebook of ``topic``; with the address of a ``website``, it links to its chapter there.
 
     A ``notice`` appears at the top, in bold. ``left_out`` names exercises on the page that this assignment does not ask;
-    ``sections_without`` returns the sections for which an exercise does not count. In the exercises that ``draws`` names, each
-    student gets the numbers of one of these draws.
+    ``sections_without`` returns the sections for which an exercise does not count.
 
     Raises CourseError if the page lacks an exercise that the key names, or has one that the key does not know.
     """
     title, texts = load_chapter(topic, book)
     for _, error in find_mismatches(topic, [*(exercise.name for exercise in exercises), *left_out], texts, book):
         raise error
-    cells = [heading_cell(topic, title, exercises, website, notice), compare_cell(exercises, bool(draws))]
-    cells += [imports_cell(exercises), *([student_cell()] if draws else [])]
+    cells = [heading_cell(topic, title, exercises, website, notice), compare_cell(exercises)]
+    cells.append(imports_cell(exercises))
     builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
     for exercise in exercises:
         cells += make_provided_cells(topic) if exercise is builds_on else []
         cells += students_cells(topic) if exercise.trained else []
         name = exercise.name
-        cells += exercise_cells(exercise, texts[name], sections_without(name), draws.get(name, ()))
+        cells += exercise_cells(exercise, texts[name], sections_without(name))
     cells += [receipt_cell(topic, exercises, version_of(cells)), request_cell()]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"

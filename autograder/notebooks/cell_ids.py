@@ -8,17 +8,12 @@ if TYPE_CHECKING:  # importing them takes longer than everything that is done he
 
     from solutions.answer_key import FromEntry
 
-COMPARE, IMPORTS, STUDENT, RECEIPT, REQUEST = "compare", "imports", "student", "receipt", "request"
+COMPARE, IMPORTS, RECEIPT, REQUEST = "compare", "imports", "receipt", "request"
 MENDED = "mended"  # not a grade_id, but the id of the cell that lists the repairs
 
 
 def text_id(exercise_name: str) -> str:
     return f"{exercise_name}-text"
-
-
-def own_id(exercise_name: str) -> str:
-    """Return the id of the cell that shows the question with the student's own numbers."""
-    return f"{exercise_name}-own"
 
 
 def check_id(exercise_name: str) -> str:

@@ -26,18 +26,15 @@ from autograder.exercises import (
     setup_code,
 )
 from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden
-from autograder.exercises.own_numbers import Flat
 from autograder.exercises.packing import DRAWN, compress
-from autograder.notebooks import own_cells, own_text, ready, receipt
+from autograder.notebooks import ready, receipt
 from autograder.notebooks.added_cells import UNTOUCHED_REQUEST
 from autograder.notebooks.cell_ids import (
     COMPARE,
     IMPORTS,
     RECEIPT,
     REQUEST,
-    STUDENT,
     check_id,
-    own_id,
     run_id,
     test_id,
     text_id,
@@ -45,14 +42,6 @@ from autograder.notebooks.cell_ids import (
 from autograder.notebooks.chapter import ExerciseText
 from solutions import answer_key
 
-STUDENT_SOURCE = (
-    "# Your id in this course decides which numbers you get. JupyterHub knows it;\n"
-    "# elsewhere, write it between the quotation marks.\n"
-    'student_id = checks.find_student("")'
-)
-OWN_QUESTION = (
-    "This exercise has different numbers for each student. Run the next cell: it shows the exercise with yours."
-)
 COLLAPSED = {"jupyter": {"source_hidden": True}, "cellView": "form"}  # collapsed in JupyterLab, a form in Colab
 MIN_VERSIONS = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
 
@@ -130,21 +119,15 @@ def _in_torch(exercises):
     return any(exercise.in_torch for exercise in exercises if exercise.is_automatic)
 
 
-def student_cell() -> NotebookNode:
-    """Return the cell in which students write their id, which decides their numbers."""
-    return new_code_cell(STUDENT_SOURCE, metadata=_metadata(STUDENT, locked=False))
-
-
-def compare_cell(exercises: Sequence[Exercise], own_numbers: bool = False) -> NotebookNode:
+def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
     """Return the first code cell, collapsed: the code that checks and hidden tests use, and the notebook's requirements.
 
-    With ``own_numbers``, it includes the code that shows students their own numbers.
     The code is readable. The data that each check tries and recognises are packed: nobody reads a hint by accident.
     """
     packages = MIN_VERSIONS["packages"].items()
     needed = {name: oldest for name, oldest in packages if name != "torch" or _in_torch(exercises)}
     first_imports, require = _embeddable_source(ready)
-    readable = [_embeddable_source(module) for module in checks_modules(exercises, own_numbers)]
+    readable = [_embeddable_source(module) for module in checks_modules(exercises)]
     other_imports = set().union(*(outside for outside, _ in readable)) - first_imports
     in_order = sorted(other_imports, key=lambda line: ("numpy" in line, line.startswith("from"), line))
     parts = [
@@ -171,9 +154,9 @@ checks.EXERCISES |= {_pack_lines(known)}
     return new_code_cell(text, metadata={**_metadata(COMPARE), **COLLAPSED})
 
 
-def checks_modules(exercises: Sequence[Exercise], own_numbers: bool = False) -> list[ModuleType]:
+def checks_modules(exercises: Sequence[Exercise]) -> list[ModuleType]:
     with_equations = any(exercise.entry.equations for exercise in exercises)
-    return [compare, *([compose] if with_equations else []), checking, *([own_text] if own_numbers else []), receipt]
+    return [compare, *([compose] if with_equations else []), checking, receipt]
 
 
 def _embeddable_source(module):
@@ -196,20 +179,11 @@ def _first_paragraph(docstring):
     return f'{first}"""' if others else first
 
 
-def exercise_cells(
-    exercise: Exercise, text: ExerciseText, sections_without: Sequence[str] = (), draws: Sequence[Flat] = ()
-) -> list[NotebookNode]:
-    """Return the cells of ``exercise``. Its text says which sections of the roster it does not count for.
-
-    With ``draws``, the text appears when students run a code cell, which fills in their own numbers.
-    """
+def exercise_cells(exercise: Exercise, text: ExerciseText, sections_without: Sequence[str] = ()) -> list[NotebookNode]:
+    """Return the cells of ``exercise``. Its text says which sections of the roster it does not count for."""
     but = f"; not part of the assignment of section {' or '.join(sections_without)}" if sections_without else ""
-    body = OWN_QUESTION if draws else f"{text.body}{_examples(exercise)}"
-    question = f"## {text.heading}\n\n*{_points_text(exercise)}{but}*\n\n{body}"
+    question = f"## {text.heading}\n\n*{_points_text(exercise)}{but}*\n\n{text.body}{_examples(exercise)}"
     cells = [new_markdown_cell(question, metadata=_metadata(text_id(exercise.name)))]
-    if draws:
-        own = own_cells.question_source(exercise, text.body, draws)
-        cells.append(new_code_cell(own, metadata={**_metadata(own_id(exercise.name)), **COLLAPSED}))
     if isinstance(exercise.entry, answer_key.Text):
         meta = _metadata(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
         return [*cells, new_markdown_cell(exercise.entry.answer.strip(), metadata=meta)]

@@ -4,37 +4,29 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
 from autograder.notebooks import receipt, repair
-from autograder.notebooks.cell_ids import RECEIPT, code_cells, exercise_of_text, id_of, own_id
-from autograder.notebooks.own_text import own_text, unpack, variant_of
+from autograder.notebooks.cell_ids import RECEIPT, code_cells, exercise_of_text, id_of
 
 TITLE = re.compile(r"^#+ +(.*)$", flags=re.MULTILINE)
 POINTS = re.compile(r"^\*[\d.]+ points?[^*\n]*\*\s*", flags=re.MULTILINE)
 CHAPTER = re.compile(r"\]\((https?://[^\s()]+)\)")
 CODE = re.compile(r"Code: ([0-9a-f]{4}-[0-9a-f]{4})")
 RUN = re.compile(r"^checks\.receipt\(", flags=re.MULTILINE)
-OWN = re.compile(r'^checks\.show_question\(student_id, "([^"]+)"\)', flags=re.MULTILINE)
 VERSION = re.compile(r'\bversion="([^"]{1,40})"')
-Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Question:
-    """One exercise as it was handed out: its name, its title, its text in Markdown, and whether a person reads the answer.
-
-    ``own`` is its packed text if each student has different numbers in it.
-    """
+    """One exercise as it was handed out: its name, its title, its text in Markdown, and whether a person reads the answer."""
 
     name: str
     title: str
     text: str
     is_written: bool
-    own: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,14 +42,6 @@ class Handout:
     def functions(self) -> tuple[str, ...]:
         """The functions that are asked for, in order."""
         return tuple(question.name.partition("-")[2] for question in self.questions if not question.is_written)
-
-    def for_student(self, student: str) -> "Handout":
-        """Return this handout with the numbers of the student with this id in its questions."""
-        own = (
-            replace(question, text=own_text(student, question.own)) if question.own else question
-            for question in self.questions
-        )
-        return replace(self, questions=tuple(own))
 
 
 @dataclass(frozen=True)
@@ -80,32 +64,16 @@ def handout(release: NotebookNode) -> Handout:
     head = cells["heading"].source if "heading" in cells else ""
     title, chapter = TITLE.search(head), CHAPTER.search(head)
     named = [(exercise_of_text(grade_id), cell) for grade_id, cell in cells.items()]
-    questions = tuple(_question(name, cell, cells.get(name), cells.get(own_id(name))) for name, cell in named if name)
+    questions = tuple(_question(name, cell, cells.get(name)) for name, cell in named if name)
     version = version_of(release.cells)
     return Handout(title[1] if title else "", chapter[1] if chapter else "", version, questions)
 
 
-def select_own_draws(asked: Handout, student: str) -> dict[str, tuple[Numbers, tuple[Numbers, ...]]]:
-    """Return the numbers of ``student``, and those of every variant, for each exercise with own numbers."""
-    draws = {}
-    for question in (candidate for candidate in asked.questions if candidate.own):
-        every = _load_variants(question.own)
-        draws[question.name] = every[variant_of(student, question.name, len(every))], every
-    return draws
-
-
-@lru_cache(maxsize=64)
-def _load_variants(packed):
-    """Return the numbers of all variants of an exercise. Cached, because they are needed for each submission."""
-    return tuple(tuple(map(float, numbers)) for numbers in unpack(packed)["numbers"])
-
-
-def _question(name, cell, answer, own):
+def _question(name, cell, answer):
     title = TITLE.search(cell.source)
     text = POINTS.sub("", cell.source[title.end() :] if title else cell.source, count=1)
     is_written = answer is not None and answer.cell_type == "markdown"
-    packed = OWN.search(own.source) if own else None
-    return Question(name, title[1] if title else name, text.strip(), is_written, packed[1] if packed else "")
+    return Question(name, title[1] if title else name, text.strip(), is_written)
 
 
 def version_of(cells: Iterable[NotebookNode]) -> str:

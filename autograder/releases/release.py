@@ -6,7 +6,7 @@ changes.
 
 import secrets
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from autograder.gradebook.generate import begin_gradebook, generate
 from autograder.notebooks import assemble
 from autograder.notebooks.cell_ids import COMPARE, IMPORTS, check_id, exercise_of_text, id_of, test_id, text_id
 from autograder.paths import BOOK
-from autograder.releases.own_numbers import choose_draws
 from autograder.releases.proof import prove, prove_fairness
 
 
@@ -42,7 +41,6 @@ def release(
     seed: int | None = None,
     book: str | Path = BOOK,
     website: str = "",
-    progress: Callable[[str], object] = lambda _: None,
     attempt_seeds: Sequence[int] = (),
 ) -> Release:
     """Make the source and the release of ``topic`` in ``course``.
@@ -63,10 +61,8 @@ def release(
         prove_fairness(drawn, exercises.load(topic, 0, wanted.extra))
     questions = wanted.select_questions(everything)
     left_out = [exercise.name for exercise in everything if exercise.name not in {asked.name for asked in questions}]
-    own = [exercise for exercise in questions if exercise.entry.own] if wanted.own_numbers else []
-    draws = {exercise.name: choose_draws(exercise, progress=progress) for exercise in own}
     notice, sections_without = plan.notice(topic), wanted.sections_without
-    source = assemble.source_notebook(topic, questions, book, website, notice, left_out, sections_without, draws)
+    source = assemble.source_notebook(topic, questions, book, website, notice, left_out, sections_without)
     with exclusive_lock(course):
         attempts = {
             attempt_seed: wanted.select_questions(drawn)

@@ -1,11 +1,10 @@
-"""Analyse what the marks of a class say about its exercises: their difficulty, discrimination and variants, and who marked them.
+"""Analyse what the marks of a class say about its exercises: their difficulty, their discrimination, and who marked them.
 
 In: the gradebook, the stored verdicts, the records of who marked. Out: frozen records of numbers. ``analyse`` and
 ``analyse_marking`` read the course, the rest is pure. Only ``alike``, ``missing`` and ``marking`` contain names.
 
 Sources. Discrimination: the corrected item-total correlation, as in any textbook of test theory; its interval is the
-percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13). P-value for variants: a permutation test of the
-variance between groups (Good, 2005), as exact for small groups as for large ones.
+percentile bootstrap over students (Efron and Tibshirani, 1993, chapter 13).
 """
 
 import ast
@@ -18,7 +17,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from nbformat import NotebookNode
 
 from autograder.courses.course import Course
 from autograder.courses.plan import Selection
@@ -27,12 +25,11 @@ from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.gradebook.provenance import load_marking_record
 from autograder.gradebook.scores import StudentResult, load_results
-from autograder.notebooks.handout import handout, select_own_draws
 from autograder.notebooks.submitted_file import read_file, sources_by_id
 from autograder.verdicts import Graded
 
-MIN_STUDENTS = 20  # for a meaningful correlation, or a comparison of variants
-RESAMPLES, PERMUTATIONS = 1000, 2000
+MIN_STUDENTS = 20  # for a meaningful correlation
+RESAMPLES = 1000
 MAX_ANSWER_CHARACTERS = 20_000  # longer answers are not compared
 MIN_NODES = 40  # in a program; shorter ones may agree by chance
 MIN_WORDS = 12  # in a written answer; shorter ones may agree by chance
@@ -74,23 +71,6 @@ class MarkingAnalysis:
 
 
 @dataclass(frozen=True)
-class VariantAnalysis:
-    """One exercise with own numbers: how many ``variants`` the ``marked`` students had, and how their marks compare.
-
-    ``lowest`` and ``highest`` are the smallest and the largest average share of the points in a variant, 0 to 1. ``p_value``
-    is how often chance alone makes the variants differ as much; None if too few students were marked, or all have the same
-    points or the same variant.
-    """
-
-    name: str
-    marked: int
-    variants: int
-    lowest: float
-    highest: float
-    p_value: float | None
-
-
-@dataclass(frozen=True)
 class AssignmentAnalysis:
     """The analysis of one assignment. ``scores`` are sorted, so that they do not reveal whose they are.
 
@@ -108,7 +88,6 @@ class AssignmentAnalysis:
     missing: tuple[str, ...]
     alike: tuple[tuple[str, tuple[str, ...]], ...]
     marking: tuple[MarkingAnalysis, ...] = ()
-    variants: tuple[VariantAnalysis, ...] = ()
     unit: str = "points"
 
 
@@ -147,7 +126,6 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
         tuple(name for name in roster if name not in handed_in),
         tuple(find_alike_answers(asked, answers, starters)),
         tuple(analyse_marking(course, released, everybody)),
-        tuple(analyse_variants(released.notebooks[0], everybody)),
         unit,
     )
 
@@ -346,45 +324,3 @@ def analyse_marking(
         given = Counter(mark.marker for name, mark in record.given.items() if points.get(name) == mark.points)
         if given:
             yield MarkingAnalysis(exercise.name, tuple(sorted(given.items())))
-
-
-# --- each student's own numbers ----------------------------------------------------------------------------------------
-
-
-def analyse_variants(release: NotebookNode, everybody: Mapping[str, StudentResult]) -> Iterable[VariantAnalysis]:
-    """Yield a ``VariantAnalysis`` for each exercise of ``release`` in which each student has different numbers."""
-    asked = handout(release)
-    numbers = {student: select_own_draws(asked, student) for student in everybody}
-    for name in select_own_draws(asked, ""):
-        entries = {student: result.entries[name] for student, result in everybody.items() if name in result.entries}
-        marked = {student: entry.score / entry.points for student, entry in entries.items() if not entry.waiting}
-        if not marked:
-            continue
-        shares = np.array(list(marked.values()))
-        _, groups = np.unique([numbers[student][name][0] for student in marked], axis=0, return_inverse=True)
-        averages = _averages(shares, groups)
-        p_value = compare_groups(shares, groups) if len(shares) >= MIN_STUDENTS else None
-        yield VariantAnalysis(name, len(shares), len(averages), float(averages.min()), float(averages.max()), p_value)
-
-
-def compare_groups(shares: np.ndarray, groups: np.ndarray) -> float | None:
-    """Return how often random groups of these sizes differ at least as much as ``groups``; None if nothing can differ.
-
-    Parameters
-    ----------
-    shares, groups : (students,)
-        Each student's share of the exercise's points, and the number of the student's group, counting from 0.
-    """
-    if not np.ptp(shares) or not np.ptp(groups):
-        return None
-    rng, observed = np.random.default_rng(0), _variance_between(shares, groups)
-    drawn = [_variance_between(rng.permutation(shares), groups) for _ in range(PERMUTATIONS)]
-    return (1 + sum(variance >= observed - 1e-12 for variance in drawn)) / (1 + PERMUTATIONS)
-
-
-def _averages(shares, groups):
-    return np.bincount(groups, shares) / np.bincount(groups)
-
-
-def _variance_between(shares, groups):
-    return float((np.bincount(groups) * (_averages(shares, groups) - shares.mean()) ** 2).sum())

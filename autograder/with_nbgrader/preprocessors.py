@@ -32,7 +32,6 @@ from autograder.grading import grade, submission
 from autograder.notebooks import repair
 from autograder.notebooks.added_cells import select_added_cells
 from autograder.notebooks.cell_ids import REQUEST, id_of
-from autograder.notebooks.handout import find_release, select_own_draws
 from autograder.notebooks.submitted_file import read_file
 from autograder.sandbox import doctor
 from autograder.with_nbgrader import limits
@@ -139,8 +138,7 @@ class Gather(NbGraderPreprocessor):
             is_earliest = _read_job(run, student).is_earliest
         with Recorder(run.course, run.topic) as recorder:
             marks = recorder.current_state(student, ReceivedTime(is_earliest=is_earliest)).marks
-        handouts = tuple(handout.for_student(student) for handout in run.handouts)
-        resources["feedback"] = marks, run.name_of(student), run.topic, handouts, run.shown_to(student)
+        resources["feedback"] = marks, run.name_of(student), run.topic, run.handouts, run.shown_to(student)
         return nb, resources
 
 
@@ -162,8 +160,7 @@ class Judge(limits.Judge, NbGraderPreprocessor):
         course, released = run.course, run.released
         doctor.require_once(self.isolation, course.hidden)
         job = _read_job(run, student)
-        own = select_own_draws(find_release(nb.cells, run.handouts), student)
-        cases = released.extra, released.attempt_seeds, own
+        cases = released.extra, released.attempt_seeds
         questions = submission.exercises_for(run.topic, released.seed, job.attempt, released.points, *cases)
         graded = course.store.get(job.key)
         if graded is None:

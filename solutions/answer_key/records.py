@@ -121,7 +121,6 @@ class Entry:
     kind: ClassVar[str]
     module: ClassVar = "in_numpy"
     warm_up: ClassVar = False
-    own: ClassVar = ()
     parts: ClassVar = EMPTY
     equations: ClassVar = ()
     follows: ClassVar = EMPTY
@@ -199,13 +198,11 @@ class HandWorked(Entry):
     """Numbers worked by hand. In a chain, ``follows`` names the steps that each step is computed from.
 
     ``holds`` has what the check may say of any right answer without giving it away: a comparison in Python's notation,
-    and the sentence for those of whom it is not true. ``own`` names the vectors and matrices of the reference for which each
-    student gets other numbers in a course that wants this.
+    and the sentence for those of whom it is not true.
     """
 
     kind: Literal["number"] = "number"
     warm_up: bool = False
-    own: tuple[Word, ...] = ()
     atol: Number
     parts: Points = field(default_factory=dict)
     follows: dict[str, list[str]] = field(default_factory=dict)

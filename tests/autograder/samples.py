@@ -28,7 +28,6 @@ ENTRIES = {  # entries of the keys by name, which load faster than whole exercis
     if entry.kind not in ("text", "trained")
 }
 NAMES = list(ENTRIES)
-WITH_OWN_NUMBERS = [entry.name for topic in TOPICS for entry in answer_key.load(topic).values() if entry.own]
 
 AUTOMATIC = sum(e.points for e in answer_key.load("scoring").values() if e.kind != "text")  # what the grader marks
 

@@ -305,7 +305,7 @@ TOLD = {
         "atol = 1e-3",
         "atol = 1e-3\ntolerance = 1e-3",
         "toy.toml, line 27, [toy-by_hand]: unknown field 'tolerance'\n  Remedy: the fields of a number exercise are atol, "
-        "follows, holds, kind, own, parts, points, warm_up.",
+        "follows, holds, kind, parts, points, warm_up.",
     ),
     "a field of another kind": (
         "atol = 1e-3",

@@ -97,15 +97,6 @@ def test_the_rules_of_watch_are_read_and_follow_the_extension(tmp_path):
         read_plan(written(alone, '[assignment.scoring]\nfeedback_before_due = "hints"\n'))
 
 
-def test_own_numbers_is_read_and_refused_where_groups_hand_in_together(tmp_path):
-    text = 'roster = "students.csv"\n[assignment.scoring]\nown_numbers = true\n'
-    plan = read_plan(written(tmp_path, text, "id\nada\n"))
-    assert plan.assignment("scoring").own_numbers
-    assert not plan.assignment("softmax").own_numbers
-    with pytest.raises(CourseError, match=r"line 3.*'red', whose members hand in one file"):
-        read_plan(written(tmp_path, text, "id,group\nada,red\nben,red\n"))
-
-
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -123,7 +114,6 @@ def test_own_numbers_is_read_and_refused_where_groups_hand_in_together(tmp_path)
         ("seed = 0", "attempts = 1.5", ["line 11", "attempts is 1.5", "a whole number"]),
         ("seed = 0", 'minutes_between = "ten"', ["line 11", "minutes_between is 'ten'", "a number"]),
         ("seed = 0", "minutes_between = 1e9", ["line 11", "which is a year"]),
-        ("seed = 0", 'own_numbers = "yes"', ["line 11", "own_numbers is 'yes'", "true or false"]),
         ("seed = 0", 'feedback_before_due = "some"', ["line 11", "'some'", "nothing, hints, points, all"]),
         ('"additive_score", ', '"additve_score", ', ["line 12", "'additve_score'", "additive_score"]),
         ("points.additive_score = 6", "points.additive_score = 0", ["line 13", "above 0"]),
