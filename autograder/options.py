@@ -15,7 +15,7 @@ CoursePath = Annotated[Path, typer.Option("--course", help="The course directory
 Isolation = Annotated[
     str | None,
     typer.Option(
-        help="zygote: warm sandbox, fresh namespaces for each submission. single-use: a separate bubblewrap for each. "
+        help="zygote: warm sandbox, fresh namespaces for each submission. "
         "container: Podman or Docker. user: a different user, inside a container for each. none: trusted submissions only."
     ),
 ]

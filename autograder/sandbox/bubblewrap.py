@@ -1,4 +1,4 @@
-"""Build the command that runs a worker under bubblewrap: no network, no course, no home; writable files in memory only."""
+"""Build the command that runs a zygote under bubblewrap: no network, no course, no home; writable files in memory only."""
 
 import os
 import secrets
@@ -43,13 +43,13 @@ def is_installed() -> bool:
     return sys.platform == "linux" and shutil.which("bwrap") is not None
 
 
-def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[list[str], list[str]]:
-    """Return ``(bubblewrap's arguments, command to start)`` for ``script``, one of ``WORKER_FILES``, in its own sandbox.
+def command(limits: Limits, hidden: Iterable[str] = ()) -> tuple[list[str], list[str]]:
+    """Return ``(bubblewrap's arguments, command to start)`` for a zygote in its own sandbox.
 
     Pass the arguments by ``--args``: they name folders of this machine, and a submission can read the command line.
     ``hidden`` lists paths that the sandbox must not show, besides the project and the home directory.
 
-    Started as root, bubblewrap creates the namespaces with root's privileges, and the worker becomes an unprivileged
+    Started as root, bubblewrap creates the namespaces with root's privileges, and the zygote becomes an unprivileged
     user inside them; started as any other user, it uses a user namespace. Raises CourseError if a path that Python
     needs would have to be hidden.
     """
@@ -68,7 +68,7 @@ def command(limits: Limits, script: str, hidden: Iterable[str] = ()) -> tuple[li
     if Path("/tmp") not in view.made:  # created already if the Python environment is under /tmp
         args += ["--symlink", "/scratch/tmp", "/tmp"]
     args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/scratch"]
-    start = [sys.executable, "-I", "-B", f"/worker/{script}"]
+    start = [sys.executable, "-I", "-B", "/worker/zygote.py"]
     return args, [*become_user(unused_uid()), *start] if as_root else start
 
 

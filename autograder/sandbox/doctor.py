@@ -122,7 +122,7 @@ def warnings(isolation: str, limits: Limits) -> list[str]:
     """Return warnings about protection that is weaker than it could be, and about what could not be checked."""
     if not PROC.is_dir():
         return [f"This machine has no {PROC}, so it could not be checked whether a submission {OUTLIVES_ITS_RUN}."]
-    if isolation in ("zygote", "single-use", "user") and not cgroup.is_available(limits):
+    if isolation in ("zygote", "user") and not cgroup.is_available(limits):
         return [
             "No control group is available, so memory is limited for each process, not for a submission as a whole: if one "
             "uses up the memory, the kernel may kill others. Those are run again, alone. To get one, grade as root on a "

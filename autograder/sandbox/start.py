@@ -15,7 +15,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import IO, cast
 
 from autograder.errors import CourseError
@@ -24,7 +23,7 @@ from autograder.sandbox.script import GRACE_SECONDS, NOTHING, START_SECONDS, Lim
 
 ZYGOTE_EXIT_SECONDS = 2.0  # seconds that a zygote may take to exit
 MAX_PREPARED_BYTES = 200_000  # bytes in one message on a socket
-ISOLATIONS = ("zygote", "single-use", "container", "user", "none")
+ISOLATIONS = ("zygote", "container", "user", "none")
 
 
 class SandboxLost(Exception):
@@ -55,8 +54,6 @@ def start_worker(
     require_known(isolation)
     if isolation == "zygote":
         return _zygote_child(limits, tuple(hidden), prepared)
-    if isolation == "single-use":
-        return _process(partial(_in_bubblewrap, hidden=hidden), limits)
     if isolation == "container":  # it sees nothing of this machine, so there is nothing to hide
         return _process(_in_container, limits, remedy=container.REMEDY)
     if isolation == "user":  # only file permissions hide anything from it
@@ -102,18 +99,6 @@ def _stderr_tail(process):
     """Return the end of the standard error of ``process``, which has ended."""
     text = process.stderr.read(4000).decode(errors="replace").strip()
     return text or f"exit status {process.returncode}"
-
-
-def _in_bubblewrap(stack, limits, hidden):
-    _require_bubblewrap()
-    args, start = bubblewrap.command(limits, "worker.py", hidden)
-    descriptors = [_read_when_ready(stack, "\0".join(args).encode())]
-    command = ["bwrap", "--args", str(descriptors[0])]
-    if program := seccomp.program():
-        descriptors.append(_read_when_ready(stack, program))
-        command += ["--seccomp", str(descriptors[1])]
-    group = stack.enter_context(cgroup.limit_memory(limits))
-    return group.join([*command, "--", *start]), {"env": {"PATH": os.defpath}, "cwd": "/", "pass_fds": descriptors}
 
 
 def _in_container(stack, limits):
@@ -175,7 +160,7 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_PREPARED_BYTES)  # the kernel doubles it
         self.control = self.stack.enter_context(ours)
-        args, start = bubblewrap.command(limits, "zygote.py", hidden)
+        args, start = bubblewrap.command(limits, hidden)
         with contextlib.ExitStack() as short, theirs:
             descriptor = _read_when_ready(short, "\0".join(args).encode())
             group = self.stack.enter_context(cgroup.limit_memory(limits))

@@ -79,7 +79,7 @@ def test_the_canary_is_sent_to_every_worker_and_looks_for_the_course(machines, m
         pytest.raises(CourseError, match="could escape from the sandbox"),
         cluster.executor(address, "none", (), certificates) as executor,
     ):
-        cluster._require_sandboxes(executor.pool._client, "single-use", (), lambda *arguments: [("reads files", False)])
+        cluster._require_sandboxes(executor.pool._client, "zygote", (), lambda *arguments: [("reads files", False)])
 
 
 def _asked_for(folder):

@@ -35,8 +35,6 @@ SPOILS_ITSELF = {  # these break their own honest answer too
     *("traced", "input_transformer", "modules", "thread_storm", "forged_for_the_other", "doubled"),
     *("endless_line", "long_names", "nested_lists"),
 }
-# So do these, if the process that makes the calls is not the first in its namespace.
-SPOILS_ITSELF_ALONE = {"kill_everybody", "kill_the_parent"}
 PROBE = """
 import os, random, sys
 import numpy as np, torch
@@ -75,8 +73,8 @@ def notebook(source, first=STARTER):
     return new_notebook(cells=cells)
 
 
-def grades(source, isolation, **limits):
-    return grade(notebook(source), asked(), replace(LIMITS, **limits), isolation)
+def grades(source, **limits):
+    return grade(notebook(source), asked(), replace(LIMITS, **limits), "zygote")
 
 
 def written(graded):
@@ -105,8 +103,7 @@ def undisturbed():
 
 def pytest_generate_tests(metafunc):
     if "hostile" in metafunc.fixturenames:
-        ways = [(*attack, isolation) for isolation in ("zygote", "single-use") for attack in HOSTILE]
-        metafunc.parametrize("hostile", ways, ids=["-".join(way) for way in ways])
+        metafunc.parametrize("hostile", HOSTILE, ids=["-".join(attack) for attack in HOSTILE])
 
 
 def test_the_corpus_is_as_large_as_it_should_be():
@@ -114,10 +111,9 @@ def test_the_corpus_is_as_large_as_it_should_be():
     assert len(parts("honest_oddities")) >= 12
 
 
-def tried(family, name, isolation):
+def tried(family, name):
     """Return the result of a hostile submission, and the state that the zygote's next child finds."""
-    graded = grades(parts(family)[name], isolation)
-    return graded, state() if isolation == "zygote" else None
+    return grades(parts(family)[name]), state()
 
 
 @pytest.fixture(scope="module")
@@ -131,10 +127,10 @@ def corpus(request):
 
 
 def test_a_hostile_submission_earns_nothing_it_did_not_compute_and_leaves_nothing_behind(corpus, hostile):
-    _, name, isolation = hostile
+    _, name = hostile
     graded, seen = corpus[hostile]
     beside = graded.by_exercise[BESIDE]
-    spoils = name in SPOILS_ITSELF or (isolation == "single-use" and name in SPOILS_ITSELF_ALONE)
+    spoils = name in SPOILS_ITSELF
     if beside.earned < beside.points and (graded.timed_out or graded.killed) and not spoils:
         graded, seen = tried(*hostile)  # the machine may have been busy, so retry it alone, as `grade` does
         beside = graded.by_exercise[BESIDE]
@@ -146,28 +142,28 @@ def test_a_hostile_submission_earns_nothing_it_did_not_compute_and_leaves_nothin
     verdicts_text = repr(graded.verdicts)
     assert len(verdicts_text) < 6000
     assert verdicts_text.isprintable()
-    if isolation == "zygote":  # process 1 of the namespace runs the cells, process 2 the calls
-        assert seen["folders"] == undisturbed()["folders"]
-        assert seen["LEFT"] == [False] * 4
-        assert (seen["tanh"], seen["sockets"], seen["umask"], seen["process"]) == (0.0, [], False, 2)
+    assert seen["folders"] == undisturbed()["folders"]
+    assert seen["LEFT"] == [False] * 4
+    # process 1 of the namespace runs the cells, process 2 the calls
+    assert (seen["tanh"], seen["sockets"], seen["umask"], seen["process"]) == (0.0, [], False, 2)
 
 
 @pytest.mark.parametrize("name", ["loop_in_cell", "loop_in_call"])
 def test_a_time_out_is_known_as_one_so_that_it_is_tried_once_more(name):
-    assert grades(parts("resources")[name], "zygote").timed_out
-    assert not grades(parts("process_killed")["exit_in_cell"], "zygote").timed_out
+    assert grades(parts("resources")[name]).timed_out
+    assert not grades(parts("process_killed")["exit_in_cell"]).timed_out
 
 
 def test_random_numbers_are_new_for_every_submission():
     seeded = "import random, numpy as np, torch\nnp.random.seed(0); random.seed(0); torch.manual_seed(0)"
-    first, _, second = state()["random"], grades(seeded, "zygote"), state()["random"]
+    first, _, second = state()["random"], grades(seeded), state()["random"]
     assert all(a != b for a, b in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize("name", parts("honest_oddities"))
 def test_an_honest_oddity_keeps_its_marks(name):
     patient = {"cell_seconds": 20, "call_seconds": 5, "submission_seconds": 60}  # none of these waits for a limit
-    graded = grades(parts("honest_oddities")[name], "zygote", **patient)
+    graded = grades(parts("honest_oddities")[name], **patient)
     assert graded.failure == ""
     for verdict in graded.verdicts:
         assert verdict.earned == verdict.points, verdict

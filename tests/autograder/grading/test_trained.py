@@ -32,8 +32,8 @@ def small(asked):
     return nbformat.from_dict({**source, "cells": cells})
 
 
-def verdict(small, asked, content, isolation="zygote"):
-    return grade.grade(small, asked, LIMITS, isolation, {FILE: content}).by_exercise[NAME]
+def verdict(small, asked, content):
+    return grade.grade(small, asked, LIMITS, "zygote", {FILE: content}).by_exercise[NAME]
 
 
 def archive(**arrays):
@@ -42,13 +42,12 @@ def archive(**arrays):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("isolation", ["zygote", "single-use"])
-def test_trained_weights_earn_all_points_without_any_code(small, asked, capstone_weights, isolation):
-    assert verdict(small, asked, capstone_weights, isolation).earned == 7.5
+def test_trained_weights_earn_all_points_without_any_code(small, asked, capstone_weights):
+    assert verdict(small, asked, capstone_weights).earned == 7.5
 
 
 def test_a_file_of_weights_that_is_too_large_is_said_to_be_and_need_not_be_graded_again(small, asked):
-    graded = grade.grade(small, asked, LIMITS, "single-use", {FILE: None})
+    graded = grade.grade(small, asked, LIMITS, "zygote", {FILE: None})
     assert graded.by_exercise[NAME].parts[0].reason == judge.NO_WEIGHTS["too large"]
     assert not graded.killed
 

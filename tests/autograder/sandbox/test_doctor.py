@@ -18,10 +18,9 @@ from autograder.sandbox import Limits, canary, cgroup, doctor
 pytestmark = pytest.mark.suite("sandbox")
 
 
-@pytest.mark.parametrize("isolation", ["zygote", "single-use"])
-def test_the_sandbox_of_this_machine_holds(isolation):
-    assert [what for what, stopped in doctor.examine(isolation) if not stopped] == []
-    doctor.require(isolation)
+def test_the_sandbox_of_this_machine_holds():
+    assert [what for what, stopped in doctor.examine("zygote") if not stopped] == []
+    doctor.require("zygote")
 
 
 def test_without_a_sandbox_the_canary_escapes():
@@ -37,13 +36,12 @@ def test_grading_refuses_where_the_canary_gets_out(monkeypatch):
     honest = sandbox.run
     monkeypatch.setattr(sandbox, "run", lambda script, limits, *rest: honest(script, limits, "none"))
     with pytest.raises(CourseError, match="could escape from the sandbox"):
-        doctor.require("single-use")
+        doctor.require("zygote")
 
 
-@pytest.mark.parametrize("isolation", ["zygote", "single-use"])
-def test_the_doctor_is_red_where_namespaces_are_refused(isolation):
+def test_the_doctor_is_red_where_namespaces_are_refused():
     refuse = "; ".join(f"echo 0 > /proc/sys/user/max_{kind}_namespaces" for kind in ("user", "pid", "net", "mnt"))
-    doctor_command = f"exec {sys.executable} -m autograder doctor --isolation {isolation}"
+    doctor_command = f"exec {sys.executable} -m autograder doctor"
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", "sh", "-c", f"{refuse}; {doctor_command}"],
         capture_output=True,
@@ -87,11 +85,11 @@ def test_the_command_looks_for_the_course_it_is_given(tmp_path, monkeypatch):
     call = CliRunner().invoke
     assert f"hides {course.root}" in call(app, ["doctor", "--course", str(course.root)]).output.replace("\n", "")
     monkeypatch.chdir(tmp_path)
-    call(app, ["doctor", "--isolation", "single-use"])
+    call(app, ["doctor", "--isolation", "user"])
     monkeypatch.chdir(course.root)
     call(app, ["doctor"])
     hidden = (str(course.root),)
-    assert examined == [("zygote", 32, hidden), ("single-use", 32, hidden), ("zygote", 32, hidden)]
+    assert examined == [("zygote", 32, hidden), ("user", 32, hidden), ("zygote", 32, hidden)]
     monkeypatch.chdir("/")
     assert "The sandbox holds." in call(app, ["doctor"]).output
     assert examined[-1] == ("zygote", 64, ())
@@ -113,7 +111,7 @@ SEEN = {  # the canary's report: when held, when it escapes, how the finding beg
 HELD = {what: held for what, (held, _, _) in SEEN.items()}
 
 
-def findings_of(monkeypatch, seen, left_behind=(), isolation="single-use"):
+def findings_of(monkeypatch, seen, left_behind=(), isolation="zygote"):
     """Return the doctor's findings if the canary reports ``seen`` and then finds ``left_behind``."""
     answers = iter([seen, {"left": list(left_behind)}])
     monkeypatch.setattr(doctor, "_send_canary", lambda *arguments: next(answers))
@@ -137,8 +135,7 @@ def test_what_is_left_for_the_next_submission_is_a_finding(monkeypatch):
 
 def test_another_user_of_this_machine_may_see_its_processes_and_nothing_else_more(monkeypatch):
     names, others = (
-        [name for name, _ in findings_of(monkeypatch, HELD, isolation=isolation)]
-        for isolation in ("user", "single-use")
+        [name for name, _ in findings_of(monkeypatch, HELD, isolation=isolation)] for isolation in ("user", "zygote")
     )
     assert [name for name in others if name != doctor.SEES_PROCESSES] == names
 
@@ -147,7 +144,7 @@ def test_without_isolation_nobody_asks_and_a_finding_refuses_in_words(monkeypatc
     monkeypatch.setattr(doctor, "examine", lambda *arguments: [("reads files", True), ("runs as root", False)])
     doctor.require("none")
     with pytest.raises(CourseError, match="it runs as root"):
-        doctor.require("single-use")
+        doctor.require("zygote")
 
 
 @pytest.mark.parametrize(("answer", "made"), [(lambda _: 0, True), (lambda _: -1, False), (lambda _: _die(), False)])

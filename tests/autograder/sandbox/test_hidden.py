@@ -104,10 +104,10 @@ import json, sys
 from autograder import sandbox
 from autograder.sandbox import doctor
 from autograder.sandbox import bubblewrap
-isolation, mask, *hidden = sys.argv[1:]
+mask, *hidden = sys.argv[1:]
 if mask == "off":
     bubblewrap.hidden_paths = lambda more=(): []
-print(json.dumps([what for what, stopped in doctor.examine(isolation, None, hidden) if not stopped]))
+print(json.dumps([what for what, stopped in doctor.examine("zygote", None, hidden) if not stopped]))
 sandbox.close()
 """
 GRADE = ["-m", "autograder", "grade", "scoring", "thief", "--workers", 1]
@@ -166,25 +166,24 @@ def python(environment, *words):
     return subprocess.run(command, cwd="/", env=env, capture_output=True, text=True, check=False)
 
 
-def escapes(environment, isolation, mask, *hidden):
-    done = python(environment, "-c", EXAMINE, isolation, mask, *hidden)
+def escapes(environment, mask, *hidden):
+    done = python(environment, "-c", EXAMINE, mask, *hidden)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.mark.suite("sandbox")
-@pytest.mark.parametrize("isolation", ["zygote", "single-use"])
 def test_packages_installed_by_pip_and_a_course_beside_them_are_hidden_and_the_canary_looks_for_them(
-    installed, course_beside, isolation
+    installed, course_beside
 ):
-    assert escapes(installed, isolation, "on", course_beside.root) == []
-    assert escapes(installed, isolation, "off", course_beside.root) == [READS, IMPORTS]
+    assert escapes(installed, "on", course_beside.root) == []
+    assert escapes(installed, "off", course_beside.root) == [READS, IMPORTS]
 
 
 @pytest.mark.suite("sandbox")
 def test_the_canary_looks_for_the_course_itself(installed, course_beside):
     uncovered = EXAMINE.replace("lambda more=(): []", "lambda more=(), known=bubblewrap.hidden_paths: known()")
-    done = python(installed, "-c", uncovered, "single-use", "off", course_beside.root)
+    done = python(installed, "-c", uncovered, "off", course_beside.root)
     assert json.loads(done.stdout) == [READS], done.stderr
 
 
@@ -250,11 +249,10 @@ def test_a_batch_is_refused_where_the_course_could_be_read(installed, course_bes
 
 
 @pytest.mark.suite("sandbox")
-@pytest.mark.parametrize("isolation", ["zygote", "single-use"])
-def test_an_environment_behind_symbolic_links_has_its_sandbox(installed, tmp_path, isolation):
+def test_an_environment_behind_symbolic_links_has_its_sandbox(installed, tmp_path):
     (tmp_path / "away").symlink_to(installed.parent)
     (tmp_path / ".venv").symlink_to("away/env")
-    assert escapes(tmp_path / ".venv", isolation, "on") == []
+    assert escapes(tmp_path / ".venv", "on") == []
 
 
 def test_the_worker_is_not_below_what_is_hidden():

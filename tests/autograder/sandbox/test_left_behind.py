@@ -34,8 +34,8 @@ print([folder for folder in folders if os.path.exists(folder + "/answers")])
 """
 
 
-def printed(source, isolation="zygote", hidden=()):
-    done = sandbox.run(Script((Cell(source),), {}), Limits(), isolation, hidden)
+def printed(source, hidden=()):
+    done = sandbox.run(Script((Cell(source),), {}), Limits(), "zygote", hidden)
     assert done.failure == ""
     return done.outputs[0][1][0]["text"].strip()
 
@@ -73,23 +73,20 @@ import json, os, sys
 from autograder import sandbox
 from autograder.sandbox import bubblewrap, doctor
 from tests.autograder.sandbox.test_left_behind import READ, WRITE, findings, printed, with_writable_dev
-result = {"user": os.geteuid()}
-for isolation in ("zygote", "single-use"):
-    result[isolation] = [findings(isolation), printed(WRITE, isolation), printed(READ, isolation)]
+result = {"user": os.geteuid(), "zygote": [findings(), printed(WRITE), printed(READ)]}
 sandbox.close()
 share = sys.prefix + "/share"
 look = f"import os; print(os.listdir({share!r}))"
-for isolation in ("zygote", "single-use"):
-    result[isolation].append([printed(look, isolation) == "[]", printed(look, isolation, (share,))])
+result["zygote"].append([printed(look) == "[]", printed(look, (share,))])
 bubblewrap.command = with_writable_dev
-result["writable"] = [findings("zygote"), printed(WRITE), printed(READ)]
+result["writable"] = [findings(), printed(WRITE), printed(READ)]
 sandbox.close()
 print(json.dumps(result))
 """
 
 
-def findings(isolation):
-    return [what for what, stopped in doctor.examine(isolation) if not stopped]
+def findings():
+    return [what for what, stopped in doctor.examine("zygote") if not stopped]
 
 
 def with_writable_dev(*args, command=bubblewrap.command):
@@ -103,14 +100,12 @@ def with_writable_dev(*args, command=bubblewrap.command):
 def test_an_ordinary_users_sandbox_has_no_place_that_the_next_student_can_read(tmp_path_factory):
     seen = as_ordinary_user(AS_SOMEBODY, tmp_path_factory.mktemp("somebody"))
     assert seen["user"] == int(SOMEBODY)
-    for isolation in ("zygote", "single-use"):
-        assert seen[isolation] == [[], "[]", "[]", [False, "[]"]]
+    assert seen["zygote"] == [[], "[]", "[]", [False, "[]"]]
     assert seen["writable"] == [["writes outside its scratch directory"], "['/dev']", "[]"]
 
 
-@pytest.mark.parametrize("isolation", ["zygote", "single-use"])
-def test_no_folder_but_the_private_ones_can_be_written(isolation):
-    assert printed(WRITE, isolation) == "[]"
+def test_no_folder_but_the_private_ones_can_be_written():
+    assert printed(WRITE) == "[]"
 
 
 def test_a_sandbox_in_which_something_was_left_is_ended_before_the_next_student(monkeypatch):
@@ -196,8 +191,7 @@ def a_hundred_processes():
     storm.communicate()
 
 
-@pytest.mark.parametrize("isolation", ["zygote", "single-use"])
-def test_processes_of_others_do_not_count_as_those_of_a_submission(isolation, a_hundred_processes):
+def test_processes_of_others_do_not_count_as_those_of_a_submission(a_hundred_processes):
     sandbox.close()
-    assert printed(BUSY, isolation) == "12"
-    assert findings(isolation) == []
+    assert printed(BUSY) == "12"
+    assert findings() == []

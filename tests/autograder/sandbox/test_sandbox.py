@@ -17,27 +17,20 @@ pytestmark = pytest.mark.suite("sandbox")
 LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=40, memory_mb=2048, output_kb=64, reply_mb=4)
 
 
-@pytest.fixture(params=["zygote", "single-use"], autouse=True)
-def isolation(request, monkeypatch):
-    """Run every test with both kinds of isolation, unless it names its own."""
-    monkeypatch.setattr(sandbox, "DEFAULT", request.param)
-    return request.param
-
-
-def run(*cells, calls=(), isolation=None):
+def run(*cells, calls=(), isolation="zygote"):
     """Run ``cells``, then call their function ``answer`` with each of ``calls``."""
     listed = [Cell(dedent(source)) for source in cells]
     if calls:
         listed.append(Cell("", "exercise", "answer"))
     calls_by_exercise = {"exercise": tuple(Call(inputs) for inputs in calls)} if calls else {}
-    return sandbox.run(Script(tuple(listed), calls_by_exercise), LIMITS, isolation or sandbox.DEFAULT)
+    return sandbox.run(Script(tuple(listed), calls_by_exercise), LIMITS, isolation)
 
 
 def run_both(source, calls=1, limits=LIMITS):
     """Run ``source``, then call its function ``answer`` for the exercise "first", and ``other`` for "second"."""
     cells = Cell(dedent(source)), Cell("", "first", "answer"), Cell("", "second", "other")
     script = Script(cells, {"first": (Call({}),) * calls, "second": (Call({}),)})
-    return sandbox.run(script, limits, sandbox.DEFAULT)
+    return sandbox.run(script, limits)
 
 
 def text(done, cell=0):
@@ -54,7 +47,7 @@ def test_values_come_back_as_they_were_returned():
     assert value(done)["list"] == [1, 2.5, True, None]
 
 
-def test_outputs_are_those_of_a_notebook(isolation):
+def test_outputs_are_those_of_a_notebook():
     done = run("import sys\nprint('out')\nprint('err', file=sys.stderr)\n1 + 1", "1 / 0", "x = 3\nx")
     count, (out, err, result) = done.outputs[0]
     assert (count, out["text"], err["name"]) == (1, "out\n", "stderr")
@@ -96,8 +89,9 @@ def test_a_cell_that_ends_python_is_named(source):
     assert "Python ended at cell 2 of 3" in done.failure
 
 
+@pytest.mark.parametrize("isolation", ["zygote", "none"])
 def test_a_kill_that_notebooks_use_to_restart_is_named_or_has_no_effect(isolation):
-    done = run("import os", "os.kill(os.getpid(), 9)", "print('after')")
+    done = run("import os", "os.kill(os.getpid(), 9)", "print('after')", isolation=isolation)
     if isolation == "zygote":  # the first process of a namespace cannot be killed from inside
         assert text(done, 2) == "after\n"
     else:
@@ -165,7 +159,7 @@ CLOSED = [  # a forbidden operation, and a similar one that is allowed
 ]
 
 
-def ended_in(source, tmp_path, isolation):
+def ended_in(source, tmp_path, isolation="zygote"):
     """Run ``source`` with its placeholders filled in; return the name of the error that it raised, or ""."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         places = {"here": __file__, "beside": str(tmp_path), "worker": sandbox.__file__, "project": str(ROOT)}
@@ -178,21 +172,18 @@ def ended_in(source, tmp_path, isolation):
 
 
 @pytest.mark.parametrize("source", WAYS_OUT)
-def test_a_way_out_is_closed_that_is_open_where_there_is_no_sandbox(source, tmp_path, isolation):
-    assert ended_in(source, tmp_path, isolation) == WAYS_OUT[source]
-    if isolation == "single-use":
-        assert ended_in(source, tmp_path, "none") == ""
+def test_a_way_out_is_closed_that_is_open_where_there_is_no_sandbox(source, tmp_path):
+    assert ended_in(source, tmp_path) == WAYS_OUT[source]
+    assert ended_in(source, tmp_path, "none") == ""
 
 
 @pytest.mark.parametrize(("refused", "allowed"), CLOSED)
-def test_rights_that_a_submission_has_not_are_refused_and_those_that_it_has_are_not(
-    refused, allowed, tmp_path, isolation
-):
-    assert ended_in(refused, tmp_path, isolation) in ("OSError", "PermissionError", "ValueError")
-    assert ended_in(allowed, tmp_path, isolation) == ""
+def test_rights_that_a_submission_has_not_are_refused_and_those_that_it_has_are_not(refused, allowed, tmp_path):
+    assert ended_in(refused, tmp_path) in ("OSError", "PermissionError", "ValueError")
+    assert ended_in(allowed, tmp_path) == ""
 
 
-def test_neither_the_environment_nor_other_processes_can_be_seen(monkeypatch, isolation):
+def test_neither_the_environment_nor_other_processes_can_be_seen(monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "hush")
     source = """
         import os
@@ -202,8 +193,7 @@ def test_neither_the_environment_nor_other_processes_can_be_seen(monkeypatch, is
                 print(n, open(f"/proc/{n}/cmdline").read())
         """
     seen = text(run(source))
-    assert ("worker.py" in seen) == (isolation == "single-use")  # a child of the zygote sees no processes at all
-    assert not [word for word in ("hush", "pytest", "--ro-bind") if word in seen]
+    assert not [word for word in ("hush", "pytest", "--ro-bind", "worker.py", "zygote.py") if word in seen]
 
 
 def test_a_flood_of_output_is_cut_and_the_next_cell_has_room_again():
@@ -363,6 +353,7 @@ def test_a_call_whose_process_was_killed_is_known_as_such_and_one_that_left_is_n
         assert not run(f"import os\ndef answer(): {end}", calls=[{}]).killed
 
 
+@pytest.mark.parametrize("isolation", ["zygote", "none"])
 def test_a_cell_whose_process_was_killed_each_time_is_known_as_such(isolation):
     if isolation == "zygote":
         sandbox.close()
@@ -372,10 +363,10 @@ def test_a_cell_whose_process_was_killed_each_time_is_known_as_such(isolation):
         done = run(SLOW)
         thread.join()
     else:
-        done = run("import os\nos.kill(os.getpid(), 9)")
+        done = run("import os\nos.kill(os.getpid(), 9)", isolation=isolation)
     assert done.killed
     assert done.failure
-    assert not run("import os\nos._exit(0)").killed
+    assert not run("import os\nos._exit(0)", isolation=isolation).killed
 
 
 def test_a_value_too_large_to_read_is_no_value():

@@ -330,7 +330,7 @@ def test_preparations_cover_those_that_need_no_more():
 def test_only_the_zygote_is_warmed_up(monkeypatch):
     warmed = []
     monkeypatch.setattr(sandbox, "run_trusted", lambda script, *rest: warmed.append((script, rest)))
-    for isolation in ("single-use", "none", "".join(["zyg", "ote"])):
+    for isolation in ("user", "none", "".join(["zyg", "ote"])):
         sandbox.warm_up(LIMITS, isolation, ("/hidden",), Prepared(("a",)))
     assert warmed == [(Script((), {}, prepared=Prepared(("a",))), (LIMITS, "zygote", ("/hidden",)))]
 
