@@ -6,7 +6,6 @@ import shlex
 import shutil
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +28,6 @@ from autograder.options import (
     TlsKey,
     Topic,
     Workers,
-    add_limit_options,
 )
 from autograder.paths import require_checkout
 from autograder.sandbox import Limits
@@ -213,7 +211,6 @@ def collect(
         ),
     ] = None,
     course: CoursePath = Path("course"),
-    submission_mb: Annotated[int, Option(min=1, help="Maximum size of one file in megabytes.")] = Limits.submission_mb,
 ) -> None:
     """Collect notebooks into the course: from a learning platform, nbgrader's exchange, or STUDENT/x.ipynb.
 
@@ -226,6 +223,7 @@ def collect(
     from autograder.platforms.collect import undo as take_back
     from autograder.platforms.times import read_times
     from autograder.reports.tables import tabulate_collected
+    from autograder.with_nbgrader.limits import settings
 
     root, collected, left = _open_course(course), [], []
     if undo == bool(archives or times):
@@ -236,13 +234,14 @@ def collect(
         out.print(tabulate_collected(collected, root.plan().names_by_id()))
         _print_line(f"{len(collected)} undone. Run `{_format_command(f'grade {topic}', course)}` to update the grades.")
         raise typer.Exit(SET_ASIDE if any(hand_in.problem for hand_in in collected) else 0)
-    journal, stated = Journal(root, topic), read_times(times, root.plan().students) if times else {}
+    (limits, _), journal = settings(root), Journal(root, topic)
+    stated = read_times(times, root.plan().students) if times else {}
     for archive in archives or ():
 
         def notice(text, archive=archive):
             _print_line(f"{archive}: {text}")
 
-        done, unused = put(root, topic, archive, submission_mb, notice, platform, any_owner, journal)
+        done, unused = put(root, topic, archive, limits.submission_mb, notice, platform, any_owner, journal)
         collected += done
         left += unused
     collected += set_times(root, topic, stated, journal)
@@ -284,7 +283,6 @@ def _print_line(text):
 
 
 @app.command()
-@add_limit_options
 def grade(
     topic: Topic,
     students: Students = None,
@@ -303,11 +301,10 @@ def grade(
     dry_run: Annotated[
         bool, Option("--dry-run", help="Record nothing: show whose marks would change, and how.")
     ] = False,
-    limits: dict[str, float] | None = None,
 ) -> None:
     """Grade the submissions, record them in nbgrader's gradebook, write the feedback, print the table.
 
-    Limits and isolation default to those in nbgrader_config.py. If it is killed and run again, it picks up where it
+    Limits are in nbgrader_config.py, with the usual isolation. If it is killed and run again, it picks up where it
     stopped. Exit status 3: everything else was done, but some submissions were set aside.
     """
     root = _open_course(course)
@@ -317,13 +314,12 @@ def grade(
         from autograder.grading import workers as processes
 
         processes.start_preloading()  # overlaps with the imports that follow
-    options = _options(root, limits, isolation, feedback=feedback, again=again, dry=dry_run, workers=workers)
+    options = _options(root, isolation, feedback=feedback, again=again, dry=dry_run, workers=workers)
     rows = _grade_and_report(root, topic, options, students, (scheduler, tls_ca, tls_cert, tls_key))
     raise typer.Exit(_exit_status(rows))
 
 
 @app.command()
-@add_limit_options
 def watch(
     topics: Annotated[list[str], Argument(metavar="TOPIC...", help="The assignments, named after their chapters.")],
     source: Annotated[
@@ -349,7 +345,6 @@ def watch(
     tls_ca: TlsCa = "",
     tls_cert: TlsCert = "",
     tls_key: TlsKey = "",
-    limits: dict[str, float] | None = None,
 ) -> None:
     """Grade what students hand in as soon as it arrives, and release the feedback through nbgrader's exchange.
 
@@ -366,7 +361,7 @@ def watch(
     from autograder.watch.run import watch as serve
 
     chosen = list(dict.fromkeys(_select_topics(topics)))
-    grading = _options(root, limits, isolation, workers=workers)
+    grading = _options(root, isolation, workers=workers)
     sandbox.require_known(grading.isolation)
     if grading.isolation == "none":
         out.print(TRUSTED_ONLY)
@@ -376,7 +371,6 @@ def watch(
 
 
 @app.command()
-@add_limit_options
 def regrade(
     topic: Topic,
     students: Students = None,
@@ -385,7 +379,6 @@ def regrade(
     course: CoursePath = Path("course"),
     isolation: Isolation = None,
     workers: Workers = None,
-    limits: dict[str, float] | None = None,
 ) -> None:
     """After a change to the key or course.toml: show whose marks would change, and how; with --apply, record it.
 
@@ -393,18 +386,18 @@ def regrade(
     """
     root = _open_course(course)
     students = root.select_submissions(topic, students, section)
-    options = _options(root, limits, isolation, dry=not apply, workers=workers)
+    options = _options(root, isolation, dry=not apply, workers=workers)
     rows = _grade_and_report(root, topic, options, students)
     raise typer.Exit(_exit_status(rows))
 
 
-def _options(course, limits, isolation, **more):
-    """Return the grading options: the command's, or else those of nbgrader_config.py."""
+def _options(course, isolation, **more):
+    """Return the grading options, with the limits and, unless ``isolation`` is given, the isolation of nbgrader_config.py."""
     from autograder.batch.context import GradingOptions
     from autograder.with_nbgrader.limits import settings
 
-    configured, configured_isolation = settings(course)
-    return GradingOptions(replace(configured, **(limits or {})), isolation or configured_isolation, **more)
+    limits, configured = settings(course)
+    return GradingOptions(limits, isolation or configured, **more)
 
 
 def _exit_status(rows):

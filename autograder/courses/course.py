@@ -45,7 +45,7 @@ c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "attention"
 configure(c)
 
-# What one submission may use. `python -m autograder grade --help` has the same settings.
+# What one submission may use: seconds, megabytes, kilobytes and processes. These are the defaults.
 {LIMIT_LINES}
 # c.Judge.isolation = "{sandbox.DEFAULT}"
 '''

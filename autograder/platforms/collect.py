@@ -213,7 +213,7 @@ def _read_submitters(archive, entries, platform, students, any_owner, accounts):
             metadata = next((entry.read() for entry in entries if entry.name == archive_format.metadata), b"")
         return SubmitterReader(archive_format, names, topics(), students, metadata, any_owner, accounts)
     except (RefusedEntry, ValueError) as error:
-        remedy = "download the archive again; if the file is large, raise --submission-mb."
+        remedy = "download the archive again; if the file is large, raise c.Judge.submission_mb in nbgrader_config.py."
         raise CourseError(str(error), f"{archive}, {archive_format.metadata}", remedy) from None
 
 

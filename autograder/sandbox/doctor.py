@@ -126,7 +126,7 @@ def warnings(isolation: str, limits: Limits) -> list[str]:
         return [
             "No control group is available, so memory is limited for each process, not for a submission as a whole: if one "
             "uses up the memory, the kernel may kill others. Those are run again, alone. To get one, grade as root on a "
-            "machine with control groups; otherwise, use fewer workers or a lower --memory-mb."
+            "machine with control groups; otherwise, use fewer workers or a lower c.Judge.memory_mb in nbgrader_config.py."
         ]
     return []
 

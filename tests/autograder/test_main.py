@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from unittest import mock
 
 import pytest
@@ -17,6 +18,7 @@ from autograder.__main__ import app
 from autograder.courses.course import init
 from autograder.errors import CourseError
 from autograder.notebooks import website
+from autograder.sandbox import Limits
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -117,6 +119,16 @@ def test_a_class_without_submissions_and_a_student_without_one_are_named(course)
     command = ["grade", "scoring", "--course", course.root, "--isolation", "none"]
     assert_refused(autograder(*command), "nobody has handed in")
     assert_refused(autograder(*command, "zacharias"), "zacharias")
+
+
+@pytest.mark.parametrize("command", ["grade", "watch", "collect"])
+def test_limits_are_set_in_nbgrader_config_and_nowhere_else(command, course):
+    shown = succeed(command, "--help")
+    for limit in fields(Limits):
+        option = f"--{limit.name.replace('_', '-')}"
+        assert option not in shown
+        assert f"# c.Judge.{limit.name} = {limit.default:g}\n" in course.config.read_text()
+        assert autograder(command, "scoring", option, "9", "--course", course.root).returncode == 2
 
 
 def test_an_unknown_isolation_is_refused(course):

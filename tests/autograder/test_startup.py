@@ -10,7 +10,9 @@ import pytest
 pytestmark = pytest.mark.suite("assignments")
 
 HEAVY = {"torch", "numpy", "matplotlib", "nbgrader", "nbconvert", "jupytext", "myst_parser", "sphinx", "IPython"}
-LIMITS = ["--cell-seconds", "4", "--call-seconds", "2", "--submission-seconds", "60"]  # as in the demonstration class
+LIMITS = """
+c.Judge.cell_seconds, c.Judge.call_seconds, c.Judge.submission_seconds = 4, 2, 60  # as in the demonstration class
+"""
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +20,8 @@ def course(demonstration, tmp_path_factory):
     graded, _, _ = demonstration
     root = tmp_path_factory.mktemp("started") / "course"
     shutil.copytree(graded.root, root)
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(LIMITS)
     for student in ("ada", "ben"):
         folder = root.parent / "archive" / student
         folder.mkdir(parents=True)
@@ -35,7 +39,7 @@ def run(*command):
 
 @pytest.mark.parametrize(("command", "done"), [("grade", "2 reused"), ("regrade", "2 would stay the same")])
 def test_a_class_with_nothing_to_do_is_graded_without_what_grades(course, command, done):
-    status, output, imported = run(command, "scoring", "ada_loops", "emil_no_tanh", *LIMITS, "--course", course)
+    status, output, imported = run(command, "scoring", "ada_loops", "emil_no_tanh", "--course", course)
     assert (status, done in output) == (0, True), output
     assert "typer" in imported
     assert imported & HEAVY == set()

@@ -47,8 +47,10 @@ def tls(certificates):
 
 def test_workers_give_the_same_grades_as_this_machine(demonstration, course, machines):
     address, certificates = machines
-    words = ["--cell-seconds", 4, "--call-seconds", 2, "--submission-seconds", 60, *tls(certificates)]
-    done = autograder("grade", "scoring", *STUDENTS, "--course", course.root, "--scheduler", address, *words)
+    with course.config.open("a") as config:
+        config.write("c.Judge.cell_seconds, c.Judge.call_seconds, c.Judge.submission_seconds = 4, 2, 60\n")
+    where = ["--course", course.root, "--scheduler", address, *tls(certificates)]
+    done = autograder("grade", "scoring", *STUDENTS, *where)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "4 graded, 0 reused, 1 set aside (not graded: " in done.stdout
     rows = grade_class(course, "scoring", GradingOptions(Limits(4, 2, 60)), students=STUDENTS)

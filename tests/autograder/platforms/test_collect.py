@@ -26,7 +26,7 @@ from autograder.platforms.attempts import Attempt, load_attempts
 from autograder.platforms.collect import escape_unprintable
 from autograder.platforms.times import format_time
 from tests.autograder.essays import enrol
-from tests.autograder.test_main import autograder, succeed
+from tests.autograder.test_main import assert_refused, autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -933,6 +933,17 @@ def test_metadata_of_the_platform_that_cannot_be_read_is_said_and_nothing_is_col
         collect(course, "scoring", path, max_mb=1)
     assert words in str(error.value)
     assert course.students("scoring") == []
+
+
+def test_collect_takes_the_largest_size_of_a_file_from_the_course_and_says_where_it_is(course, tmp_path):
+    content, _ = BAD_METADATA["too large"]
+    path = handed_out(
+        tmp_path, (f"{GRADESCOPE}submission_metadata.yml", content), (f"{GRADESCOPE}submission_1/x.ipynb", "x")
+    )
+    with course.config.open("a") as config:
+        config.write("c.Judge.submission_mb = 1\n")
+    done = autograder("collect", "scoring", path, "--course", course.root)
+    assert_refused(done, "larger than 1 MB", "c.Judge.submission_mb in nbgrader_config.py")
 
 
 @pytest.mark.parametrize("platform", PREFIXES)

@@ -59,7 +59,7 @@ def test_without_a_control_group_the_doctor_warns_and_stays_green(monkeypatch):
     (warning,) = doctor.warnings("zygote", Limits())
     assert "No control group" in warning
     assert doctor.warnings("user", Limits()) == [warning]
-    assert "--memory-mb" in warning
+    assert "c.Judge.memory_mb in nbgrader_config.py" in warning
     monkeypatch.setattr(cgroup, "is_available", lambda limits: True)
     assert doctor.warnings("zygote", Limits()) == doctor.warnings("container", Limits()) == []
 
