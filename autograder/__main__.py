@@ -304,6 +304,9 @@ def grade(
 ) -> None:
     """Grade the submissions, record them in nbgrader's gradebook, write the feedback, print the table.
 
+    After a change to the key or course.toml, it grades again what depends on it; --dry-run previews that. Marks given by a
+    person are kept.
+
     Limits are in nbgrader_config.py, with the usual isolation. If it is killed and run again, it picks up where it
     stopped. Exit status 3: everything else was done, but some submissions were set aside.
     """
@@ -368,27 +371,6 @@ def watch(
     count, machines = workers or os.cpu_count() or 1, (scheduler, tls_ca, tls_cert, tls_key)
     options = WatchOptions(source, interval, port if page else None, any_owner, count, machines)
     serve(root, chosen, grading, options, _print_line)
-
-
-@app.command()
-def regrade(
-    topic: Topic,
-    students: Students = None,
-    section: Sections = None,
-    apply: Annotated[bool, Option("--apply", help="Record the changes instead of only showing them.")] = False,
-    course: CoursePath = Path("course"),
-    isolation: Isolation = None,
-    workers: Workers = None,
-) -> None:
-    """After a change to the key or course.toml: show whose marks would change, and how; with --apply, record it.
-
-    Marks given by a person are kept. Exit status as for grade.
-    """
-    root = _open_course(course)
-    students = root.select_submissions(topic, students, section)
-    options = _options(root, isolation, dry=not apply, workers=workers)
-    rows = _grade_and_report(root, topic, options, students)
-    raise typer.Exit(_exit_status(rows))
 
 
 def _options(course, isolation, **more):
@@ -476,7 +458,6 @@ def list_requests(
 
     A student asks in the notebook's last cell, or in a Markdown cell that begins with "Please look again at", and hands in
     the notebook again. `mark` changes the points; an answer given here appears on the feedback page after the next `grade`.
-    `mark requests` is the same command.
     """
     from autograder.gradebook.requests import answer_request
     from autograder.reports.requests import request_rows
@@ -912,7 +893,7 @@ def _say_mark_changes(rows, topic, called, course):
         if row.set_aside or row.failed:
             _print_line(f"{notices.plain(called.get(row.student, row.student))}: {report.describe_status(row)}")
     summary = report.changes_summary(rows)
-    command = _format_command(f"regrade {topic} --apply", course.root)
+    command = _format_command(f"grade {topic}", course.root)
     _print_line(f"{summary}. Nothing was recorded: `{command}` records it.")
 
 
@@ -925,8 +906,6 @@ def main() -> None:
     os.environ.setdefault(
         "OMP_NUM_THREADS", "1"
     )  # arrays are small: more threads cost torch several times the CPU time
-    if sys.argv[1:3] == ["mark", "requests"]:  # no topic has this name
-        del sys.argv[1]
     try:
         app()
     except (CourseError, AnswerKeyError) as error:

@@ -62,7 +62,7 @@ most_percent = 100  # at most this much is deducted
 # points.additive_score = 4  # instead of those of the book
 # attempts = 3  # that `watch` grades; further ones are kept but not graded; 0 sets no limit
 # minutes_between = 30  # `watch` grades the next attempt this long after the last one was graded, or later
-# feedback_before_due = "hints"  # on the feedback page before the due date: nothing, hints, points or all; after it, all
+# feedback_before_due = "hints"  # on the feedback page before the due date: nothing, hints or all; after it, all
 #
 # [assignment.scoring.extensions]  # extended due dates for these students
 # ada = 2026-12-03T23:59:00+01:00

@@ -10,7 +10,7 @@ from traitlets.config import Config
 
 from autograder.files import digest
 
-Shown = Literal["nothing", "hints", "points", "all"]  # how much of the feedback a page shows
+Shown = Literal["nothing", "hints", "all"]  # how much of the feedback a page shows
 SETTING_NAMES = ("IgnorePattern", "LimitOutput", "Outputs")
 
 

@@ -89,7 +89,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
     ordered = [section for section in sections.values() if section.points or section.answer]
     if shown != "all":
         for section in ordered:
-            _withhold(section, shown)
+            _withhold(section)
     worst = sorted((section for section in ordered if section.lost > 0), key=lambda section: section.lost, reverse=True)
     return load_template(TEMPLATE).render(
         person=PERSON,
@@ -110,7 +110,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         waiting=sum(section.waiting for section in ordered),
         requests=_list_requests(notebook, marks, asked) if shown == "all" else [],
         shown=shown,
-        has_points=shown in ("points", "all"),
+        has_points=shown == "all",
         until=_format_time(marks.due),
     )
 
@@ -125,13 +125,11 @@ def _list_requests(notebook, marks, asked):
     return [(name, titles.get(name, ""), words, answer) for (name, words), answer in given.items()]
 
 
-def _withhold(section, shown):
+def _withhold(section):
     """Remove from ``section`` what the page does not show yet, except the points, which the template leaves out."""
     section.is_open = section.is_open or bool(section.answer)  # otherwise it would reveal which answers are right
     section.messages, section.comments = [], [comment for comment in section.comments if comment == NO_RESPONSE]
     section.is_brief = True
-    if shown == "points":
-        section.hints = []
 
 
 @lru_cache(QUESTIONS_KEPT)

@@ -73,19 +73,19 @@ def test_without_the_assignment_in_the_gradebook_there_is_nothing_to_compare_wit
     assert not (course.root / "gradebook.db").exists()
 
 
-def test_regrade_says_it_and_records_only_when_told_to(course, graded_without_sandbox):
+def test_a_dry_run_records_nothing_and_names_the_command_that_does(course, graded_without_sandbox):
     hand_in(course, "ada", essay=None)
-    words = ["regrade", "scoring", "--course", course.root, "--isolation", "none", "--workers", "1"]
-    completed = autograder(*words)
+    words = ["grade", "scoring", "--course", course.root, "--isolation", "none", "--workers", "1"]
+    completed = autograder(*words, "--dry-run")
     assert completed.returncode == 0, completed.stdout + completed.stderr
     assert (
         "Students whose marks would change: 0 (0 up, 0 down); 1 would be new, 0 would stay the same" in completed.stdout
     )
-    assert "Nothing was recorded" in completed.stdout
+    assert f"Nothing was recorded: `python -m autograder grade scoring --course {course.root}`" in completed.stdout
     assert not course.is_recorded("ada", "scoring")
-    succeed(*words, "--apply")
+    succeed(*words)
     assert course.is_recorded("ada", "scoring")
-    dry = autograder("grade", *words[1:], "--dry-run")
+    dry = autograder(*words, "--dry-run")
     assert "0 would be new, 1 would stay the same" in dry.stdout
 
 

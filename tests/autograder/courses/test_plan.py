@@ -114,7 +114,7 @@ def test_the_rules_of_watch_are_read_and_follow_the_extension(tmp_path):
         ("seed = 0", "attempts = 1.5", ["line 11", "attempts is 1.5", "a whole number"]),
         ("seed = 0", 'minutes_between = "ten"', ["line 11", "minutes_between is 'ten'", "a number"]),
         ("seed = 0", "minutes_between = 1e9", ["line 11", "which is a year"]),
-        ("seed = 0", 'feedback_before_due = "some"', ["line 11", "'some'", "nothing, hints, points, all"]),
+        ("seed = 0", 'feedback_before_due = "points"', ["line 11", "'points'", "nothing, hints, all"]),
         ('"additive_score", ', '"additve_score", ', ["line 12", "'additve_score'", "additive_score"]),
         ("points.additive_score = 6", "points.additive_score = 0", ["line 13", "above 0"]),
         ("points.additive_score", "points.additve_score", ["line 13", "no exercise 'additve_score'"]),

@@ -68,7 +68,6 @@ def test_sections_select_their_students_and_none_selects_everybody(taught):
     "command",
     [
         ["grade", "scoring"],
-        ["regrade", "scoring"],
         ["mark", "scoring", "what_to_recompute"],
         ["report"],
         ["export", "scoring"],

@@ -159,7 +159,6 @@ def test_raised_limits_count_at_once(hub):
 SHOWN = {
     "nothing": (False, False),
     "hints": (True, False),
-    "points": (False, True),
     "all": (True, True),
 }  # hints, points
 
