@@ -34,6 +34,7 @@ from autograder.sandbox import Limits
 from solutions.errors import AnswerKeyError
 
 SET_ASIDE, REFUSED, FAILED, STOPPED = 3, 2, 1, 130
+CONTRIBUTORS = "For contributors to the course"  # the heading of their commands in --help
 TRUSTED_ONLY = "[bold yellow]No sandbox: --isolation none. Grade only submissions that you trust.[/]"
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
@@ -163,7 +164,7 @@ def _find_attempt_seeds(course, topic, seed):
     return seeds
 
 
-@app.command()
+@app.command(rich_help_panel=CONTRIBUTORS)
 def handouts(folder: Annotated[Path, Argument(help="Where to write the notebooks.")]) -> None:
     """Write the students' notebooks, one per chapter, for the website: as `release` does, but unverified."""
     from autograder.notebooks.website import site_address
@@ -670,7 +671,7 @@ def _check_exchange(course):
         raise typer.Exit(FAILED)
 
 
-@app.command()
+@app.command(rich_help_panel=CONTRIBUTORS)
 def audit(
     topic: Annotated[str, Argument(help="Only this topic; by default all.")] = "",
     full: Annotated[bool, Option("--full", help="All mutants, more draws, 1000 inputs.")] = False,
@@ -692,7 +693,7 @@ def audit(
     raise typer.Exit(0 if show(out, chosen, full, seed, save, held_out, verbose) else FAILED)
 
 
-@app.command()
+@app.command(rich_help_panel=CONTRIBUTORS)
 def check(
     chosen: Annotated[list[str] | None, Argument(metavar="[TOPIC]...", help="By default all topics.")] = None,
     seed: Annotated[int, Option(help="Seed for the hidden cases and the sample of mutants.")] = 0,
@@ -715,7 +716,7 @@ def check(
     raise typer.Exit(FAILED if faults else 0)
 
 
-@app.command()
+@app.command(rich_help_panel=CONTRIBUTORS)
 def demo(
     root: Annotated[Path, Argument(help="Where to create the demonstration course; recreated each time.")],
     isolation: Annotated[str, Option(help="As for grade; auto: a sandbox if available, otherwise none.")] = "auto",

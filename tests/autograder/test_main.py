@@ -70,6 +70,16 @@ def test_help_is_everywhere():
         assert "Usage" in output
 
 
+def test_help_lists_the_commands_of_contributors_apart():
+    teaching, contributing = succeed("--help").split("For contributors to the course")
+    commands = [re.findall(r"^│ ([a-z]+) ", part, flags=re.MULTILINE) for part in (teaching, contributing)]
+    assert commands[0] == [
+        *("init", "release", "collect", "grade", "watch", "mark", "requests"),
+        *("export", "feedback", "report", "pack", "restore", "doctor"),
+    ]
+    assert commands[1] == ["handouts", "audit", "check", "demo"]
+
+
 def test_an_unknown_topic_is_refused_with_those_that_there_are(tmp_path):
     init(tmp_path)
     for run in (autograder, program):
