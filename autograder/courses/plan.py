@@ -62,7 +62,7 @@ most_percent = 100  # at most this much is deducted
 # points.additive_score = 4  # instead of those of the book
 # attempts = 3  # that `watch` grades; further ones are kept but not graded; 0 sets no limit
 # minutes_between = 30  # `watch` grades the next attempt this long after the last one was graded, or later
-# feedback_before_due = "hints"  # on the feedback page before the due date: nothing, hints or all; after it, all
+# feedback_before_due = "hints"  # on the page until the due date and grace_minutes are over: nothing, hints or all
 #
 # [assignment.scoring.extensions]  # extended due dates for these students
 # ada = 2026-12-03T23:59:00+01:00
@@ -115,7 +115,7 @@ class Assignment:
     ``extra`` is the JSON text of the course's own hidden cases, "" for none. ``sections`` has rules by section;
     ``section_due`` and ``section_exercises`` apply them to each student, once the roster is known. ``attempts`` is the number
     of attempts that `watch` grades, 0 for no limit, and ``minutes_between`` how long it waits between two.
-    ``feedback_before_due`` says how much of the feedback a page shows before the due date.
+    ``feedback_before_due`` says how much of the feedback a page shows until the ``grace`` period after the due date is over.
     """
 
     due: datetime | None = None
@@ -126,6 +126,7 @@ class Assignment:
     extra: str = ""
     sections: dict[str, SectionRule] = field(default_factory=dict)
     section_due: dict[str, datetime] = field(default_factory=dict)
+    grace: timedelta = timedelta()
     section_exercises: dict[str, tuple[str, ...]] = field(default_factory=dict)
     attempts: Size = 0
     minutes_between: Minutes = 0
@@ -167,10 +168,15 @@ class Assignment:
         due = self.due_for(student) if {student} & {*self.extensions, *self.section_due} else None
         return due - self.due if due and self.due else None
 
+    def full_feedback_from(self, student: str) -> datetime | None:
+        """Return when the page of ``student`` shows everything: at the end of the grace period; None without a due date."""
+        due = self.due_for(student)
+        return due and due + self.grace
+
     def shown_to(self, student: str, now: datetime) -> Shown:
         """Return how much of the feedback the page of ``student`` shows at the time ``now``."""
-        due = self.due_for(student)
-        return self.feedback_before_due if due and now < due else "all"
+        until = self.full_feedback_from(student)
+        return self.feedback_before_due if until and now < until else "all"
 
 
 def _names_not_among(names, functions):
@@ -329,7 +335,9 @@ def parse_plan(text: str) -> tuple[Plan, str]:
         what = "below 0" if late.grace_minutes < 0 else f"more than {MAX_GRACE_MINUTES}, which is a year"
         Place(PLAN_FILE, text, "late", "late").refuse(f"grace_minutes is {what}", "write 0 or more.", "grace_minutes")
     assignments = {
-        topic: _parse_assignment(topic, table, Place(PLAN_FILE, text, f"assignment.{topic}", f"assignment.{topic}"))
+        topic: _parse_assignment(
+            topic, table, Place(PLAN_FILE, text, f"assignment.{topic}", f"assignment.{topic}"), late
+        )
         for topic, table in tables.pop("assignment", {}).items()
     }
     markers = _parse_markers(tables.pop("markers", []), top)
@@ -354,7 +362,7 @@ def _parse_markers(names, top):
     return tuple(dict.fromkeys(names))
 
 
-def _parse_assignment(topic, table, place):
+def _parse_assignment(topic, table, place, late):
     if topic not in answer_key.topics():
         place.refuse(f"no chapter {topic!r}", f"name one of {', '.join(answer_key.topics())}.")
     if not isinstance(table, dict):
@@ -369,7 +377,8 @@ def _parse_assignment(topic, table, place):
 
         read_course_cases(extra, topic, place)  # raises errors here, with their line
     sections = _parse_sections(table.pop("sections", {}), topic, place)
-    ready = {"extra": extra, "sections": sections, "section_due": {}, "section_exercises": {}}
+    grace = timedelta(minutes=late.grace_minutes)
+    ready = {"extra": extra, "sections": sections, "section_due": {}, "section_exercises": {}, "grace": grace}
     assignment = read_record(Assignment, table, place, "an assignment", ready)
     _refuse_unknown(assignment, entries, topic, place)
     _refuse_unknown_in_sections(assignment, entries, topic, place)

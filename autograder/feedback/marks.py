@@ -53,6 +53,7 @@ class Marks:
 
     ``received_at`` and ``due`` are when it was handed in and when it was due, with extensions, as ISO 8601 in UTC; "" if
     unknown. ``is_earliest`` if it is only known to be late: ``received_at`` is then the earliest possible time.
+    ``full_from`` is when the page shows everything, in the same form.
     """
 
     cells: dict[str, Mark]
@@ -65,6 +66,7 @@ class Marks:
     is_earliest: bool = False
     replies: tuple[InstructorReply, ...] = ()
     not_asked: tuple[str, ...] = ()
+    full_from: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ class GradebookState:
     is_earliest: bool = False
     replies: tuple[InstructorReply, ...] = ()
     not_asked: tuple[str, ...] = ()
+    full_from: str = ""
 
     @property
     def marks(self) -> Marks:
@@ -120,7 +123,8 @@ class GradebookState:
         score, points = (sum(getattr(mark, what) for mark in cells.values()) for what in ("score", "points"))
         comments = {name: comment.text for name, comment in self.comments.items() if name not in self.not_asked}
         penalty, times = float(self.late_penalty), (self.received_at, self.due, self.is_earliest)
-        return Marks(cells, comments, float(score), float(points), penalty, *times, self.replies, self.not_asked)
+        facts = self.replies, self.not_asked, self.full_from
+        return Marks(cells, comments, float(score), float(points), penalty, *times, *facts)
 
 
 def merge_results(standing: GradebookState, results: Iterable[CellResult], texts: Mapping[str, str]) -> GradebookState:

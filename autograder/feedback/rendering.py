@@ -38,6 +38,7 @@ class Section:
     score: float = 0.0
     waiting: bool = False
     by_person: bool = False
+    is_overridden: bool = False  # a person changed the grader's points; the comment says why
     messages: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
@@ -108,10 +109,10 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         next=worst[:MAX_NEXT],
         more=len(worst) - MAX_NEXT,
         waiting=sum(section.waiting for section in ordered),
-        requests=_list_requests(notebook, marks, asked) if shown == "all" else [],
+        requests=_list_requests(notebook, marks, asked),
         shown=shown,
         has_points=shown == "all",
-        until=_format_time(marks.due),
+        until=_format_time(marks.full_from),
     )
 
 
@@ -128,8 +129,9 @@ def _list_requests(notebook, marks, asked):
 def _withhold(section):
     """Remove from ``section`` what the page does not show yet, except the points, which the template leaves out."""
     section.is_open = section.is_open or bool(section.answer)  # otherwise it would reveal which answers are right
-    section.messages, section.comments = [], [comment for comment in section.comments if comment == NO_RESPONSE]
-    section.is_brief = True
+    section.messages, section.is_brief = [], True
+    if not section.is_overridden:
+        section.comments = [comment for comment in section.comments if comment == NO_RESPONSE]
 
 
 @lru_cache(QUESTIONS_KEPT)
@@ -186,6 +188,7 @@ def _enter_marks(section, marks):
         if mark:
             section.points, section.score = mark.points, mark.score
             section.waiting, section.by_person = mark.waiting, mark.by_person
+            section.is_overridden = mark.by_person and cell_id != section.name
     comment = marks.comments.get(section.name)
     if section.waiting and not section.by_person and not comment:
         comment = NOT_YET

@@ -16,7 +16,7 @@ from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import DatabaseError, SAWarning
 
 from autograder.courses.course import Course
-from autograder.courses.plan import Student
+from autograder.courses.plan import Student, as_naive_utc
 from autograder.errors import CourseError
 from autograder.feedback.marks import CellComment, CellResult, GradebookEntry, GradebookState, Marks, merge_results
 from autograder.gradebook.assignments import has_assignment, store_assignment, store_due_dates
@@ -192,7 +192,9 @@ class Recorder(contextlib.ExitStack):
         """Return ``state`` with facts about ``student`` that are not in the gradebook."""
         exercises = [exercise_of_test(name) for name, points in self.points.items() if points]  # a check has no points
         not_asked = self.lateness.plan.not_asked_of(student, exercises)
-        return replace(state, replies=load_replies(self.course, self.topic, student), not_asked=not_asked)
+        replies, until = load_replies(self.course, self.topic, student), self.lateness.plan.full_feedback_from(student)
+        full_from = as_naive_utc(until).isoformat() if until else ""
+        return replace(state, replies=replies, not_asked=not_asked, full_from=full_from)
 
     def _load_assignment(self, connection):
         """Read the rows that all submissions share: the assignment, its notebooks and their cells."""

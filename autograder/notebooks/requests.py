@@ -6,15 +6,21 @@ These begin with "Please look again at". In: the cells of a submitted notebook, 
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.notebooks.added_cells import REQUEST as REQUEST_WORDS
 from autograder.notebooks.added_cells import is_request, request_words, source_of
 from autograder.notebooks.cell_ids import RECEIPT, REQUEST, exercise_of_test, exercise_of_text, id_of
 from autograder.notebooks.handout import Question
 
 MAX_REQUESTS, MAX_WORDS = 20, 2000  # requests in one notebook; characters in one
+HEADING = re.compile(r"(\d+\.\d+) ")  # of an exercise begins with its number in the book, if it has one
+NUMBER_OF_EXERCISE = (
+    r"(?:^|\b(?:exercise|question|task|problem|number|no\.))[\W_]*({})(?!\.?\d|\s*/|\s+of\b|\s+points?\b)"
+)
 
 
 @dataclass(frozen=True)
@@ -53,10 +59,17 @@ def hash_without_requests(cells: Iterable[Mapping[str, Any]], files: Mapping[str
 
 
 def _find_named(words, questions):
-    """Return the exercise that ``words`` name first, by function or title; if two begin there, the longer."""
-    text, mentions = words.casefold(), []
+    """Return the exercise that ``words`` name first, by function, title or number; if two begin there, the longer.
+
+    A number names an exercise only at the beginning, or after a word such as "exercise": it may be points elsewhere.
+    """
+    text, mentions = REQUEST_WORDS.sub("", words, count=1), []
     for question in questions:
-        for called in (question.name.partition("-")[2], question.title):
-            if called and (place := text.find(called.casefold())) >= 0:
-                mentions.append((place, -len(called), question.name))
+        numbered = HEADING.match(question.title)
+        number, title = (numbered[1], question.title[numbered.end() :]) if numbered else ("", question.title)
+        names = filter(None, (question.name.partition("-")[2], title))
+        patterns = [rf"(?<!\w)({re.escape(name)})(?!\w)" for name in names]
+        patterns += [NUMBER_OF_EXERCISE.format(re.escape(number))] if number else []
+        for mention in filter(None, (re.search(pattern, text, re.IGNORECASE) for pattern in patterns)):
+            mentions.append((mention.start(1), -len(mention[1]), question.name))
     return min(mentions)[2] if mentions else ""

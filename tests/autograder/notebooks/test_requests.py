@@ -13,9 +13,9 @@ from autograder.notebooks.requests import (
 )
 
 QUESTIONS = (
-    Question("scoring-race", "The race", "", False),
-    Question("scoring-additive_score", "Additive scores", "", False),
-    Question("scoring-additive_scores_by_hand", "Additive scores by hand", "", False),
+    Question("scoring-race", "2.1 The race", "", False),
+    Question("scoring-additive_score", "2.4 Additive scores", "", False),
+    Question("scoring-additive_scores_by_hand", "2.14 Additive scores by hand", "", False),
     Question("scoring-why", "Why once?", "", True),
 )
 
@@ -37,6 +37,15 @@ def asked(*cells):
         ("please look again at Additive scores by hand.", "scoring-additive_scores_by_hand"),
         ("**Please look again at** my answer.", "scoring-why"),
         ("## Please\nlook again at scoring-race and not at Why once?", "scoring-race"),
+        ("Please look again at 2.4", "scoring-additive_score"),
+        ("**Please look again at** … “2.4”: my loop is right.", "scoring-additive_score"),
+        ("Please look again at 2.14.", "scoring-additive_scores_by_hand"),
+        ("Please look again at the loop in Exercise 2.1, please.", "scoring-race"),
+        ("Please look again at 2.4 Additive scores", "scoring-additive_score"),
+        ("Please look again at this: I got 2.1 of 2.4 points.", "scoring-why"),
+        ("Please look again at 2.4 points that I lost.", "scoring-why"),
+        ("Please look again at 12.4 and 2.41.", "scoring-why"),
+        ("Please look again at whether the racetrack matters.", "scoring-why"),
     ],
 )
 def test_a_request_is_about_the_exercise_that_it_names_or_else_the_one_above(words, exercise):

@@ -8,11 +8,13 @@ import pytest
 
 from autograder.courses.plan import Assignment
 from autograder.errors import CourseError
+from autograder.gradebook.requests import answer_request
+from autograder.marking.override import override
 from autograder.platforms.collect import collect
 from autograder.watch import record as records
 from autograder.watch import rules
 from autograder.watch.record import Arrival, Clock, Record
-from tests.autograder.essays import all_right
+from tests.autograder.essays import all_right, mark
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -194,6 +196,45 @@ def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everyth
     assert len(hub.graded) == 1
     with Record(hub.course) as record:
         assert record.list_withheld("scoring") == []
+
+
+def test_the_full_page_appears_when_nobody_can_hand_in_on_time_any_more(hub):
+    """Within the grace minutes, work still counts as on time: a page that shows its points would help others."""
+
+    def plan(minutes_ago):
+        due = datetime.now(UTC) - timedelta(minutes=minutes_ago)
+        rules = f'due = {due:%Y-%m-%dT%H:%M:%SZ}\nfeedback_before_due = "hints"\n'
+        text = f"[late]\npercent_a_day = 10\ngrace_minutes = 60\n[assignment.scoring]\n{rules}"
+        (hub.course.root / "course.toml").write_text(text, encoding="utf-8")
+        return f"{due + timedelta(minutes=60):%-d %B %Y, %H:%M} UTC"
+
+    until = plan(minutes_ago=40)
+    secret = hub.submit("ada")
+    hub.watch()
+    assert f"Points appear here after the due date: from {until} on." in hub.page(secret)
+    assert "<dt>Points</dt>" not in hub.page(secret)
+    hub.regrade()
+    assert "<dt>Points</dt>" not in hub.course.feedback("ada", "scoring").read_text()
+    plan(minutes_ago=61)
+    lines = hub.watch()
+    assert "<dt>Points</dt>" in hub.page(secret)
+    assert any("the full feedback is released" in line for line in lines)
+
+
+def test_a_page_with_hints_has_what_a_person_answered_and_why_points_were_changed(hub):
+    due = datetime.now(UTC) + timedelta(days=1)
+    hub.plan(due=f"{due:%Y-%m-%dT%H:%M:%SZ}", feedback_before_due='"hints"')
+    hub.submit("ada", requests=["Please look again at additive_score: my loop is right."])
+    hub.watch()
+    answer_request(hub.course, "scoring", "ada", "", "Your loop skips the last word.")
+    override(hub.course, "scoring", "additive_score", "ada", 1.0, "It works for short sentences only.")
+    mark(hub.course, "ada", 1.0, "One of two criteria is met.")
+    hub.regrade()
+    page = hub.course.feedback("ada", "scoring").read_text()
+    assert "Your loop skips the last word." in page
+    assert "It works for short sentences only." in page
+    assert "One of two criteria" not in page  # the comment on a written answer says what it earned
+    assert "<dt>Points</dt>" not in page
 
 
 def test_the_record_keeps_the_order_and_takes_nothing_twice(hub):
