@@ -749,8 +749,7 @@ def demo(
         out.print(f"Released {topic}: {course.release(topic)}")
     everybody = demonstration.hand_in(course, "scoring", hostile=isolation != "none")
     out.print(f"{len(everybody)} students of the demonstration class handed in scoring.")
-    limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
-    rows = _grade_and_report(course, "scoring", GradingOptions(limits, isolation))
+    rows = _grade_and_report(course, "scoring", GradingOptions(demonstration.LIMITS, isolation))
     deserved = {student.name: student.points for student in everybody}
     outcome = {row.student: row.failed or ("set aside" if row.set_aside else row.total) for row in rows}
     wrong = {name: points for name, points in outcome.items() if points != deserved[name]}

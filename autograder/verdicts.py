@@ -3,10 +3,11 @@
 Records only, so that the coordinating process can read them without importing the grader.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
+MAX_RUNS = 3  # of a submission that reaches a limit each time
 NOT_ASKED = "Not part of your section's assignment."
 
 
@@ -41,12 +42,16 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Graded:
-    """One submission, graded. ``outputs`` maps the index of a code cell, from 0, to (execution count, outputs)."""
+    """One submission, graded. ``outputs`` maps the index of a code cell, from 0, to (execution count, outputs).
+
+    ``reached`` maps the limits that it reached to their values then, in how many ``runs`` so far.
+    """
 
     verdicts: tuple[Verdict, ...]
     outputs: dict[int, tuple[int | None, list[dict[str, object]]]]
     failure: str = ""
-    timed_out: bool = False
+    reached: dict[str, float] = field(default_factory=dict)
+    runs: int = 1
     killed: bool = False  # not by the grader: for lack of memory, for example
     spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds
     used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU
@@ -54,6 +59,16 @@ class Graded:
     @property
     def by_exercise(self) -> dict[str, Verdict]:
         return {verdict.exercise: verdict for verdict in self.verdicts}
+
+    def stands(self, limits: Mapping[str, float]) -> bool:
+        """Return whether running it once more, with ``limits`` by name, cannot change the verdicts, or has been tried enough.
+
+        A verdict that reached no limit does not depend on them. One that did is provisional: it is run again, at most
+        twice, and whenever one of these limits has been raised.
+        """
+        return all(limits[name] <= value for name, value in self.reached.items()) and (
+            not self.reached or self.runs >= MAX_RUNS
+        )
 
     def without(self, names: Collection[str]) -> Self:
         """Return a copy in which the exercises ``names`` do not count: they have 0 points and no explanation."""

@@ -195,14 +195,12 @@ def demonstration(tmp_path_factory):
     from autograder.batch.grade_class import grade_class
     from autograder.courses import demo
     from autograder.courses.course import Course
-    from autograder.sandbox import Limits
 
     def make(folder):
         shutil.copytree(_release_once().root, folder / "course")
         course = Course.at(folder / "course")
         demo.hand_in(course, "scoring")
-        limits = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
-        return course, {row.student: row for row in grade_class(course, "scoring", GradingOptions(limits))}
+        return course, {row.student: row for row in grade_class(course, "scoring", GradingOptions(demo.LIMITS))}
 
     course, rows = made_once("demonstration", make)
     course = _copy_course(course, tmp_path_factory)

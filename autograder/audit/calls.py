@@ -19,8 +19,8 @@ from autograder.grading.judge import Verdict
 from autograder.grading.stopwatch import time_limit
 from autograder.sandbox import Reply, wire
 
-CALL_SECONDS = 2.0  # time limit for one call of a mutant
-UNHURRIED_SECONDS = 60.0  # time limit where the machine's speed must not decide the outcome
+CALL_SECONDS = 2.0  # of CPU time that one call of a mutant may use
+UNHURRIED_SECONDS = 60.0  # the same where the machine's speed must not decide the outcome
 
 
 def verdict_on(function: Callable[..., object], exercise: Exercise, seconds: float | None = None) -> Verdict:
@@ -58,12 +58,12 @@ def _tensor(item):
 
 
 class TookTooLong(Exception):
-    """Raised when a call exceeds its time limit; it counts like any other exception."""
+    """Raised when a call uses too much CPU time; it counts like any other exception."""
 
 
 @contextlib.contextmanager
 def call_limit(seconds: float | None = None) -> Iterator[None]:
-    """Interrupt the block after ``seconds``, by default ``CALL_SECONDS``. Outside the main thread there is no limit."""
+    """Interrupt the block after ``seconds`` of CPU time, by default ``CALL_SECONDS``; in the main thread only."""
     with silence_warnings(), time_limit(seconds or CALL_SECONDS, TookTooLong):
         yield
 

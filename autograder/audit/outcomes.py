@@ -52,13 +52,13 @@ class OutcomeRow:
 
 
 class Outcomes:
-    """The outcomes of one exercise, with its hidden cases drawn from one seed. Each call is limited to ``seconds``."""
+    """The outcomes of one exercise, with its hidden cases drawn from one seed. Each call may use ``seconds`` of CPU time."""
 
     def __init__(self, exercise: Exercise, folder: Path | None = None, seconds: float | None = None):
         self.exercise, self.seconds = exercise, seconds
         self._rows: dict[str, OutcomeRow] = {}
         self._unsaved: dict[str, OutcomeRow] = {}
-        self._timed_out: set[str] = set()  # keys of rows that may be wrong only because the machine was busy
+        self._timed_out: set[str] = set()  # keys of rows that a faster machine might fill otherwise
         self._path = folder / f"{exercise.name}-{_content_hash(exercise, seconds)}.msgpack" if folder else None
         if self._path and self._path.is_file():
             with contextlib.suppress(OSError, msgspec.MsgspecError):  # an unreadable file is computed again
@@ -117,10 +117,8 @@ class Outcomes:
         return [self._reply(version, number) for number in range(len(self.exercise.hidden))]
 
     def _reply(self, version: Version, number: int) -> Reply:
-        reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], self.seconds)
-        if reply.raised == TookTooLong.__name__:  # the machine may be busy; functions without a text always end
-            seconds = self.seconds if version.text else UNHURRIED_SECONDS
-            reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], seconds)
+        seconds = self.seconds if version.text else UNHURRIED_SECONDS  # functions without a text always end
+        reply = reply_to(version.function, self.exercise, self.exercise.hidden[number], seconds)
         if reply.raised == TookTooLong.__name__:
             self._timed_out.add(version.key)
         return reply

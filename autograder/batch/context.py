@@ -29,7 +29,8 @@ class GradingOptions:
     """How a class is graded.
 
     With ``again``, graded submissions are run and recorded once more. A ``dry`` run records nothing and writes neither pages nor
-    notebooks. ``workers`` is the number of processes that run submissions on this machine; by default, one per core.
+    notebooks. With ``accepts_provisional``, submissions that reached a limit are not run again. ``workers`` is the number of
+    processes that run submissions on this machine; by default, one per core.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -37,6 +38,7 @@ class GradingOptions:
     feedback: bool = True
     again: bool = False
     dry: bool = False
+    accepts_provisional: bool = False
     workers: int | None = None
 
 

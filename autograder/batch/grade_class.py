@@ -41,8 +41,10 @@ from solutions.answer_key import AnswerKeyError
 if TYPE_CHECKING:  # imported once there is a submission to run
     from autograder.grading.submission import GradingResult
 
-SLACK_SECONDS = 240.0  # for starting, reading and writing, on top of the time that a submission may run
-PAGE_SECONDS = 60.0
+RUNS_PER_TASK = 4  # a notebook, once more without the cell that ended it, and weights
+HOST_SECONDS = 240.0  # of CPU time that reading, judging and writing a submission may take outside its sandbox
+PAGE_SECONDS = 60.0  # of CPU time
+PAGE_BRAKE_SECONDS = 20 * PAGE_SECONDS  # of the clock, for a task that hangs
 TAKEN_BACK_NOTE = "The gradebook holds points for an attempt that was undone: change them in the formgrader."
 RESTORED_NOTICE = (
     "The gradebook lacked the assignment {} as released: it has been restored. If marks or due dates are missing now, a backup may "
@@ -129,8 +131,9 @@ def start_workers(runs: Sequence[GradingRun], count: int) -> Iterator[Executor]:
 
     limits, isolation, hidden = runs[0].options.limits, runs[0].options.isolation, runs[0].course.hidden
     prepared = reduce(sandbox.Prepared.merge, [sources_to_prepare(run.released.notebooks[0]) for run in runs])
-    seconds = {submission.grade_task: limits.submission_seconds + SLACK_SECONDS}
-    seconds |= {pages.feedback_page: PAGE_SECONDS, submission.read_requests: PAGE_SECONDS}
+    page = PAGE_SECONDS, PAGE_BRAKE_SECONDS
+    seconds = {pages.feedback_page: page, submission.read_requests: page}
+    seconds[submission.grade_task] = HOST_SECONDS, RUNS_PER_TASK * limits.brake_seconds + PAGE_BRAKE_SECONDS
     with Workers(count, seconds) as workers:
         examined = [workers.submit(doctor.require, isolation, limits, hidden, prepared)]
         for _ in range(count - 1):
@@ -158,7 +161,7 @@ class _Batch:
         self.run, self.recorder, self.tasks, self.progress = run, recorder, tasks, progress
         self.lock, self.release = lock, run.course.release_hash(run.topic) if lock else ""
         self.course, self.topic, self.options = run.course, run.topic, run.options
-        self.late: list[Job] = []  # ran out of time
+        self.late: list[Job] = []  # their process was killed, for lack of memory perhaps
         self.done = self.total = 0
 
     def grade(self, students: Sequence[str]) -> list[SubmissionResult]:
@@ -171,7 +174,7 @@ class _Batch:
             if not self.tasks:
                 break
             self._wait()
-        while self.late:  # run each once more, alone: the machine may have been busy
+        while self.late:  # run each once more, alone: its neighbours may have used up the memory
             job = self.late.pop(0)
             job.is_last_chance = True
             self._run_step(job.row, partial(self._submit, job, with_page=False))
@@ -251,7 +254,7 @@ class _Batch:
 
     def _grade_or_reuse(self, job):
         row = job.row
-        job.graded = None if self.options.again else self.course.store.get(job.key)
+        job.graded = self._load_verdicts(job)
         job.state = self.recorder.current_state(row.student, job.received)
         if job.graded is None or not recording.is_recorded(self.run, job):
             self._submit(job)
@@ -264,6 +267,15 @@ class _Batch:
             return
         job.notebook = self.course.autograded(row.student, self.topic).read_bytes()
         self._ask_for_page(job)
+
+    def _load_verdicts(self, job):
+        """Return the stored verdicts on ``job``, or None if it has to be run."""
+        if self.options.again:
+            return None
+        store = self.course.store
+        if self.options.accepts_provisional:
+            return store.get(job.key)
+        return store.get_standing(job.key, self.options.limits)
 
     def _submit(self, job, with_page=True):
         from autograder.grading import submission
@@ -326,15 +338,15 @@ class _Batch:
             if not job.is_last_chance:
                 return None
             how = "took too long" if isinstance(error, TimeoutError) else "crashed the grading process"
-            raise RuntimeError(f"it {how} twice: look at the notebook, or grade it with lower limits") from None
+            raise RuntimeError(f"it {how} twice: look at the notebook") from None
         graded = outcome.graded
-        out_of_time = graded is not None and job.graded is None and (graded.timed_out or graded.killed)
-        return None if out_of_time and not job.is_last_chance else outcome
+        killed = graded is not None and job.graded is None and graded.killed
+        return None if killed and not job.is_last_chance else outcome
 
     def _keep_verdicts(self, job, outcome):
         row, graded, when = job.row, outcome.graded, job.received
         if job.graded is None and not graded.killed:
-            self.course.store.put(job.key, graded)
+            graded = self.course.store.put(job.key, graded)
         job.graded = graded
         row.spent |= outcome.spent
         row.used |= outcome.used

@@ -50,7 +50,7 @@ class Job:
     attempts: Iterator[tuple[Attempt, dict[str, bytes]]] | None = (
         None  # if this one replaces a later one: those remaining
     )
-    is_last_chance: bool = False  # it ran out of time before, and now runs alone
+    is_last_chance: bool = False  # its process was killed before, and it now runs alone
     shown: Shown = "all"  # how much of the feedback the page shows now
 
     @property

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from autograder.courses.released import ReleasedExercise
 from autograder.feedback.marks import GradebookState, Mark, Marks
 from autograder.notebooks.cell_ids import points_id
-from autograder.verdicts import Graded
+from autograder.verdicts import MAX_RUNS, Graded
+
+PROVISIONAL_NOTE = "These points are provisional: the next `grade` runs it again."
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class SubmissionResult:
         self.notes = tuple(notes)
         if graded.failure and graded.failure not in self.notes:
             self.notes += (graded.failure,)
+        if graded.reached and graded.runs < MAX_RUNS:
+            self.notes += (PROVISIONAL_NOTE,)
 
     def enter_marks(self, exercises: Iterable[ReleasedExercise], marks: Marks) -> None:
         """Set the points of ``exercises`` from the gradebook's ``marks``."""

@@ -39,11 +39,14 @@ from autograder.exercises.modules import module_at
 from autograder.files import write_text
 from autograder.notebooks.cell_ids import id_of
 from autograder.paths import ROOT
+from autograder.sandbox import Limits
 from solutions import answer_key
 
 SUBMISSIONS_FOLDER = ROOT / "tests" / "submissions"
 HEADER_FIELDS = {"about", "base", "use", "damage", "points", "lost", "hints", "kind", "as", "megabytes"}
 KINDS = ("right", "wrong", "unfinished", "odd", "damaged", "unreadable", "hostile")
+# tighter than usual, because some submissions wait until they are stopped; honest cells use less than a quarter
+LIMITS = Limits(cell_seconds=6, cell_idle_seconds=8, call_seconds=2, submission_seconds=60, submission_idle_seconds=30)
 TOPIC, ROSTER_FILE = "scoring", "students.csv"
 EXAMPLE_KINDS = ("right", "wrong", "unfinished")
 ASSIGNMENT = """

@@ -9,6 +9,7 @@ import json
 import math
 import platform
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Protocol
 import msgspec
 
 from autograder.files import digest, write_text
-from autograder.sandbox import Limits
+from autograder.sandbox import NOTICED_LIMITS, Limits
 from autograder.verdicts import Graded
 
 NPZ_OVERHEAD_BYTES = 100_000  # bytes that an npz file may have in addition to its numbers
@@ -76,14 +77,15 @@ def fingerprint(
     """Return a hash of everything that the verdicts on the file ``content`` depend on.
 
     ``version`` covers the exercises and the releases used to read the file; ``attempt``, and the ``seed`` that the release
-    recorded for it, if any, determine the hidden cases.
+    recorded for it, if any, determine the hidden cases. Limits that are noticed when they are reached are left out: see
+    ``Graded.stands``.
     """
     beside = {name: hashlib.sha256(data or b"").hexdigest() for name, data in sorted((files or {}).items())}
     state = [
         hashlib.sha256(content).hexdigest(),
         version,
         attempt,
-        {name: float(value) for name, value in vars(limits).items()},
+        {name: float(value) for name, value in vars(limits).items() if name not in NOTICED_LIMITS},
         isolation,
         grader_versions(),
         beside,
@@ -112,8 +114,17 @@ class VerdictStore:
         except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
             return None
 
-    def put(self, fingerprint: str, graded: Graded) -> None:
+    def get_standing(self, fingerprint: str, limits: Limits) -> Graded | None:
+        """Like ``get``, but return None if the submission should be run with ``limits``: see ``Graded.stands``."""
+        graded = self.get(fingerprint)
+        return graded if graded and graded.stands(vars(limits)) else None
+
+    def put(self, fingerprint: str, graded: Graded) -> Graded:
+        """Store ``graded``, and return it with the number of runs that have reached the same limits."""
+        if graded.reached and (before := self.get(fingerprint)) and before.reached == graded.reached:
+            graded = replace(graded, runs=before.runs + 1)
         write_text(json.dumps(graded, default=vars), self._path(fingerprint))
+        return graded
 
     def _path(self, fingerprint):
         return self.folder / fingerprint[:2] / f"{fingerprint}.json"

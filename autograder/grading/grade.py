@@ -15,6 +15,14 @@ from autograder.notebooks.cell_ids import RECEIPT, code_cells, id_of, run_id, te
 from autograder.verdicts import Graded
 
 MIN_SECONDS = 1.0  # the least that a run is given; with less left, there is no second run
+LIMITS_IN_WORDS = {  # what reached it, with its value, and its name in nbgrader_config.py
+    "cell_seconds": "a cell used {:g} seconds of CPU time (cell_seconds)",
+    "cell_idle_seconds": "a cell waited {:g} seconds without computing (cell_idle_seconds)",
+    "call_seconds": "the calls of a function used or waited more than {:g} seconds each (call_seconds)",
+    "submission_seconds": "the notebook used {:g} seconds of CPU time (submission_seconds)",
+    "submission_idle_seconds": "the notebook waited {:g} seconds without computing (submission_idle_seconds)",
+    "reply_mb": "the calls of a function returned more than {:g} MB (reply_mb)",
+}
 
 
 def grade(
@@ -28,34 +36,45 @@ def grade(
 ) -> Graded:
     """Run ``notebook`` and return its ``Graded`` verdicts. ``files`` are those beside it: name -> bytes, None if too large.
 
-    Everything that a submission runs shares one time budget, ``limits.submission_seconds``. ``hidden`` lists paths of this
+    Everything that a submission runs shares the budgets ``limits.submission_seconds`` of CPU time and
+    ``limits.submission_idle_seconds`` of waiting; the clock counts for nothing. ``hidden`` lists paths of this
     machine that it must not see, above all the course. ``prepared`` is what a warm sandbox has ready: see
     ``sources_to_prepare``. Raises CourseError if the sandbox cannot be started. Whatever the student did leads to a
     verdict, not to an error.
     """
-    limits, files, began = limits or sandbox.Limits(), files or {}, time.monotonic()
+    limits, files = limits or sandbox.Limits(), files or {}
     weights: dict[tuple[str, int], sandbox.Reply] = {}
-    killed = False
+    runs: list[sandbox.Run] = []
     for exercise in exercises:
         if exercise.trained:
-            weights[exercise.name, 0], ended = _run_weights(exercise, files, limits, isolation, hidden, prepared)
-            killed |= ended
-    script, spent = _script(notebook, exercises, files, prepared), time.monotonic() - began
-    run = sandbox.run(script, _with_seconds(limits, limits.submission_seconds - spent), isolation, hidden)
-    failure, timed_out, killed = run.failure, run.timed_out, killed or run.killed
-    left = limits.submission_seconds - (time.monotonic() - began)
-    if run.ended_in is not None and left > MIN_SECONDS:
+            weights[exercise.name, 0], run = _run_weights(exercise, files, limits, runs, isolation, hidden, prepared)
+            runs += [run] if run else []
+    script = _script(notebook, exercises, files, prepared)
+    run = sandbox.run(script, _what_is_left(limits, runs), isolation, hidden)
+    runs.append(run)
+    failure, left = run.failure, _what_is_left(limits, runs)
+    if run.ended_in is not None and min(left.submission_seconds, left.submission_idle_seconds) > MIN_SECONDS:
         # run again without that cell, so that exercises that do not need it keep their points
         cells = list(script.cells)
         cells[run.ended_in] = sandbox.Cell("")
-        run = sandbox.run(replace(script, cells=tuple(cells)), _with_seconds(limits, left), isolation, hidden)
+        run = sandbox.run(replace(script, cells=tuple(cells)), left, isolation, hidden)
+        runs.append(run)
         failure += " It was run again without that cell." if not run.failure else f" Without that cell: {run.failure}"
-        timed_out, killed = timed_out or run.timed_out, killed or run.killed
     began, cpu = time.monotonic(), time.process_time()
     verdicts = judge.judge(exercises, run.replies | weights)
     spent = {**run.spent, "judge": time.monotonic() - began}
     used = {**run.used, "judge": time.process_time() - cpu}
-    return Graded(verdicts, run.outputs, failure, timed_out, killed, spent, used)
+    names = [name for name in sandbox.NOTICED_LIMITS if any(name in run.reached for run in runs)]
+    reached = {name: float(getattr(limits, name)) for name in names}
+    failure = " ".join(filter(None, (failure, _describe_limits(reached, failure))))
+    killed = any(run.killed for run in runs)
+    return Graded(verdicts, run.outputs, failure, reached, killed=killed, spent=spent, used=used)
+
+
+def _describe_limits(reached, failure):
+    """Return a sentence on the limits ``reached``, value by name, of which ``failure`` does not speak."""
+    words = [LIMITS_IN_WORDS[name].format(value) for name, value in reached.items() if f"({name})" not in failure]
+    return f"It reached a limit: {'; '.join(words)}." if words else ""
 
 
 def sources_to_prepare(template: NotebookNode) -> sandbox.Prepared:
@@ -65,23 +84,26 @@ def sources_to_prepare(template: NotebookNode) -> sandbox.Prepared:
     return sandbox.Prepared(sources, "optim" in text, "matplotlib" in text or "heat map" in text)
 
 
-def _with_seconds(limits, seconds):
-    return replace(limits, submission_seconds=max(seconds, MIN_SECONDS))
+def _what_is_left(limits, runs):
+    """Return ``limits`` without what ``runs`` have used of the submission's seconds."""
+    cpu = limits.submission_seconds - sum(run.used.get("sandbox", 0.0) for run in runs)
+    idle = limits.submission_idle_seconds - sum(run.idle for run in runs)
+    return replace(limits, submission_seconds=max(cpu, MIN_SECONDS), submission_idle_seconds=max(idle, MIN_SECONDS))
 
 
-def _run_weights(exercise, files, limits, isolation, hidden, prepared):
-    """Run the reference model with the weights handed in, without student code; return the reply, and whether it was killed."""
+def _run_weights(exercise, files, limits, runs, isolation, hidden, prepared):
+    """Run the reference model with the weights handed in, without student code; return the reply, and the run if any."""
     trained = exercise.trained
     if trained.file not in files:
-        return sandbox.Reply(raised="no file"), False
+        return sandbox.Reply(raised="no file"), None
     if files[trained.file] is None:
-        return sandbox.Reply(raised="too large"), False
+        return sandbox.Reply(raised="too large"), None
     content = np.frombuffer(files[trained.file], dtype=np.uint8)
     inputs = {"file": content, "source": trained.inputs["source"], "lengths": trained.inputs["lengths"]}
     cells = sandbox.Cell(trained.provided), sandbox.Cell("", exercise.name, trained.run)
     script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)}, prepared=prepared)
-    run = sandbox.run(script, replace(limits, call_seconds=60.0), isolation, hidden)
-    return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply")), run.killed
+    run = sandbox.run(script, replace(_what_is_left(limits, runs), call_seconds=60.0), isolation, hidden)
+    return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply")), run
 
 
 def _script(notebook, exercises, files, prepared):

@@ -21,7 +21,8 @@ REASONS_WITHOUT_ANSWER = {
 }
 REASONS_BY_EXCEPTION = {
     **REASONS_WITHOUT_ANSWER,
-    "CellTimeout": "the call exceeded the time limit: is there an infinite loop?",
+    "CellTimeout": "the call used more CPU time than it may: is there an infinite loop?",
+    "CellIdle": "the call waited without computing until it was stopped: does it sleep, or wait for input or for a network?",
     "TooLarge": "it returned too much data to read back: is there an extra axis, or one that is much too long?",
     "no reply": "it gave no result: the process ended, or the result was too large to read",
 }
@@ -68,7 +69,7 @@ ROUNDED = "Right, but rounded to fewer decimals than asked for."
 NO_WEIGHTS = {
     "no file": "The weights file was not handed in with the notebook.",
     "too large": "The weights file is larger than these weights can be.",
-    "CellTimeout": "The model exceeded the time limit.",
+    "CellTimeout": "The model used more CPU time than it may.",
 }
 
 

@@ -1,4 +1,4 @@
-"""Time stages, and interrupt what takes too long. Sets this process's alarm while a limit is in force."""
+"""Time stages, and interrupt what computes too long. Sets this process's profiling timer while a limit is in force."""
 
 import contextlib
 import signal
@@ -27,7 +27,10 @@ class Stopwatch:
 
 @contextlib.contextmanager
 def time_limit(seconds: float, error: type[BaseException]) -> Iterator[None]:
-    """Raise ``error`` in the block after ``seconds``. Only the main thread gets the alarm, so others have no limit."""
+    """Raise ``error`` in the block once this process has used ``seconds`` of CPU time.
+
+    Only the main thread gets the signal, so others have no limit. Inside another such block, the tighter limit counts.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -35,10 +38,15 @@ def time_limit(seconds: float, error: type[BaseException]) -> Iterator[None]:
     def ring(*_):
         raise error
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    outer, _ = signal.getitimer(signal.ITIMER_PROF)
+    if 0 < outer <= seconds:
+        yield
+        return
+    before, began = signal.signal(signal.SIGPROF, ring), time.process_time()
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        used = time.process_time() - began
+        signal.setitimer(signal.ITIMER_PROF, max(outer - used, 0.001) if outer else 0)
+        signal.signal(signal.SIGPROF, before)

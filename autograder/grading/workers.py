@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import gc
+import math
 import multiprocessing
 import os
 import resource
@@ -16,6 +17,7 @@ from typing import Any, Self, TypeVar
 from pebble import ProcessPool
 
 from autograder import sandbox
+from autograder.grading.stopwatch import time_limit
 
 MAX_MEMORY_BYTES = 8 * 2**30  # bytes that a process may address; torch alone takes three quarters of a GiB
 PR_SET_PDEATHSIG = 1
@@ -24,10 +26,13 @@ PRELOADED_MODULES = ["autograder.grading.submission", "autograder.sandbox.doctor
 
 
 class Workers:
-    """An executor of ``count`` processes. ``seconds`` maps functions to how long a task may take; one that takes longer
-    raises ``TimeoutError``, and one whose process dies raises ``ProcessExpired``."""
+    """An executor of ``count`` processes.
 
-    def __init__(self, count: int, seconds: Mapping[Callable[..., Any], float]):
+    ``seconds`` maps functions to the CPU seconds that a task may use in its process, and to the seconds of the clock after
+    which it is given up. A task that exceeds either raises ``TimeoutError``; one whose process dies, ``ProcessExpired``.
+    """
+
+    def __init__(self, count: int, seconds: Mapping[Callable[..., Any], tuple[float, float]]):
         self.workers, self.seconds = count, seconds
         self.pool = self._new_pool()
 
@@ -39,7 +44,8 @@ class Workers:
             self.pool.stop()
             self.pool.join()
             self.pool = self._new_pool()
-        return self.pool.schedule(function, args=args, timeout=self.seconds.get(function))
+        cpu, brake = self.seconds.get(function, (math.inf, None))
+        return self.pool.schedule(_run_limited, args=(cpu, function, *args), timeout=brake)
 
     def __enter__(self) -> Self:
         return self
@@ -50,6 +56,13 @@ class Workers:
         else:
             self.pool.stop()
         self.pool.join()
+
+
+def _run_limited(cpu_seconds, function, *args):
+    if math.isinf(cpu_seconds):
+        return function(*args)
+    with time_limit(cpu_seconds, TimeoutError):
+        return function(*args)
 
 
 def start_preloading() -> None:

@@ -83,7 +83,7 @@ class AssignmentAnalysis:
     scores: tuple[float, ...]
     exercises: tuple[ExerciseAnalysis, ...]
     waiting: int
-    timed_out: int
+    stopped: int
     late: int
     missing: tuple[str, ...]
     alike: tuple[tuple[str, tuple[str, ...]], ...]
@@ -121,7 +121,7 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
         tuple(sorted(scores)),
         tuple(analyse_exercises(asked, everybody, tries)),
         sum(bool(result.waiting) for result in everybody.values()),
-        sum(attempts[-1].timed_out for attempts in tries.values()),
+        sum(bool(attempts[-1].reached) for attempts in tries.values()),
         sum(result.penalty > 0 for result in everybody.values()),
         tuple(name for name in roster if name not in handed_in),
         tuple(find_alike_answers(asked, answers, starters)),

@@ -8,15 +8,17 @@ from collections.abc import Iterable
 
 from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap
-from autograder.sandbox.script import NOTHING, Call, Cell, Limits, Prepared, Reply, Run, Script
-from autograder.sandbox.start import ISOLATIONS, SandboxLost, close, require_known, start_worker
+from autograder.sandbox.script import NOTHING, NOTICED_LIMITS, Call, Cell, Limits, Prepared, Reply, Run, Script
+from autograder.sandbox.start import ISOLATIONS, MachineTooBusy, SandboxLost, close, require_known, start_worker
 
 __all__ = [
     "ISOLATIONS",
     "NOTHING",
+    "NOTICED_LIMITS",
     "Call",
     "Cell",
     "Limits",
+    "MachineTooBusy",
     "Prepared",
     "Reply",
     "Run",
@@ -37,7 +39,8 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
     """Run ``script`` in its own process and return the resulting ``Run``. Nothing that a student did raises an exception.
 
     ``hidden`` lists paths that it must not see, such as the course. The project itself and the home directory are always
-    hidden. Raises CourseError if the sandbox cannot be started, and SandboxLost if it is killed from outside repeatedly.
+    hidden. Raises CourseError if the sandbox cannot be started, SandboxLost if it is killed from outside repeatedly, and
+    MachineTooBusy if the machine lets it run too little to end.
     """
     from autograder.sandbox.protocol import NoReply, run_script  # it imports numpy, which not every caller needs
 
@@ -48,7 +51,7 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
             with start_worker(limits, isolation, hidden, script.prepared) as worker:
                 ready = time.monotonic()
                 try:
-                    run = run_script(worker.requests, worker.replies, script, limits, worker.alone)
+                    run = run_script(worker, script, limits)
                 except NoReply:
                     raise CourseError(
                         f"the sandbox did not start: {worker.last_words()}", "this machine", worker.remedy
@@ -59,7 +62,7 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
             continue
         run.spent["start"] = run.spent.get("start", 0.0) + ready - began
         if worker.used is not None:
-            run.used["sandbox"] = worker.used
+            run.used["sandbox"] = max(worker.used, run.used.get("sandbox", 0.0))
         if not (worker.killed and run.failure):
             break
         run.killed = True

@@ -13,12 +13,16 @@ from pathlib import Path
 
 from autograder import sandbox
 from autograder.errors import CourseError
-from autograder.sandbox import Limits, Prepared, bubblewrap, cgroup, container, setuid
+from autograder.sandbox import Limits, Prepared, bubblewrap, cgroup, container, meter, setuid
 from autograder.sandbox.hidden import PACKAGES, home_directory, project_paths
 
 MAX_FILES_PER_FOLDER = 200  # of one folder that the canary tries to read
 CANARY = Path(__file__).with_name("canary.py")
 PROC = Path("/proc")  # this machine's list of processes, if it has one
+UNMEASURED = (
+    "This kernel does not show what a process waits for (/proc/PID/schedstat and /proc/PID/task/TID/children), so the CPU limit "
+    "of a submission applies to each of its processes, and only the submission's own process measures waiting."
+)
 OUTLIVES_ITS_RUN, SEES_PROCESSES = "leaves a process running after it ends", "sees processes other than its own"
 WRITES_OUTSIDE = "writes outside its scratch directory"
 
@@ -122,13 +126,15 @@ def warnings(isolation: str, limits: Limits) -> list[str]:
     """Return warnings about protection that is weaker than it could be, and about what could not be checked."""
     if not PROC.is_dir():
         return [f"This machine has no {PROC}, so it could not be checked whether a submission {OUTLIVES_ITS_RUN}."]
+    unmeasured = [] if isolation in ("container", "none") or meter.can_measure() else [UNMEASURED]
     if isolation in ("zygote", "user") and not cgroup.is_available(limits):
         return [
+            *unmeasured,
             "No control group is available, so memory is limited for each process, not for a submission as a whole: if one "
             "uses up the memory, the kernel may kill others. Those are run again, alone. To get one, grade as root on a "
-            "machine with control groups; otherwise, use fewer workers or a lower c.Judge.memory_mb in nbgrader_config.py."
+            "machine with control groups; otherwise, use fewer workers or a lower c.Judge.memory_mb in nbgrader_config.py.",
         ]
-    return []
+    return unmeasured
 
 
 def _send_canary(statement, expression, isolation, limits, hidden, prepared):

@@ -1,4 +1,4 @@
-"""The host's side of one run: send requests, check every reply, and wait for nothing longer than its time limit."""
+"""The host's side of one run: send requests, check every reply, and end a run that exceeds a limit."""
 
 import base64
 import contextlib
@@ -8,41 +8,68 @@ import os
 import re
 import selectors
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 from autograder.sandbox import wire
-from autograder.sandbox.script import GRACE_SECONDS, START_SECONDS, Limits, Reply, Run, Script
+from autograder.sandbox.meter import SAMPLE_SECONDS, Meter, Usage
+from autograder.sandbox.script import GRACE_SECONDS, NOTICED_LIMITS, START_SECONDS, Limits, Reply, Run, Script
+from autograder.sandbox.start import MachineTooBusy, SandboxLost, Worker
 
 ALLOWED_MIME_TYPES = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
 MAX_LINE_CHARACTERS = 100  # of a cell's line that is quoted
 EXCEPTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
+LIMITS_OF_CALLS = {
+    "CellTimeout": "call_seconds",
+    "CellIdle": "call_seconds",
+    "TooLarge": "reply_mb",
+}  # by what is raised
 
 
 class _RunEnded(Exception):
     """The run cannot continue; the message says why."""
 
 
+@dataclass(frozen=True)
+class _Allowance:
+    """Seconds that a submission may use until its next message, and the limits that they come from."""
+
+    cpu: float
+    idle: float
+    names: tuple[str, str]
+
+
 class NoReply(Exception):
     """The worker ended before it sent anything: the machine's fault, not the student's."""
 
 
-def run_script(requests: int, replies: int, script: Script, limits: Limits, alone: bool) -> Run:
-    """Run ``script`` in the worker behind two descriptors and return its ``Run``; raise NoReply if it sends nothing."""
-    return _WorkerRun(requests, replies, script, limits, alone).execute()
+def run_script(worker: Worker, script: Script, limits: Limits) -> Run:
+    """Run ``script`` in ``worker`` and return its ``Run``.
+
+    Raises NoReply if it ends before it sends anything, SandboxLost if it does not start, and MachineTooBusy if the clock
+    has gone far beyond what it used.
+    """
+    return _WorkerRun(worker, script, limits).execute()
 
 
 class _WorkerRun:
-    def __init__(self, requests, replies, script, limits, alone):
-        self.requests, self.replies, self.script, self.limits = requests, replies, script, limits
-        self.alone = alone  # False without a sandbox: then it must not count or kill other processes
+    def __init__(self, worker, script, limits):
+        self.requests, self.replies, self.script, self.limits = worker.requests, worker.replies, script, limits
+        self.alone = worker.alone  # False without a sandbox: then it must not count or kill other processes
+        self.meter = Meter(worker.members)
+        names = "cell_seconds", "cell_idle_seconds"
+        self.for_a_cell = _Allowance(limits.cell_seconds, limits.cell_idle_seconds, names)
         self.run, self.sources = Run(), {wire.cell_file_name(cell.source): cell.source for cell in script.cells}
         self.buffer, self.searched, self.received = bytearray(), 0, 0
         self.reply_bytes = limits.reply_mb * 2**20
         self.all_bytes = limits.outputs_mb * 2**21 + 4 * self.reply_bytes
-        self.deadline = time.monotonic() + limits.submission_seconds + START_SECONDS
-        for descriptor in (requests, replies):
+        self.latest_start = time.monotonic() + START_SECONDS
+        self.brake = math.inf  # the clock's limit; known once it has started
+        for descriptor in (self.requests, self.replies):
             os.set_blocking(descriptor, False)
         self.selector = selectors.DefaultSelector()
-        self.selector.register(replies, selectors.EVENT_READ)
+        self.selector.register(self.replies, selectors.EVENT_READ)
 
     def execute(self):
         began = time.monotonic()
@@ -56,6 +83,8 @@ class _WorkerRun:
             self.run.failure = str(reason)
         finally:
             self.selector.close()
+        usage = self.meter.read(now=True)
+        self.run.used["sandbox"], self.run.idle = usage.cpu, usage.idle  # 0 where it cannot be measured
         return self.run
 
     def _run_cells(self):
@@ -66,23 +95,26 @@ class _WorkerRun:
         limits = {**vars(self.limits), "alone": self.alone}
         files = {name: base64.b64encode(content).decode() for name, content in self.script.files.items()}
         began = time.monotonic()
-        self._send(json.dumps({"cells": cells, "limits": limits, "files": files}))
-        self._receive(lambda m: m.get("ready") is True, START_SECONDS, "its start")
+        self._send(json.dumps({"cells": cells, "limits": limits, "files": files}), self._check_start)
+        self._receive(lambda m: m.get("ready") is True, "its start", self._check_start)
+        self.meter.restart()  # starting costs the submission nothing
+        self.brake = time.monotonic() + self.limits.brake_seconds
         self.run.spent["start"] = time.monotonic() - began
-        self.deadline = time.monotonic() + self.limits.submission_seconds
         numbers = [number for number, cell in enumerate(self.script.cells) if not cell.exercise]
         room = self.limits.outputs_mb * 2**20
         for position, number in enumerate(numbers, 1):
             where = f"cell {position} of {len(numbers)}"
             self.run.ended_in = number
-            seconds = self.limits.cell_seconds + GRACE_SECONDS
-            message = self._receive(lambda m, n=number: m.get("cell") == n, seconds, where)
+            message = self._receive(
+                lambda m, n=number: m.get("cell") == n, where, self._limit_to(self.for_a_cell, where)
+            )
             self.run.ended_in = None
-            self.run.timed_out |= message.get("timed_out") is True
+            self._note_limit(message.get("reached"))
             outputs, size = _check_outputs(message.get("outputs"), min(room, self.limits.output_kb * 2048))
             room -= size
             self.run.outputs[number] = (_execution_count(message), outputs)
-        self._receive(lambda m: m.get("cells") == len(cells), GRACE_SECONDS, "the end of the notebook")
+        where = "the end of the notebook"
+        self._receive(lambda m: m.get("cells") == len(cells), where, self._limit_to(self.for_a_cell, where))
 
     def _call_all(self):
         if not self.script.calls:
@@ -91,13 +123,12 @@ class _WorkerRun:
         for exercise, calls in self.script.calls.items():
             about = json.dumps({"exercise": exercise, "tensors": exercise in self.script.tensors})
             requests.append(f'{about[:-1]}, "calls": [{", ".join(call.text for call in calls)}]}}')
-        self._send(f'{{"exercises": [{", ".join(requests)}]}}')
+        self._send(f'{{"exercises": [{", ".join(requests)}]}}', self._limit_to(self.for_a_cell, "its calls"))
         for exercise, calls in self.script.calls.items():
             self._collect_replies(exercise, calls)
 
     def _collect_replies(self, exercise, calls):
-        allowed = self.limits.call_seconds * len(calls) + 1 + GRACE_SECONDS
-        since = time.monotonic()
+        in_all, since = (wire.SLOW_CALLS + 1) * self.limits.call_seconds, self.meter.read()
 
         def is_last(message):
             nonlocal since
@@ -106,28 +137,37 @@ class _WorkerRun:
                 return False
             if type(number) is int and 0 <= number < len(calls) and (exercise, number) not in self.run.replies:
                 with contextlib.suppress(wire.InvalidMessage):
-                    reply, now = _check_reply(message, calls[number], self.sources), time.monotonic()
+                    reply, now = _check_reply(message, calls[number], self.sources), self.meter.read()
                     # in case the worker's own timer has failed
-                    if now - since > self.limits.call_seconds + GRACE_SECONDS:
+                    if now.cpu - since.cpu > self.limits.call_seconds + GRACE_SECONDS:
                         reply = Reply(raised="CellTimeout")
+                    elif now.idle - since.idle > self.limits.call_seconds + GRACE_SECONDS:
+                        reply = Reply(raised="CellIdle")
                     self.run.replies[exercise, number], since = reply, now
             return "status" in message
 
-        ended = self._receive(is_last, allowed, f"the calls of {exercise}", wire.MAX_ITEMS_IN_ALL)
+        where = f"the calls of {exercise}"
+        check = self._limit_to(_Allowance(in_all, in_all, ("call_seconds", "call_seconds")), where)
+        ended = self._receive(is_last, where, check, wire.MAX_ITEMS_IN_ALL)
         self.run.killed |= ended.get("status") == "killed"
+        raised = {"stopped": "CellTimeout", "idle": "CellIdle"}.get(str(ended.get("status")), "no reply")
         for number in range(len(calls)):
-            raised = "CellTimeout" if ended.get("status") == "stopped" else "no reply"
             reply = self.run.replies.setdefault((exercise, number), Reply(raised=raised))
-            self.run.timed_out |= reply.raised == "CellTimeout"
+            self._note_limit(LIMITS_OF_CALLS.get(reply.raised))
 
-    def _send(self, message):
+    def _note_limit(self, name):
+        if name in NOTICED_LIMITS:
+            self.run.reached.add(name)
+
+    def _send(self, message, check):
+        """Write ``message``, and call ``check`` while the worker does not read it."""
         data = memoryview(message.encode() + b"\n")
-        end = min(self.deadline, time.monotonic() + START_SECONDS)
         with selectors.DefaultSelector() as writable:
             writable.register(self.requests, selectors.EVENT_WRITE)
             while data:
-                if not writable.select(max(0.0, end - time.monotonic())):
-                    raise _RunEnded("The notebook did not read its input.")
+                if not writable.select(SAMPLE_SECONDS):
+                    check()
+                    continue
                 try:
                     data = data[os.write(self.requests, data) :]
                 except BlockingIOError:
@@ -135,9 +175,11 @@ class _WorkerRun:
                 except OSError:
                     raise self._lost_worker_error("its calls") from None
 
-    def _receive(self, is_wanted, seconds, where, items=math.inf):
-        """Return the first message that ``is_wanted`` accepts; drop all before it, and lines that cannot be parsed."""
-        end = min(self.deadline, time.monotonic() + seconds)
+    def _receive(self, is_wanted, where, check, items=math.inf):
+        """Return the first message that ``is_wanted`` accepts; drop all before it, and lines that cannot be parsed.
+
+        Calls ``check`` while it waits, and after everything that it reads.
+        """
         while True:
             while (at := self.buffer.find(b"\n", self.searched)) >= 0:
                 line = bytes(self.buffer[:at])
@@ -150,12 +192,8 @@ class _WorkerRun:
                 if is_wanted(message):
                     return message
             self.searched = len(self.buffer)
-            left = end - time.monotonic()
-            if left <= 0:
-                which = "submission" if end == self.deadline else "cell"
-                self.run.timed_out = True
-                raise _RunEnded(f"Stopped at {where}: it exceeded the time limit for a {which}.")
-            if not self.selector.select(left):
+            check()
+            if not self.selector.select(SAMPLE_SECONDS):
                 continue
             try:
                 chunk = os.read(self.replies, 1 << 17)
@@ -166,7 +204,36 @@ class _WorkerRun:
             self.received += len(chunk)
             self.buffer += chunk
             if len(self.buffer) > self.reply_bytes or self.received > self.all_bytes:
-                raise _RunEnded(f"Stopped at {where}: it wrote more than {self.limits.reply_mb} MB.")
+                self.run.reached.add("reply_mb")
+                raise _RunEnded(f"Stopped at {where}: it wrote more than {self.limits.reply_mb} MB (reply_mb).")
+
+    def _check_start(self):
+        if time.monotonic() > self.latest_start:
+            raise SandboxLost(f"it had not started after {START_SECONDS:g} seconds")
+
+    def _limit_to(self, allowed: _Allowance, where: str) -> Callable[[], None]:
+        """Return a function that ends the run at ``where`` if the submission uses more than is ``allowed``, from now on."""
+        return partial(self._check_limits, self.meter.read(), allowed, where)
+
+    def _check_limits(self, since: Usage, allowed: _Allowance, where: str) -> None:
+        now, limits, (cpu_name, idle_name) = self.meter.read(), self.limits, allowed.names
+        for used, most, name, excess in (
+            (now.cpu, limits.submission_seconds, "submission_seconds", "the notebook used up its CPU time"),
+            (
+                now.idle,
+                limits.submission_idle_seconds,
+                "submission_idle_seconds",
+                "the notebook waited too long in all",
+            ),
+            (now.cpu - since.cpu, allowed.cpu, cpu_name, f"it used more than {allowed.cpu:g} seconds of CPU time"),
+            (now.idle - since.idle, allowed.idle, idle_name, f"it waited {allowed.idle:g} seconds without computing"),
+        ):
+            if used > most + GRACE_SECONDS:
+                self.run.reached.add(name)
+                raise _RunEnded(f"Stopped at {where}: {excess} ({name}).")
+        if time.monotonic() > self.brake:
+            spent = f"{limits.brake_seconds:.0f} seconds, of which it used {now.cpu:.0f} and idled {now.idle:.0f}"
+            raise MachineTooBusy(f"abandoned at {where} after {spent}: grade it again when the machine is less busy")
 
     def _lost_worker_error(self, where):
         """Return the exception for a worker that has exited; NoReply if it never started: our fault, not the student's."""

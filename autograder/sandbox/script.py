@@ -1,29 +1,43 @@
 """Plain records of the data that goes into a sandbox and comes out of it."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 
-def _limit(default, least, help):
-    return field(default=default, metadata={"least": least, "help": help})
+def _limit(default, least, help, is_noticed=False):
+    return field(default=default, metadata={"least": least, "help": help, "is_noticed": is_noticed})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one submission may use; nbgrader's configuration and the command line take their names and bounds from here."""
+    """What one submission may use; nbgrader's configuration takes the names, bounds and descriptions from here.
 
-    cell_seconds: float = _limit(20.0, 0.1, "Seconds that one cell may run.")
-    call_seconds: float = _limit(5.0, 0.1, "Seconds that one call of a function may run.")
-    submission_seconds: float = _limit(120.0, 1, "Seconds that one submission may run.")
+    No limit on time depends on how busy the machine is: CPU time is that of the submission and of all that it started,
+    and time is idle if none of these processes ran or waited for a processor. A limit that ``is_noticed`` is named in
+    ``Run.reached`` when it is reached.
+    """
+
+    cell_seconds: float = _limit(20.0, 0.1, "Seconds of CPU time that one cell may use.", True)
+    cell_idle_seconds: float = _limit(60.0, 0.1, "Seconds that one cell may wait without computing.", True)
+    call_seconds: float = _limit(
+        5.0, 0.1, "Seconds of CPU time that one call of a function may use, and that it may wait.", True
+    )
+    submission_seconds: float = _limit(120.0, 1, "Seconds of CPU time that one submission may use.", True)
+    submission_idle_seconds: float = _limit(120.0, 1, "Seconds that one submission may wait without computing.", True)
     # per process; where a cgroup is available, it limits all processes together as well
     memory_mb: int = _limit(4096, 1500, "Megabytes that one process may use; torch needs 1500.")
     disk_mb: int = _limit(64, 1, "Megabytes of files that one submission may write.")
     processes: int = _limit(64, 8, "Processes that one submission may have at once.")
     output_kb: int = _limit(256, 1, "Kilobytes of output that one cell may produce.")
     outputs_mb: int = _limit(4, 1, "Megabytes of output that all cells together may produce.")
-    reply_mb: int = _limit(16, 1, "Megabytes that the calls of one function may return together.")  # as encoded
+    reply_mb: int = _limit(16, 1, "Megabytes that the calls of one function may return together.", True)  # as encoded
     submission_mb: int = _limit(20, 1, "Maximum size of a notebook in megabytes.")
+
+    @property
+    def brake_seconds(self) -> float:
+        """Seconds after which a run is abandoned whatever it used: by then, the machine has failed, not the student."""
+        return BRAKE_FACTOR * (self.submission_seconds + self.submission_idle_seconds)
 
 
 @dataclass(frozen=True)
@@ -58,8 +72,10 @@ class Prepared:
         return Prepared(sources, self.optimiser or other.optimiser, self.pictures or other.pictures)
 
 
-GRACE_SECONDS = 3.0  # seconds beyond a limit, before the host ends what has not ended itself
-START_SECONDS = 60.0  # seconds that the interpreter may take to start
+GRACE_SECONDS = 3.0  # seconds beyond a limit, of CPU or idle, before the host ends what has not ended itself
+START_SECONDS = 600.0  # that the interpreter may take to start, and that ending one may take, on the busiest machine
+BRAKE_FACTOR = 20
+NOTICED_LIMITS = tuple(limit.name for limit in fields(Limits) if limit.metadata["is_noticed"])
 NOTHING = Prepared()
 
 
@@ -111,7 +127,8 @@ class Run:
     replies: dict[tuple[str, int], Reply] = field(default_factory=dict)  # by exercise and number of the call
     failure: str = ""
     ended_in: int | None = None
-    timed_out: bool = False  # some time limit was reached
+    reached: set[str] = field(default_factory=set)  # which of the ``NOTICED_LIMITS``
     killed: bool = False  # a SIGKILL that we did not send ended its process, or that of a call
     spent: dict[str, float] = field(default_factory=dict)  # stage -> seconds: start, cells, calls
-    used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU: sandbox, where that is known
+    used: dict[str, float] = field(default_factory=dict)  # stage -> seconds of CPU: sandbox, 0 if it cannot be measured
+    idle: float = 0.0  # seconds in which it neither ran nor waited for a processor, if it can be measured

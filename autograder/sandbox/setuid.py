@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from autograder.errors import CourseError
@@ -33,8 +34,13 @@ REMEDY = (
 )
 
 
-def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str], dict[str, object]]:
-    """Return ``(command, Popen arguments)`` for a worker run as another user; raise CourseError if that is impossible."""
+def prepare(
+    stack: contextlib.ExitStack, env: dict[str, str]
+) -> tuple[list[str], dict[str, object], Callable[[], Iterable[int]]]:
+    """Return ``(command, Popen arguments, what lists its processes)`` for a worker run as another user.
+
+    Raises CourseError if that is impossible.
+    """
     program = seccomp.program(local_sockets=False)
     user = bubblewrap.unused_uid() if PROC.is_dir() else ""
     for is_missing, problem in (
@@ -60,7 +66,8 @@ def prepare(stack: contextlib.ExitStack, env: dict[str, str]) -> tuple[list[str]
     python = [sys.executable, "-I", "-B"]
     filtered = [*python, f"{worker}/{CONFINE.name}", base64.b64encode(program).decode()]
     start = [*python, f"{worker}/{bubblewrap.WORKER_FILES[0].name}"]
-    return [*bubblewrap.become_user(user), *filtered, *start], {"env": env, "cwd": folder}
+    settings = {"env": env, "cwd": folder}
+    return [*bubblewrap.become_user(user), *filtered, *start], settings, partial(_running_processes, number)
 
 
 def _end_user(user, scratch):

@@ -15,19 +15,25 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, cast
 
 from autograder.errors import CourseError
-from autograder.sandbox import bubblewrap, cgroup, container, seccomp, setuid
-from autograder.sandbox.script import GRACE_SECONDS, NOTHING, START_SECONDS, Limits, Prepared
+from autograder.sandbox import bubblewrap, cgroup, container, meter, seccomp, setuid
+from autograder.sandbox.script import NOTHING, START_SECONDS, Limits, Prepared
 
-ZYGOTE_EXIT_SECONDS = 2.0  # seconds that a zygote may take to exit
+EXIT_SECONDS = 30.0  # that a process may take to exit after closing its pipes
+ZYGOTE_EXIT_SECONDS = 2.0  # that a zygote may take to exit before it is killed, which loses only its CPU time
 MAX_PREPARED_BYTES = 200_000  # bytes in one message on a socket
 ISOLATIONS = ("zygote", "container", "user", "none")
 
 
 class SandboxLost(Exception):
     """The sandbox was killed from outside. No submission is to blame."""
+
+
+class MachineTooBusy(Exception):
+    """A run had used little of what it may use when the clock had gone much further. No submission is to blame."""
 
 
 @dataclass
@@ -39,6 +45,7 @@ class Worker:
     last_words: Callable[[], str]
     remedy: str = bubblewrap.REMEDY
     alone: bool = True
+    members: Callable[[], Iterable[int]] | None = None  # lists its processes and those it started, if they can be seen
     killed: bool = False  # known once it has ended: by a SIGKILL that we did not send
     used: float | None = None  # seconds of CPU, known once a zygote's child has ended
 
@@ -71,7 +78,7 @@ def require_known(isolation: str) -> None:
 def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
     """Yield a worker that serves a single submission."""
     with contextlib.ExitStack() as stack:
-        args, settings = prepare(stack, limits)
+        args, settings, members = prepare(stack, limits)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = stack.enter_context(subprocess.Popen(args, start_new_session=True, **pipes, **settings))
         requests, replies = cast("tuple[IO[bytes], IO[bytes]]", (process.stdin, process.stdout))
@@ -81,12 +88,14 @@ def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
             return _stderr_tail(process)
 
         worker = Worker(requests.fileno(), replies.fileno(), last_words, remedy, alone)
+        if members and meter.can_measure():
+            worker.members = partial(members, process.pid)
         try:
             yield worker
         finally:
             if _is_closed(replies.fileno()):
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=GRACE_SECONDS)
+                    process.wait(timeout=EXIT_SECONDS)
             ended_by_us = process.poll() is None
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -104,13 +113,13 @@ def _stderr_tail(process):
 def _in_container(stack, limits):
     command = container.command(limits)
     container.require_image(command[0])
-    return command, {}
+    return command, {}, None  # its processes are not below the engine's client, and may be on another machine
 
 
 def _as_another_user(stack, limits):
     group = stack.enter_context(cgroup.limit_memory(limits))
-    command, settings = setuid.prepare(stack, bubblewrap.ENVIRONMENT)
-    return group.join(command), settings
+    command, settings, members = setuid.prepare(stack, bubblewrap.ENVIRONMENT)
+    return group.join(command), settings, lambda _: members()
 
 
 def _prepare_unsandboxed(stack, limits):
@@ -121,7 +130,8 @@ def _prepare_unsandboxed(stack, limits):
     for path in bubblewrap.WORKER_FILES:  # alone, as in a sandbox: files beside them could shadow other modules
         shutil.copy(path, worker)
     env = {**home, "PYTHONPATH": worker, "PATH": os.environ.get("PATH", os.defpath)}
-    return [sys.executable, "-B", os.path.join(worker, bubblewrap.WORKER_FILES[0].name)], {"env": env, "cwd": folder}
+    command = [sys.executable, "-B", os.path.join(worker, bubblewrap.WORKER_FILES[0].name)]
+    return command, {"env": env, "cwd": folder}, meter.process_tree
 
 
 def _require_bubblewrap():
@@ -205,7 +215,7 @@ class Zygote:
             statuses = []
 
             def last_words():
-                statuses.append(self._receive_status(GRACE_SECONDS))
+                statuses.append(self._receive_status(START_SECONDS))
                 # the child has sent nothing yet, so no notebook is to blame
                 if statuses[0] is None:
                     raise SandboxLost("the zygote is gone")
@@ -214,6 +224,8 @@ class Zygote:
                 return statuses[0].get("failed", "the child never spoke")
 
             worker = Worker(requests, replies, last_words)
+            if meter.can_measure():
+                worker.members = partial(meter.process_tree, self.process.pid)
             try:
                 yield worker
             finally:
@@ -239,7 +251,7 @@ class Zygote:
 
     def _last_words(self):
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout=GRACE_SECONDS)
+            self.process.wait(timeout=EXIT_SECONDS)
         if self.process.poll() is None:
             return "the zygote does not answer"
         return _stderr_tail(self.process)

@@ -15,6 +15,7 @@ import numpy as np
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES += ("float16", "float32", "float64")
+SLOW_CALLS = 6  # all calls of an exercise together may use as much time as this many at their limit
 MAX_DEPTH = 8
 MAX_ITEMS = 10_000
 MAX_TEXT_CHARACTERS = 20_000

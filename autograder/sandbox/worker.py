@@ -8,6 +8,7 @@ import base64
 import contextlib
 import inspect
 import json
+import math
 import mmap
 import os
 import resource
@@ -24,15 +25,25 @@ import compare
 import numpy as np
 import wire
 
-SLOW_CALLS = 6  # all calls of an exercise together may take as long as this many at their limit
-HARD_TIMEOUT_SLACK_SECONDS = 2.0  # beyond a call's own timer, whose exception it can catch, on a busy machine
-POLL_INTERVAL_SECONDS = 0.2  # between two checks of the calls' progress
+TICK_SECONDS = 0.25  # between two looks at what a cell or a call has used
+RUNNING_SECONDS = 0.001  # a process that has used less CPU time since the last look was waiting, not computing
+HARD_TIMEOUT_SLACK_SECONDS = 2.0  # beyond a call's own timer, whose exception it can catch
+EXIT_SECONDS = 5.0  # that a process may take to exit after its last call
+CPU_SLACK_SECONDS = 15  # beyond the limit of a submission, before the kernel ends a process of it
 CHECKS_MARKER = "\ndef make_checks():\n"  # marks the cell of a release that defines the checks
 BATCH_BYTES, BATCH_SECONDS = 1 << 16, 0.02  # size of a batch of replies, and how long it may wait
 
 
 class CellTimeout(BaseException):
-    """The cell or the call exceeded its time limit."""
+    """The cell or the call used more CPU time than it may."""
+
+    kind = "seconds"
+
+
+class CellIdle(CellTimeout):
+    """The cell or the call waited longer than it may without computing."""
+
+    kind = "idle_seconds"
 
 
 def main() -> None:
@@ -79,6 +90,7 @@ def _set_limits(limits):
         resource.RLIMIT_FSIZE: limits["disk_mb"] * 2**20,
         resource.RLIMIT_NOFILE: 256,
         resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: math.ceil(limits["submission_seconds"]) + CPU_SLACK_SECONDS,  # if the host cannot measure
     }
     if limits["alone"]:  # else it would count everything that this user runs on the machine
         values[resource.RLIMIT_NPROC] = limits["processes"]
@@ -137,21 +149,53 @@ class _Outbox:
         self.state[self.WAITING] = 0
 
 
-@contextlib.contextmanager
-def _alarm(seconds):
-    """Raise CellTimeout in the block after ``seconds``; yield a list that is non-empty once this has happened."""
-    alarms = []
+class _Watch:
+    """Limits the CPU time of blocks, and how long they may wait without using any.
 
-    def ring(signum, frame):
-        alarms.append(seconds)
-        raise CellTimeout(f"stopped after {seconds:g} seconds")
+    It looks at the CPU time at each tick of a timer. While the machine is too busy to run this process, ticks are lost,
+    so time in which it waits for a processor counts as nothing. A process that waits for another one is left to the host.
+    """
 
-    signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    def __init__(self, cpu_seconds, idle_seconds):
+        self.cpu_seconds, self.idle_seconds = cpu_seconds, idle_seconds
+        self.tick = min(TICK_SECONDS, cpu_seconds / 4, idle_seconds / 4)
+        self.waited = 0.0  # idle seconds in all blocks
+
+    @contextlib.contextmanager
+    def limit(self):
+        """Raise CellTimeout or CellIdle in the block when it reaches a limit; yield a list that then holds the exception."""
+        reached, began = [], time.process_time()
+        last, waited = began, 0.0
+
+        def look(signum, frame):
+            nonlocal last, waited
+            now = time.process_time()
+            is_waiting = now - last < RUNNING_SECONDS and not _has_children()
+            self.waited += self.tick if is_waiting else 0.0
+            last, waited = now, waited + self.tick if is_waiting else 0.0
+            if now - began >= self.cpu_seconds:
+                reached.append(CellTimeout(f"stopped: it used {self.cpu_seconds:g} seconds of CPU time"))
+            elif waited >= self.idle_seconds:
+                reached.append(CellIdle(f"stopped: it waited {self.idle_seconds:g} seconds without computing"))
+            if reached:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                raise reached[0]
+
+        signal.signal(signal.SIGALRM, look)
+        signal.setitimer(signal.ITIMER_REAL, self.tick, self.tick)
+        try:
+            yield reached
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _has_children():
+    """Return whether this process has children, whether running or not yet waited for."""
     try:
-        yield alarms
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 class _CellOutputs(list):
@@ -336,10 +380,10 @@ def _add_data(outputs, output, data):
 def _run_cell(shell, source, limits):
     outputs = _CellOutputs(limits["output_kb"] * 1024)
     stdout, stderr = cast(_OutputStream, sys.stdout), cast(_OutputStream, sys.stderr)
-    count, alarms = shell.execution_count, []
+    count, reached = shell.execution_count, []
     shell.outputs = stdout.outputs = stderr.outputs = outputs
     try:
-        with _alarm(limits["cell_seconds"]) as alarms:
+        with _Watch(limits["cell_seconds"], limits["cell_idle_seconds"]).limit() as reached:
             shell.run_cell(source, store_history=True)
     except CellTimeout as timeout:
         shell._showtraceback(CellTimeout, timeout, [f"CellTimeout: {timeout}"])
@@ -348,7 +392,7 @@ def _run_cell(shell, source, limits):
     finally:
         sys.stdout, sys.stderr = stdout, stderr
     outputs = [{**o, "execution_count": count} if "execution_count" in o else o for o in outputs]
-    return {"count": count, "outputs": outputs, "timed_out": bool(alarms)}
+    return {"count": count, "outputs": outputs, "reached": f"cell_{reached[0].kind}" if reached else ""}
 
 
 def _run_calls(exercises, captured, replies, limits):
@@ -369,9 +413,9 @@ def _run_calls(exercises, captured, replies, limits):
             finally:
                 os._exit(0)
         os.close(report)
-        status = _wait_for_calls(finished, outbox, limits)
+        status = _wait_for_calls(child, finished, outbox, limits)
         os.close(finished)
-        if _end_child(child, patience=1.0 if status == "ended" else 0.0) == -signal.SIGKILL:
+        if _end_child(child, patience=EXIT_SECONDS if status == "ended" else 0.0) == -signal.SIGKILL:
             status = "killed"
         outbox.send()
         first += max(0, min(outbox.state[outbox.EXERCISES], len(exercises) - first))
@@ -380,16 +424,37 @@ def _run_calls(exercises, captured, replies, limits):
             first += 1
 
 
-def _wait_for_calls(finished, outbox, limits):
-    """Wait while the child makes the calls; return "ended" when it has finished or died, "stopped" if a call hangs."""
-    before, since = list(outbox.state[:2]), time.monotonic()
-    while not select.select([finished], [], [], POLL_INTERVAL_SECONDS)[0]:
-        now = list(outbox.state[:2])
+def _wait_for_calls(child, finished, outbox, limits):
+    """Wait while ``child`` makes the calls; return "ended" when it has finished or died.
+
+    Returns "stopped" if one call uses too much CPU time, and "idle" if it waits too long without computing: the timer in
+    ``child`` has failed then. Like the timer, this counts looks in which nothing had happened, not the time between them.
+    """
+    most = limits["call_seconds"] + HARD_TIMEOUT_SLACK_SECONDS
+    before, waited = list(outbox.state[:2]), 0.0
+    began = last = _cpu_seconds_of(child)
+    while not select.select([finished], [], [], TICK_SECONDS)[0]:
+        now, used = list(outbox.state[:2]), _cpu_seconds_of(child)
         if now != before:
-            before, since = now, time.monotonic()
-        elif time.monotonic() - since > limits["call_seconds"] + HARD_TIMEOUT_SLACK_SECONDS:
+            before, began, waited = now, used, 0.0
+        elif used - last < RUNNING_SECONDS:
+            waited += TICK_SECONDS
+        else:
+            waited = 0.0
+        last = used
+        if used - began > most:
             return "stopped"
+        if waited > most:
+            return "idle"
     return "ended"
+
+
+def _cpu_seconds_of(process):
+    """Return the CPU time of ``process``; there is no /proc in which to read it."""
+    try:
+        return time.clock_gettime(~process << 3 | 2)  # Linux's number for the clock of a process
+    except OSError:
+        return 0.0
 
 
 def _end_child(child, patience):
@@ -418,24 +483,27 @@ def _kill_all_others():
 def _call_exercise(request, function, outbox, limits):
     """Make the calls of one exercise, but none after one that ran too long or returned too much.
 
-    There are dozens, and each would take as long again. For the same reason, all calls of an exercise together may take
+    There are dozens, and each would take as long again. For the same reason, all calls of an exercise together may use
     at most ``SLOW_CALLS`` times the limit of one.
     """
     sys.stdout, sys.stderr = _OutputStream("stdout"), _OutputStream("stderr")
     reason_to_stop, room = "", limits["reply_mb"] * 2**20  # for all of its replies together
-    end = time.monotonic() + SLOW_CALLS * limits["call_seconds"]
+    watch, began, in_all = _Watch(limits["call_seconds"], limits["call_seconds"]), time.process_time(), wire.SLOW_CALLS
+    in_all *= limits["call_seconds"]
     for number, call in enumerate(request["calls"]):
         reply = {"exercise": request["exercise"], "call": number}
-        if not reason_to_stop and time.monotonic() > end:
+        if not reason_to_stop and time.process_time() - began > in_all:
             reason_to_stop = "CellTimeout"
+        elif not reason_to_stop and watch.waited > in_all:
+            reason_to_stop = "CellIdle"
         if reason_to_stop:
             reply["raised"] = reason_to_stop
         else:
             try:
-                with _alarm(limits["call_seconds"]):
+                with watch.limit():
                     reply.update(_call(function, call, request["tensors"]))
-            except CellTimeout:
-                reply["raised"] = reason_to_stop = "CellTimeout"
+            except CellTimeout as timeout:
+                reply["raised"] = reason_to_stop = type(timeout).__name__
             except BaseException as error:
                 reply["raised"], (reply["line"], reply["cell"]) = type(error).__name__[:80], _error_line(error)
         size = outbox.add(reply, room)

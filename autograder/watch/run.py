@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import sqlalchemy.exc
@@ -104,6 +104,7 @@ def watch(
 
 def _prepare(stack, course, topics, grading, options, status):
     stack.enter_context(watch_lock(course))
+    grading = replace(grading, accepts_provisional=True)  # `grade` runs again what reached a limit
     runs = [load_run(course, topic, grading) for topic in topics]
     for run in runs:
         if run.assignment.attempts > (proved := 1 + len(run.released.attempt_seeds)):

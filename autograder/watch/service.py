@@ -20,7 +20,7 @@ from itertools import islice
 import sqlalchemy.exc
 
 from autograder.batch.context import GradingOptions
-from autograder.batch.grade_class import PAGE_SECONDS, WORKER_ERRORS, Executor, grade_class
+from autograder.batch.grade_class import PAGE_BRAKE_SECONDS, WORKER_ERRORS, Executor, grade_class
 from autograder.batch.results import SubmissionResult
 from autograder.courses.course import Course
 from autograder.courses.locking import patient_lock
@@ -259,7 +259,7 @@ class Service:
         beside = select_kept_files(released.exercises, files)
         asked = files[f"{self.topic}.ipynb"], beside, released.templates, self.topic
         try:
-            return self.settings.executor.submit(submission.read_requests, *asked).result(PAGE_SECONDS)
+            return self.settings.executor.submit(submission.read_requests, *asked).result(PAGE_BRAKE_SECONDS)
         except WORKER_ERRORS:
             return "", ()
 

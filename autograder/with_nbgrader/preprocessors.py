@@ -162,12 +162,9 @@ class Judge(limits.Judge, NbGraderPreprocessor):
         job = _read_job(run, student)
         cases = released.extra, released.attempt_seeds
         questions = submission.exercises_for(run.topic, released.seed, job.attempt, released.points, *cases)
-        graded = course.store.get(job.key)
+        graded = course.store.get_standing(job.key, self.limits())
         if graded is None:
-            how = questions, self.limits(), self.isolation, job.files, course.hidden
-            graded = grade.grade(nb, *how)
-            if graded.timed_out or graded.killed:  # the machine may have been busy: try again before it counts
-                graded = grade.grade(nb, *how)
+            graded = grade.grade(nb, questions, self.limits(), self.isolation, job.files, course.hidden)
             if not graded.killed:
                 course.store.put(job.key, graded)
         not_asked = run.not_asked_of(student)

@@ -16,7 +16,9 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder import sandbox
+from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
+from autograder.batch.results import PROVISIONAL_NOTE
 from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.errors import CourseError
@@ -262,20 +264,60 @@ def test_a_sandbox_that_is_lost_twice_is_the_machines_fault():
     thread.join()
 
 
-def test_a_time_out_is_tried_once_more_alone_before_it_counts(course, tmp_path, monkeypatch):
-    """Every first run times out, as on a busy machine; the second does not."""
+def test_a_submission_that_was_killed_is_tried_once_more_alone_before_it_counts(course, tmp_path, monkeypatch):
+    """Every first run is killed, as if its neighbours had used up the memory; the second is not."""
     copy = Course(tmp_path / "course")
     shutil.copytree(course.root, copy.root)
     shutil.rmtree(copy.root / ".autograder" / "verdicts", ignore_errors=True)
     runs, honest = [], grade.grade
 
-    def slow_at_first(notebook, *rest):
+    def killed_at_first(notebook, *rest):
         runs.append(notebook.cells[0].source)
-        return replace(honest(notebook, *rest), timed_out=len(runs) <= 2)
+        return replace(honest(notebook, *rest), killed=len(runs) <= 2)
 
-    monkeypatch.setattr(grade, "grade", slow_at_first)
+    monkeypatch.setattr(grade, "grade", killed_at_first)
     with ThreadPoolExecutor(1) as executor:
         names = ["ada_loops", "emil_no_tanh"]
         rows = grade_class(copy, "scoring", students=names, executor=executor)
     assert len(runs) == 4
     assert [row.total for row in rows] == [AUTOMATIC, AUTOMATIC - 8.5]
+
+
+def test_what_reached_a_limit_is_run_again_by_the_next_grade_at_most_twice_and_by_no_watch(
+    course, tmp_path, monkeypatch
+):
+    copy = Course(tmp_path / "course")
+    shutil.copytree(course.root, copy.root)
+    shutil.rmtree(copy.root / ".autograder" / "verdicts", ignore_errors=True)
+    runs, honest = [], grade.grade
+    reached = {"call_seconds": 5.0}
+
+    def stopped(notebook, *rest):
+        runs.append(notebook.cells[0].source)
+        return replace(honest(notebook, *rest), reached=reached)
+
+    def grade_ada(**options):
+        with ThreadPoolExecutor(1) as executor:
+            (row,) = grade_class(copy, "scoring", GradingOptions(**options), ["ada_loops"], executor=executor)
+        return row, len(runs)
+
+    monkeypatch.setattr(grade, "grade", stopped)
+    row, count = grade_ada()
+    assert count == 1  # not repeated by the same `grade`: CPU time does not depend on the machine's load
+    assert PROVISIONAL_NOTE in row.notes
+    row, count = grade_ada(accepts_provisional=True)  # as `watch` does
+    assert (row.reused, count) == (True, 1)
+    rows, counts = zip(*(grade_ada() for _ in range(4)), strict=True)
+    assert counts == (2, 3, 3, 3)
+    assert [PROVISIONAL_NOTE in row.notes for row in rows] == [True, False, False, False]
+    assert [row.reused for row in rows] == [False, False, True, True]
+    assert grade_ada(limits=Limits(call_seconds=4))[1] == 3  # tighter limits give nobody more
+    assert grade_ada(limits=Limits(cell_seconds=90))[1] == 3  # the limit that it reached is the same
+    reached["call_seconds"] = 6.0
+    row, count = grade_ada(limits=Limits(call_seconds=6))
+    assert (count, PROVISIONAL_NOTE in row.notes) == (4, True)
+    reached.clear()
+    assert grade_ada(limits=Limits(call_seconds=6))[1] == 5
+    for limits in (Limits(), Limits(call_seconds=1, submission_idle_seconds=1)):  # now it stands, whatever the limits
+        row, count = grade_ada(limits=limits)
+        assert (row.reused, count) == (True, 5)

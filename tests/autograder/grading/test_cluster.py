@@ -53,7 +53,12 @@ def test_workers_give_the_same_grades_as_this_machine(demonstration, course, mac
     done = autograder("grade", "scoring", *STUDENTS, *where)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "4 graded, 0 reused, 1 set aside (not graded: " in done.stdout
-    rows = grade_class(course, "scoring", GradingOptions(Limits(4, 2, 60)), students=STUDENTS)
+    rows = grade_class(
+        course,
+        "scoring",
+        GradingOptions(Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)),
+        students=STUDENTS,
+    )
     assert all(row.reused or row.set_aside for row in rows)  # the verdicts were stored here
     assert rows == [demonstration[1][name] for name in STUDENTS]
 
@@ -64,7 +69,14 @@ def test_watch_grades_on_the_workers(hub, machines):  # noqa: F811
     options = WatchOptions(
         port=None, any_owner=True, machines=(address, certificates.ca, certificates.cert, certificates.key)
     )
-    watch(hub.course, ["scoring"], GradingOptions(Limits(4, 2, 60)), options, hub.lines.append, UntilIdle())
+    watch(
+        hub.course,
+        ["scoring"],
+        GradingOptions(Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)),
+        options,
+        hub.lines.append,
+        UntilIdle(),
+    )
     assert all("Exercise by exercise" in hub.page(secret) for secret in secrets)
     assert hub.outcomes() == [("ada", "graded"), ("ben", "graded")]
 

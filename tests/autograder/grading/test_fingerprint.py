@@ -1,6 +1,7 @@
 """Stored verdicts are read back unchanged, and a damaged file counts as absent."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.grading.fingerprint import VerdictStore, read_handed_in_files
+from autograder.sandbox import Limits
 from autograder.verdicts import Graded, Part, Verdict
 
 FINGERPRINT = "ab" * 32
@@ -20,9 +22,8 @@ GRADED = Graded(
     ),
     {3: (1, [OUTPUT]), 7: (None, [])},
     "Python ended.",
-    True,
-    False,
-    {"cells": 0.25},
+    {"cell_seconds": 20.0},
+    spent={"cells": 0.25},
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -40,6 +41,42 @@ def store_with(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return VerdictStore(path.parents[1])
+
+
+LIMITS = Limits(cell_seconds=20)
+
+
+@pytest.mark.parametrize(
+    ("reached", "runs", "limits", "stands"),
+    [
+        ({}, 1, {"cell_seconds": 99}, True),
+        ({"cell_seconds": 20.0}, 1, {}, False),
+        ({"cell_seconds": 20.0}, 2, {}, False),
+        ({"cell_seconds": 20.0}, 3, {}, True),
+        ({"cell_seconds": 20.0}, 3, {"cell_seconds": 20.5}, False),
+        ({"cell_seconds": 20.0}, 3, {"cell_seconds": 9}, True),
+        ({"cell_seconds": 20.0}, 3, {"call_seconds": 99}, True),
+        ({"cell_seconds": 20.0, "reply_mb": 16.0}, 3, {"reply_mb": 17}, False),
+    ],
+)
+def test_verdicts_stand_unless_a_limit_was_reached_and_another_run_may_change_them(
+    tmp_path, reached, runs, limits, stands
+):
+    store, graded = VerdictStore(tmp_path), Graded((), {}, reached=reached, runs=runs)
+    store.put(FINGERPRINT, graded)
+    found = store.get_standing(FINGERPRINT, replace(LIMITS, **limits))
+    assert found == (graded if stands else None)
+    assert store.get_standing("cd" * 32, LIMITS) is None
+
+
+def test_runs_that_reach_the_same_limits_are_counted(tmp_path):
+    store, first = VerdictStore(tmp_path), Graded((), {}, reached={"reply_mb": 16.0})
+    other = replace(first, reached={"call_seconds": 5.0})
+    assert [store.put(FINGERPRINT, first).runs for _ in range(3)] == [1, 2, 3]
+    assert store.get(FINGERPRINT).runs == 3
+    assert store.put(FINGERPRINT, other).runs == 1
+    assert store.put(FINGERPRINT, Graded((), {})) == Graded((), {})
+    assert store.put(FINGERPRINT, Graded((), {})).runs == 1
 
 
 def test_what_was_put_is_got_back(tmp_path):

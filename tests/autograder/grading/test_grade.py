@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import grimp
 import pytest
@@ -40,7 +40,7 @@ def test_a_verdict_depends_on_everything_that_its_fingerprint_names():
         "isolation": "none",
         "files": {"w.npz": b"1"},
     }
-    others = {"content": b"[]", "version": "w", "attempt": 1, "limits": replace(limits, call_seconds=9.0)}
+    others = {"content": b"[]", "version": "w", "attempt": 1, "limits": replace(limits, memory_mb=5000)}
     others |= {"isolation": "zygote", "files": {"w.npz": b"2"}, "seed": 40}
     fingerprints = [
         fingerprint.fingerprint(**known),
@@ -48,6 +48,11 @@ def test_a_verdict_depends_on_everything_that_its_fingerprint_names():
     ]
     assert len(set(fingerprints)) == len(others) + 1
     assert fingerprint.fingerprint(**known) == fingerprints[0]
+    unseen = {"memory_mb", "disk_mb", "processes", "output_kb", "outputs_mb", "submission_mb"}
+    for limit in fields(Limits):
+        other = replace(limits, **{limit.name: getattr(limits, limit.name) + 1})
+        is_other = fingerprint.fingerprint(**known | {"limits": other}) != fingerprints[0]
+        assert is_other == (limit.name in unseen), limit.name
 
 
 class FakeClock:
@@ -72,7 +77,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def sandboxed(monkeypatch, clock):
-    """Replace sandbox runs: a test lists each as ``(seconds, outcome)``; collect what was sent."""
+    """Replace sandbox runs: a test lists each as ``(seconds of the clock, outcome)``; collect what was sent."""
     runs, sent = [], []
 
     def run(script, limits, isolation, hidden):
@@ -89,18 +94,27 @@ def notebook_of(*sources):
     return new_notebook(cells=[new_code_cell(source) for source in sources])
 
 
-def test_a_notebook_that_ends_early_is_run_once_more_without_that_cell_in_the_time_that_is_left(sandboxed):
+def test_a_notebook_that_ends_early_is_run_once_more_without_that_cell_in_what_is_left(sandboxed):
     runs, sent = sandboxed
     runs += [
-        (30.0, Run(failure="It ended.", ended_in=1, timed_out=True)),
-        (1.0, Run(killed=True, spent={"cells": 1.0})),
+        (990.0, Run(failure="It ended.", ended_in=1, reached={"cell_seconds"}, used={"sandbox": 30.0}, idle=20.0)),
+        (1.0, Run(killed=True, spent={"cells": 1.0}, reached={"call_seconds"})),
     ]
-    graded = grade.grade(notebook_of("a", "b", "c"), (), Limits(submission_seconds=100))
+    limits = Limits(submission_seconds=100, submission_idle_seconds=50)
+    graded = grade.grade(notebook_of("a", "b", "c"), (), limits)
     assert [cell.source for cell in sent[0][0].cells] == ["a", "b", "c"]
     assert [cell.source for cell in sent[1][0].cells] == ["a", "", "c"]
     assert [limits.submission_seconds for _, limits in sent] == [100, 70]
-    assert graded.failure == "It ended. It was run again without that cell."
-    assert graded.timed_out
+    assert [limits.submission_idle_seconds for _, limits in sent] == [50, 30]
+    cell, calls = (
+        "a cell used 20 seconds of CPU time",
+        "the calls of a function used or waited more than 5 seconds each",
+    )
+    assert graded.failure == (
+        "It ended. It was run again without that cell. "
+        f"It reached a limit: {cell} (cell_seconds); {calls} (call_seconds)."
+    )
+    assert graded.reached == {"cell_seconds": 20.0, "call_seconds": 5.0}
     assert graded.killed
     assert graded.spent["cells"] == 1.0
 
@@ -111,12 +125,20 @@ def test_what_ends_early_once_more_says_both(sandboxed):
     assert grade.grade(notebook_of("a"), ()).failure == "It ended. Without that cell: It ended later."
 
 
+def test_a_limit_is_described_once(sandboxed):
+    runs, _ = sandboxed
+    runs.append((1.0, Run(failure="Stopped: too much (reply_mb).", reached={"reply_mb"})))
+    graded = grade.grade(notebook_of("a"), ())
+    assert (graded.failure, graded.reached) == ("Stopped: too much (reply_mb).", {"reply_mb": 16.0})
+
+
 @pytest.mark.parametrize(("seconds", "runs_made"), [(98.0, 2), (99.5, 1), (130.0, 1)])
-def test_nothing_is_run_once_more_where_hardly_any_time_is_left(sandboxed, seconds, runs_made):
+def test_nothing_is_run_once_more_where_hardly_any_seconds_are_left(sandboxed, seconds, runs_made):
     runs, sent = sandboxed
-    runs += [(seconds, Run(failure="It ended.", ended_in=0)), (0.0, Run())]
-    grade.grade(notebook_of("a"), (), Limits(submission_seconds=100))
-    assert len(sent) == runs_made
+    for ended in (Run(used={"sandbox": seconds}), Run(idle=seconds)):
+        runs[:], sent[:] = [(0.0, replace(ended, failure="It ended.", ended_in=0)), (0.0, Run())], []
+        grade.grade(notebook_of("a"), (), Limits(submission_seconds=100, submission_idle_seconds=100))
+        assert len(sent) == runs_made
 
 
 def test_a_notebook_that_comes_to_its_end_is_run_once(sandboxed):
@@ -124,7 +146,7 @@ def test_a_notebook_that_comes_to_its_end_is_run_once(sandboxed):
     runs.append((5.0, Run()))
     graded = grade.grade(notebook_of("a"), ())
     assert len(sent) == 1
-    assert (graded.failure, graded.timed_out, graded.killed) == ("", False, False)
+    assert (graded.failure, graded.reached, graded.killed) == ("", {}, False)
 
 
 def test_the_time_that_judging_takes_is_counted_by_itself(sandboxed, clock, monkeypatch):
@@ -147,13 +169,15 @@ def capstone():
     return trained
 
 
-def test_the_time_that_weights_take_is_taken_off_the_notebook_s(sandboxed):
+def test_the_seconds_that_weights_take_are_taken_off_the_notebook_s(sandboxed):
     exercise = capstone()
     runs, sent = sandboxed
-    runs += [(40.0, Run(killed=True)), (1.0, Run())]
+    runs += [(400.0, Run(killed=True, used={"sandbox": 40.0}, idle=30.0)), (1.0, Run())]
     files = {exercise.trained.file: b"weights"}
-    graded = grade.grade(notebook_of("a"), (exercise,), Limits(submission_seconds=100), files=files)
+    limits = Limits(submission_seconds=100, submission_idle_seconds=50)
+    graded = grade.grade(notebook_of("a"), (exercise,), limits, files=files)
     assert [limits.submission_seconds for _, limits in sent] == [100, 60]
+    assert [limits.submission_idle_seconds for _, limits in sent] == [50, 20]
     assert sent[1][0].files == files
     assert graded.killed
 

@@ -32,14 +32,46 @@ def test_a_stage_that_comes_again_is_added_even_if_it_ends_in_an_error(monkeypat
     assert watch.used == {"page": 1.25, "judge": 0.0}
 
 
-def test_what_takes_too_long_is_ended_and_what_comes_after_is_not():
-    before = signal.getsignal(signal.SIGALRM)
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_what_computes_too_long_is_ended_and_what_comes_after_is_not():
+    before = signal.getsignal(signal.SIGPROF)
     with pytest.raises(TooLong), time_limit(0.05, TooLong):
-        time.sleep(5)
+        burn(60)
     with time_limit(60, TooLong):
         pass
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGPROF) is before
+
+
+def test_waiting_counts_for_nothing():
+    with time_limit(0.1, TooLong):
+        time.sleep(0.3)
+
+
+def test_of_two_limits_the_tighter_counts_and_the_outer_goes_on_after_the_inner():
+    class Inner(BaseException):
+        pass
+
+    with pytest.raises(TooLong), time_limit(0.2, TooLong), time_limit(60, Inner):
+        burn(60)
+    with time_limit(60, TooLong), pytest.raises(Inner), time_limit(0.1, Inner):
+        burn(60)
+    left = []
+
+    def burn_twice():
+        with pytest.raises(Inner), time_limit(0.1, Inner):
+            burn(60)
+        left.append(signal.getitimer(signal.ITIMER_PROF)[0])
+        burn(60)
+
+    with pytest.raises(TooLong), time_limit(0.4, TooLong):
+        burn_twice()
+    assert 0 < left[0] < 0.35
 
 
 def test_outside_of_the_main_thread_there_is_no_limit():
@@ -47,7 +79,7 @@ def test_outside_of_the_main_thread_there_is_no_limit():
 
     def work():
         with time_limit(0.01, TooLong):
-            done.append(signal.getitimer(signal.ITIMER_REAL))
+            done.append(signal.getitimer(signal.ITIMER_PROF))
 
     thread = threading.Thread(target=work)
     thread.start()

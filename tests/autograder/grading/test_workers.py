@@ -32,6 +32,24 @@ def test_a_worker_may_take_8_gigabytes_of_memory():
         assert workers.submit(resource.getrlimit, resource.RLIMIT_AS).result()[0] == 8 * 1024**3
 
 
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return seconds
+
+
+def test_a_task_is_limited_in_the_cpu_time_of_its_process_and_by_the_clock():
+    with Workers(1, {burn: (0.3, 600.0), time.sleep: (0.3, 1.0)}) as workers:
+        for task in (burn, time.sleep):
+            with pytest.raises(TimeoutError):
+                workers.submit(task, 60.0).result()
+            assert workers.submit(task, 0.1).result() == (0.1 if task is burn else None)
+        assert workers.submit(time.sleep, 0.6).result() is None  # twice the CPU seconds
+    with Workers(1, {}) as workers:
+        assert workers.submit(burn, 0.5).result() == 0.5
+
+
 KILLED_GRADER = """
 import os, signal, sys, tempfile, time
 from autograder.grading.workers import Workers

@@ -48,7 +48,7 @@ def by_level(notebook, exercises, *rest):
         parts = tuple(judge.Part(name, points if right else 0.0, points, "") for name, points in exercise.parts.items())
         hints = () if right or exercise.name != CODE else (HINT,)
         verdicts.append(judge.Verdict(exercise.name, earned, exercise.points, parts, hints))
-    return grade.Graded(tuple(verdicts), {}, timed_out=level == 3)
+    return grade.Graded(tuple(verdicts), {}, reached={"call_seconds": 5.0} if level == 3 else {})
 
 
 def with_answer(text):
@@ -92,7 +92,7 @@ def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(grad
     wrong = sum(n < 2 * place for n in range(24))
     assert items[CODE].mistakes == (HintCount(HINT, wrong, 0, 0),)
     assert items[CODE].parts == tuple((name, 24 - wrong, 24) for name in exercises[place].parts)
-    assert (study.timed_out, study.waiting, study.missing) == (1, 24, ("eve",))
+    assert (study.stopped, study.waiting, study.missing) == (1, 24, ("eve",))
     assert (items[ESSAY].marked, items[ESSAY].difficulty) == (0, None)
 
 
@@ -119,7 +119,7 @@ def test_a_try_that_was_killed_counts_for_nothing_and_no_earlier_one_in_its_plac
     now = items_of(study)[CODE]
     assert [count for _, _, count in now.parts] == [count - 1 for _, _, count in before.parts]
     assert now.mistakes[0].now == before.mistakes[0].now - 1
-    assert study.timed_out == 0  # only an earlier attempt timed out
+    assert study.stopped == 0  # only an earlier attempt reached a limit
 
 
 def test_answers_that_differ_in_names_and_layout_only_are_one_group_and_the_starter_is_none(graded):

@@ -13,7 +13,7 @@ from autograder import sandbox
 from autograder.__main__ import app
 from autograder.courses.course import CONFIG, init
 from autograder.errors import CourseError
-from autograder.sandbox import Limits, canary, cgroup, doctor
+from autograder.sandbox import Limits, canary, cgroup, doctor, meter
 
 pytestmark = pytest.mark.suite("sandbox")
 
@@ -62,6 +62,15 @@ def test_without_a_control_group_the_doctor_warns_and_stays_green(monkeypatch):
     assert "c.Judge.memory_mb in nbgrader_config.py" in warning
     monkeypatch.setattr(cgroup, "is_available", lambda limits: True)
     assert doctor.warnings("zygote", Limits()) == doctor.warnings("container", Limits()) == []
+
+
+def test_where_a_kernel_shows_too_little_to_measure_the_doctor_warns(monkeypatch):
+    monkeypatch.setattr(cgroup, "is_available", lambda limits: True)
+    monkeypatch.setattr(meter, "can_measure", lambda: False)
+    assert doctor.warnings("zygote", Limits()) == doctor.warnings("user", Limits()) == [doctor.UNMEASURED]
+    assert doctor.warnings("container", Limits()) == []
+    monkeypatch.setattr(cgroup, "is_available", lambda limits: False)
+    assert doctor.UNMEASURED in doctor.warnings("zygote", Limits())
 
 
 def test_where_processes_cannot_be_listed_the_doctor_says_what_it_did_not_look_for(monkeypatch, tmp_path):

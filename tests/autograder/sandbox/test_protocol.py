@@ -9,7 +9,9 @@ import time
 
 import pytest
 
-from autograder.sandbox import Call, Cell, Limits, Reply, Script, protocol, wire
+from autograder.sandbox import Call, Cell, Limits, MachineTooBusy, Reply, SandboxLost, Script, protocol, script, wire
+from autograder.sandbox.meter import Usage
+from autograder.sandbox.start import Worker
 
 
 @pytest.mark.parametrize(
@@ -29,15 +31,38 @@ def test_a_line_that_no_cell_has_is_no_line(line):
     assert (reply.line, reply.text) == (0, "")
 
 
-LIMITS = Limits(cell_seconds=0.2, call_seconds=0.2, submission_seconds=20, output_kb=1, outputs_mb=1, reply_mb=1)
+LIMITS = Limits(cell_seconds=3, cell_idle_seconds=4, call_seconds=2, output_kb=1, outputs_mb=1, reply_mb=1)
+
+
+NOTHING_MORE = Usage()
+
+
+class FakeMeter:
+    """A meter whose usage grows by ``step`` at every look, by nothing where there is none."""
+
+    step = NOTHING_MORE
+
+    def __init__(self, members):
+        self.usage = Usage()
+
+    def read(self, now=False):
+        self.usage = Usage(self.usage.cpu + self.step.cpu, self.usage.idle + self.step.idle)
+        return self.usage
+
+    def restart(self):
+        self.usage = Usage()
 
 
 @pytest.fixture
 def worker(monkeypatch):
-    """Run a script on a worker that sends ``messages`` whatever the requests; return the ``Run`` and the requests."""
-    monkeypatch.setattr(protocol, "GRACE_SECONDS", 0.2)
+    """Run a script on a worker that sends ``messages`` whatever the requests; return the ``Run`` and the requests.
 
-    def converse(script, *messages, limits=LIMITS, keeps_open=False):
+    At every look, it has used one more ``step``.
+    """
+    monkeypatch.setattr(protocol, "SAMPLE_SECONDS", 0.001)
+
+    def converse(asked, *messages, limits=LIMITS, keeps_open=False, step=NOTHING_MORE):
+        monkeypatch.setattr(protocol, "Meter", type("", (FakeMeter,), {"step": step}))
         (requests_out, requests_in), (replies_out, replies_in) = os.pipe(), os.pipe()
         lines, received = [m if isinstance(m, bytes) else json.dumps(m).encode() + b"\n" for m in messages], []
 
@@ -52,7 +77,7 @@ def worker(monkeypatch):
         thread = threading.Thread(target=answer)
         thread.start()
         try:
-            return protocol.run_script(requests_in, replies_out, script, limits, True), received
+            return protocol.run_script(Worker(requests_in, replies_out, str), asked, limits), received
         finally:
             os.close(requests_in)
             os.close(replies_out)
@@ -107,23 +132,67 @@ def test_a_worker_that_ends_early_is_told_by_the_place_and_one_that_said_nothing
     run, _ = worker(script_of("a", "b"), READY, cell(0))
     assert run.failure.startswith("Python ended at cell 2 of 2")
     assert run.ended_in == 1
-    assert not run.timed_out
+    assert not run.reached
     run, _ = worker(script_of("a"), READY, cell(0))
     assert run.failure.startswith("Python ended at the end of the notebook")
     assert run.ended_in is None
 
 
-def test_a_cell_that_says_nothing_for_too_long_is_stopped(worker):
-    run, _ = worker(script_of("a"), READY, keeps_open=True)
-    assert run.failure == "Stopped at cell 1 of 1: it exceeded the time limit for a cell."
-    assert run.timed_out
+CPU, IDLE = Usage(cpu=0.5), Usage(idle=0.5)
+
+
+@pytest.mark.parametrize(
+    ("step", "limits", "name", "excess"),
+    [
+        (CPU, {}, "cell_seconds", "it used more than 3 seconds of CPU time"),
+        (IDLE, {}, "cell_idle_seconds", "it waited 4 seconds without computing"),
+        (CPU, {"submission_seconds": 2}, "submission_seconds", "the notebook used up its CPU time"),
+        (IDLE, {"submission_idle_seconds": 2}, "submission_idle_seconds", "the notebook waited too long in all"),
+    ],
+)
+def test_a_cell_is_stopped_by_what_it_used_and_the_limit_is_named(worker, step, limits, name, excess):
+    limits = dataclasses.replace(LIMITS, **limits)
+    run, _ = worker(script_of("a"), READY, keeps_open=True, limits=limits, step=step)
+    assert run.failure == f"Stopped at cell 1 of 1: {excess} ({name})."
+    assert run.reached == {name}
     assert run.ended_in == 0
-    run, _ = worker(script_of("a"), READY, cell(0, timed_out=True), {"cells": 1})
-    assert run.timed_out
-    assert run.failure == ""
-    limits = dataclasses.replace(LIMITS, cell_seconds=60, submission_seconds=0.3)
-    run, _ = worker(script_of("a"), READY, keeps_open=True, limits=limits)
-    assert run.failure == "Stopped at cell 1 of 1: it exceeded the time limit for a submission."
+    amount = run.used["sandbox"] + run.idle
+    assert getattr(limits, name) + script.GRACE_SECONDS < amount <= getattr(limits, name) + script.GRACE_SECONDS + 1.5
+
+
+@pytest.mark.parametrize("name", ["cell_seconds", "cell_idle_seconds"])
+def test_a_limit_that_the_worker_noticed_is_reported_and_ends_nothing(worker, name):
+    run, _ = worker(script_of("a"), READY, cell(0, reached=name), {"cells": 1})
+    assert (run.failure, run.reached) == ("", {name})
+
+
+@pytest.mark.parametrize("name", ["memory_mb", "x", True, ["cell_seconds"], None, {}])
+def test_only_a_limit_is_believed_to_have_been_reached(worker, name):
+    run, _ = worker(script_of("a"), READY, cell(0, reached=name), {"cells": 1})
+    assert (run.failure, run.reached) == ("", set())
+
+
+def test_each_cell_has_seconds_of_its_own(worker):
+    cells = script_of(*"abcdef")
+    run, _ = worker(cells, READY, *map(cell, range(6)), {"cells": 6}, step=CPU)
+    assert (run.failure, run.reached) == ("", set())
+
+
+def test_what_sends_one_byte_after_another_is_stopped_too(worker):
+    run, _ = worker(script_of("a"), READY, *[b"x"] * 200, keeps_open=True, step=CPU)
+    assert "(cell_seconds)" in run.failure
+
+
+def test_a_machine_that_lets_nothing_run_costs_the_student_nothing(worker, monkeypatch):
+    monkeypatch.setattr(script, "BRAKE_FACTOR", 1e-4)
+    with pytest.raises(MachineTooBusy, match=r"cell 1 of 1 .* of which it used 0 and idled 0"):
+        worker(script_of("a"), READY, keeps_open=True)
+
+
+def test_a_worker_that_does_not_start_is_lost_and_used_nothing(worker, monkeypatch):
+    monkeypatch.setattr(protocol, "START_SECONDS", 0.05)
+    with pytest.raises(SandboxLost, match="had not started after"):
+        worker(script_of("a"), keeps_open=True, step=CPU)
 
 
 def test_a_line_without_end_and_too_much_in_all_are_stopped(worker):
@@ -162,20 +231,33 @@ def test_each_call_gets_its_first_reply_and_one_without_has_none(worker):
     assert replies[0] == Reply(value=5, changed=("y",), printed=True)
     assert replies[1] == Reply(raised="no reply")
     assert replies[2] == Reply(raised="ValueError", line=1, text="a")
-    assert (run.failure, run.timed_out, run.killed) == ("", False, False)
+    assert (run.failure, run.reached, run.killed) == ("", set(), False)
     assert len(run.replies) == 4
     assert [len(exercise["calls"]) for exercise in requests[1]["exercises"]] == [4]
 
 
 @pytest.mark.parametrize(
-    ("status", "raised", "timed_out", "killed"),
-    [("ended", "no reply", False, False), ("stopped", "CellTimeout", True, False), ("killed", "no reply", False, True)],
+    ("status", "raised", "reached", "killed"),
+    [
+        ("ended", "no reply", set(), False),
+        ("stopped", "CellTimeout", {"call_seconds"}, False),
+        ("idle", "CellIdle", {"call_seconds"}, False),
+        ("killed", "no reply", set(), True),
+        (["stopped"], "no reply", set(), False),
+    ],
 )
-def test_how_calls_ended_says_why_replies_are_missing(worker, status, raised, timed_out, killed):
+def test_how_calls_ended_says_why_replies_are_missing(worker, status, raised, reached, killed):
     message = call(None, status=status)
     run, _ = worker(script_of("a", calls=(SHAPE,)), READY, cell(0), {"cells": 1}, message, keeps_open=True)
     assert run.replies["toy-f", 0] == Reply(raised=raised)
-    assert (run.timed_out, run.killed) == (timed_out, killed)
+    assert (run.reached, run.killed) == (reached, killed)
+
+
+@pytest.mark.parametrize(("raised", "name"), [("CellTimeout", "call_seconds"), ("TooLarge", "reply_mb")])
+def test_a_limit_that_a_call_reached_is_reported(worker, raised, name):
+    messages = call(0, raised=raised), call(None, status="ended")
+    run, _ = worker(script_of("a", calls=(SHAPE,)), READY, cell(0), {"cells": 1}, *messages, keeps_open=True)
+    assert run.reached == {name}
 
 
 def test_a_request_longer_than_a_pipe_waits_until_it_is_read(worker):
@@ -183,6 +265,10 @@ def test_a_request_longer_than_a_pipe_waits_until_it_is_read(worker):
     assert len(cell_asked["source"]) == 10**6
 
 
-def test_calls_of_which_nothing_is_heard_are_stopped_in_time(worker):
-    run, _ = worker(script_of("a", calls=(SHAPE,)), READY, cell(0), {"cells": 1}, keeps_open=True)
-    assert run.failure == "Stopped at the calls of toy-f: it exceeded the time limit for a cell."
+@pytest.mark.parametrize("step", [CPU, IDLE])
+def test_calls_of_which_nothing_is_heard_are_stopped(worker, step):
+    asked = script_of("a", calls=(SHAPE,))
+    run, _ = worker(asked, READY, cell(0), {"cells": 1}, keeps_open=True, step=step)
+    assert run.failure.startswith("Stopped at the calls of toy-f: it ")
+    assert run.failure.endswith(" (call_seconds).")
+    assert run.reached == {"call_seconds"}

@@ -11,10 +11,10 @@ import pytest
 from autograder import sandbox
 from autograder.errors import CourseError
 from autograder.paths import ROOT
-from autograder.sandbox import Call, Cell, Limits, Script, bubblewrap, protocol, wire
+from autograder.sandbox import Call, Cell, Limits, Script, bubblewrap, script, wire
 
 pytestmark = pytest.mark.suite("sandbox")
-LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=40, memory_mb=2048, output_kb=64, reply_mb=4)
+LIMITS = Limits(cell_seconds=5, cell_idle_seconds=3, call_seconds=2, memory_mb=2048, output_kb=64, reply_mb=4)
 
 
 def run(*cells, calls=(), isolation="zygote"):
@@ -71,15 +71,16 @@ def test_a_call_that_swallows_every_interrupt_is_stopped_and_the_other_exercises
         def other(): return 5
         """
     done = run_both(loop)
-    assert done.replies["first", 0].raised == "CellTimeout"
+    assert done.replies["first", 0].raised == "CellIdle"
+    assert done.reached == {"call_seconds"}
     assert done.replies["second", 0].value == 5
 
 
 def test_a_cell_that_swallows_every_interrupt_ends_the_run_with_a_sentence():
     stubborn = "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass"
     done = run(stubborn, "print('after')")
-    assert "exceeded the time limit" in done.failure
-    assert done.ended_in == 0
+    assert done.failure == "Stopped at cell 1 of 2: it waited 3 seconds without computing (cell_idle_seconds)."
+    assert (done.ended_in, done.reached) == (0, {"cell_idle_seconds"})
 
 
 @pytest.mark.parametrize("source", ["os._exit(0)", "ctypes.string_at(0)", "os.abort()"])
@@ -286,13 +287,13 @@ def test_a_call_that_takes_its_clock_away_counts_as_a_time_out_when_the_host_say
             time.sleep(seconds)
             return 7
         """
-    over = LIMITS.call_seconds + protocol.GRACE_SECONDS + 1
+    over = LIMITS.call_seconds + script.GRACE_SECONDS + 1
     done = run(late, calls=[{"seconds": 0.0}, {"seconds": over}, {"seconds": 0.0}, {"seconds": 0.0}])
     replies = [done.replies["exercise", n] for n in range(4)]
-    assert [reply.raised for reply in replies] == ["", *["CellTimeout"] * 3]
+    assert [reply.raised for reply in replies] == ["", *["CellIdle"] * 3]
     assert [reply.value for reply in replies] == [7, None, None, None]
-    assert done.timed_out
-    assert not run(late, calls=[{"seconds": 0.0}]).timed_out
+    assert done.reached == {"call_seconds"}
+    assert not run(late, calls=[{"seconds": 0.0}]).reached
 
 
 def test_replies_that_come_again_do_not_turn_the_hosts_clock_back():
@@ -305,9 +306,9 @@ def test_replies_that_come_again_do_not_turn_the_hosts_clock_back():
                 time.sleep(1)
             return 7
         """
-    over = int(LIMITS.call_seconds + protocol.GRACE_SECONDS + 2)
+    over = int(LIMITS.call_seconds + script.GRACE_SECONDS + 2)
     done = run(dedent(FORGE) + dedent(forged), calls=[{"wait": n} for n in (0, over, 0, 0, 0)])
-    assert [done.replies["exercise", n].raised for n in range(5)] == ["", *["CellTimeout"] * 4]
+    assert [done.replies["exercise", n].raised for n in range(5)] == ["", *["CellIdle"] * 4]
 
 
 @pytest.mark.parametrize(
@@ -326,7 +327,7 @@ def test_calls_that_are_each_a_little_too_short_for_the_clock_do_not_take_the_ti
     done = run_both("import time\ndef answer(): time.sleep(0.3)\ndef other(): return 5", 40, limits)
     raised = [done.replies["first", n].raised for n in range(40)]
     assert raised[0] == ""
-    assert raised[-20:] == ["CellTimeout"] * 20
+    assert raised[-20:] == ["CellIdle"] * 20
     assert done.replies["second", 0].value == 5
     assert not done.failure
 
@@ -348,7 +349,7 @@ def test_long_replies_and_many_short_ones_all_arrive():
 
 def test_a_call_whose_process_was_killed_is_known_as_such_and_one_that_left_is_not():
     killed = run("import os\ndef answer(): os.kill(os.getpid(), 9)", calls=[{}])
-    assert (killed.killed, killed.timed_out, killed.replies["exercise", 0].raised) == (True, False, "no reply")
+    assert (killed.killed, killed.reached, killed.replies["exercise", 0].raised) == (True, set(), "no reply")
     for end in ("os._exit(9)", "return 1", "os.abort()"):
         assert not run(f"import os\ndef answer(): {end}", calls=[{}]).killed
 
@@ -403,6 +404,20 @@ def test_without_bubblewrap_the_sandbox_is_refused_with_the_remedy(monkeypatch):
 
 def test_what_has_no_place_on_the_wire_is_named_by_its_type():
     assert isinstance(value(run("def answer(): return object()", calls=[{}])), wire.UnsendableValue)
+
+
+def test_no_process_may_use_much_more_cpu_time_than_the_submission():
+    """The kernel's own limit, for isolations in which the host cannot measure."""
+    seen = json.loads(text(run("import json, resource; print(json.dumps(resource.getrlimit(resource.RLIMIT_CPU)))")))
+    assert seen == [LIMITS.submission_seconds + 15] * 2
+
+
+def test_what_a_cell_starts_counts_towards_its_cpu_time():
+    child = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
+    done = run(child, "print('after')")
+    assert done.failure == "Stopped at cell 1 of 2: it used more than 5 seconds of CPU time (cell_seconds)."
+    assert done.reached == {"cell_seconds"}
+    assert done.used["sandbox"] > LIMITS.cell_seconds
 
 
 LOOKS_ROUND = """
