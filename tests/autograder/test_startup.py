@@ -7,9 +7,12 @@ import sys
 
 import pytest
 
+from tests.autograder.test_main import succeed
+
 pytestmark = pytest.mark.suite("assignments")
 
 HEAVY = {"torch", "numpy", "matplotlib", "nbgrader", "nbconvert", "jupytext", "myst_parser", "sphinx", "IPython"}
+STUDENTS = "ada_loops", "emil_no_tanh"
 LIMITS = """
 c.Judge.cell_seconds, c.Judge.call_seconds, c.Judge.submission_seconds = 4, 2, 60  # as in the demonstration class
 """
@@ -26,6 +29,7 @@ def course(demonstration, tmp_path_factory):
         folder = root.parent / "archive" / student
         folder.mkdir(parents=True)
         shutil.copy(graded.release("scoring"), folder)
+    succeed("grade", "scoring", *STUDENTS, "--course", root)  # by the verdicts that are known
     return root
 
 
@@ -39,7 +43,7 @@ def run(*command):
 
 @pytest.mark.parametrize(("command", "done"), [("grade", "2 reused"), ("grade --dry-run", "2 would stay the same")])
 def test_a_class_with_nothing_to_do_is_graded_without_what_grades(course, command, done):
-    status, output, imported = run(*command.split(), "scoring", "ada_loops", "emil_no_tanh", "--course", course)
+    status, output, imported = run(*command.split(), "scoring", *STUDENTS, "--course", course)
     assert (status, done in output) == (0, True), output
     assert "typer" in imported
     assert imported & HEAVY == set()
