@@ -345,6 +345,8 @@ def parse_plan(text: str) -> tuple[Plan, str]:
     for name, value in simple.items():
         if not isinstance(value, str):
             top.refuse(f"{name} is {value!r}", "write text in quotes there.", name)
+        if "\0" in value:
+            top.refuse(f"{name} is {value!r}", "remove the NUL character.", name)
     if tables:
         name = next(iter(tables))
         top.refuse(f"unknown field {name!r}", f"the fields are {', '.join(PLAN_FIELDS)}.", name)
@@ -467,17 +469,24 @@ def read_roster(path: str | Path) -> tuple[Student, ...]:
         raise CourseError("this is a folder", path.name, f"name a CSV file as `roster` in {PLAN_FILE}.") from None
     except UnicodeDecodeError:
         raise CourseError("it is not in UTF-8", path.name, "save it as CSV in UTF-8.") from None
-    return _parse_roster(text, path.name)
+    except OSError as error:
+        remedy = f"make it readable, or change `roster` in {PLAN_FILE}."
+        raise CourseError(f"the roster cannot be read: {error.strerror}", path.name[:100], remedy) from None
+    return parse_roster(text, path.name)
 
 
 @lru_cache(maxsize=4)
-def _parse_roster(text, file):
+def parse_roster(text: str, file: str) -> tuple[Student, ...]:
+    """Return the students in the ``text`` of the roster ``file``; raise ``CourseError`` as ``read_roster`` does."""
     columns, rows = read_table(text, file)
     allowed = [column.name for column in fields(Student)]
     if len(columns) == 1 and ";" in columns[0]:
         raise CourseError(
             "this file uses semicolons", f"{file}, line 1", "save it as CSV with commas between the fields."
         )
+    if columns and not set(columns) & set(allowed):
+        remedy = "put a line above the first student that names the columns, such as id,name,email,section."
+        raise CourseError(f"there is no header line: the file begins with {columns[0]!r}", f"{file}, line 1", remedy)
     for name in columns:
         if name not in allowed:
             remedy = f"the columns are {', '.join(allowed)}."

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.courses.plan import PLAN_FILE, parse_plan
+from autograder.courses.plan import PLAN_FILE, parse_plan, parse_roster
 from autograder.errors import CourseError
 from solutions.answer_key.places import HEADER
 
@@ -33,7 +33,7 @@ def take_over(last_year: Path, now: datetime | None = None) -> CourseRollover:
     """Return the ``CourseRollover`` after the course ``last_year``: a course directory, or its course.toml.
 
     Past due dates stay, with a comment that they must be changed. Extensions, which name students, and seeds, from which
-    the hidden cases were drawn, become comments.
+    the hidden cases were drawn, are left out, and so are the comments in the tables of extensions.
 
     Raises ``CourseError`` if it cannot be understood, or its extensions or seeds cannot be taken out.
     """
@@ -45,7 +45,7 @@ def take_over(last_year: Path, now: datetime | None = None) -> CourseRollover:
         raise CourseError("there is no course.toml to copy", str(path), remedy) from None
     before, roster = parse_plan(text)
     is_plain = Path(roster).name == roster  # a path may lead to last year's own file
-    text = _comment_out_last_year(text, keep_roster=is_plain)
+    text = _leave_out_last_year(text, keep_roster=is_plain)
     plan, _ = parse_plan(text)
     for topic, assignment in plan.assignments.items():
         if assignment.extensions or assignment.seed is not None:
@@ -57,7 +57,7 @@ def take_over(last_year: Path, now: datetime | None = None) -> CourseRollover:
     old += ["title: " + plan.title] if plan.title else []
     old += ["markers: " + ", ".join(plan.markers)] if plan.markers else []
     old += ["extensions: add this year's"] if any(rules.extensions for rules in before.assignments.values()) else []
-    file = {roster: f"{_first_line(path.parent / roster)}\n"} if roster and is_plain else {}
+    file = {roster: f"{_read_header(path.parent / roster)}\n"} if roster and is_plain else {}
     return CourseRollover(text, file, (*old, *(f"roster: put this year's students into {name}" for name in file)))
 
 
@@ -81,15 +81,15 @@ def _read_lines(text):
         yield line, table, field[1] if field else ""
 
 
-def _comment_out_last_year(text, keep_roster):
+def _leave_out_last_year(text, keep_roster):
     lines = []
     for line, table, field in _read_lines(text):
         parts = table.split(".")
         is_personal = parts[0] == "assignment" and parts[2:] == ["extensions"]
         is_drawn = parts[0] == "assignment" and len(parts) == 2 and field not in ("", "due")
         is_elsewhere = not table and not keep_roster and ROSTER.match(line)
-        is_old = is_personal or is_drawn or is_elsewhere
-        lines.append(f"{OLD}{line}" if is_old and line.strip() and not line.lstrip().startswith("#") else line)
+        if not (is_personal or is_drawn):
+            lines.append(f"{OLD}{line}" if is_elsewhere else line)
     return "\n".join(lines) + "\n"
 
 
@@ -109,10 +109,12 @@ def _read_date(line):
         return ""
 
 
-def _first_line(path):
-    """Return the header line of last year's roster; the default one if it has none."""
+def _read_header(path):
+    """Return the header line of last year's roster; the default one if its first line is none, as it may name a student."""
     try:
         with path.open(encoding="utf-8-sig") as file:
-            return file.readline(10_000).strip() or EMPTY_ROSTER
-    except (OSError, UnicodeDecodeError):
+            header = file.readline(10_000).strip()
+        parse_roster(header, path.name)
+    except (OSError, UnicodeDecodeError, CourseError):
         return EMPTY_ROSTER
+    return header

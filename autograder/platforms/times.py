@@ -73,6 +73,8 @@ def _parse_stated_time(text, place):
         raise CourseError(f"{text!r} is not a time", place, f"write it as ISO 8601, for example {EXAMPLE}.") from None
     if time.tzinfo is None:
         raise CourseError(f"{text} has no time zone", place, "add one at the end: +01:00, or Z for UTC.")
+    if time.year < FIRST_YEAR:
+        raise CourseError(f"{text} is before {FIRST_YEAR}", place, "give the time when it was handed in.")
     if time > datetime.now(UTC) + CLOCK_SKEW:
         raise CourseError(f"{text} is in the future", place, "give the time when it was handed in.")
     return time.astimezone(UTC)

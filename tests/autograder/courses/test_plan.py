@@ -135,6 +135,7 @@ def test_the_rules_of_watch_are_read_and_follow_the_extension(tmp_path):
         ("due = 2026-11-30T23:59:00+01:00", "due = 0001-01-01T00:00:00+14:00", ["line 10", "the year 1"]),
         ("ada = 2026-12-02", "ada = 9999-12-31", ["the year 9999"]),
         ("[2, 40, 5]", "[2, 4000000000, 5]", ["line 22", "entries", "smaller shapes"]),
+        ('roster = "students.csv"', 'roster = "students\\u0000.csv"', ["line 3", "NUL"]),
         ("seed = 0", "seed = " + "[" * 3000 + "]" * 3000, ["course.toml", "nested too deeply"]),
     ],
 )
@@ -162,6 +163,8 @@ def test_what_cannot_be_understood_is_refused_with_its_line(tmp_path, old, new, 
         ("id\n-rf\n", ["line 2", "'-rf'"]),
         ("id\n.git\n", ["line 2"]),
         ("id,name\nada,King, Ada\n", ["line 2", "quotes"]),
+        ("ada,Ada King\nben,Ben Ito\n", ["line 1", "no header line", "'ada'", "id,name,email,section"]),
+        ("ada\nben\n", ["line 1", "no header line", "'ada'"]),
     ],
 )
 def test_a_roster_in_which_two_would_be_one_or_a_name_leads_out_is_refused(tmp_path, roster, words):
