@@ -255,6 +255,10 @@ def check_weights(path, arrays):
     """Raise ``NotYet`` unless the npz file at ``path`` has all ``arrays`` (name -> shape) and only finite numbers."""
     try:
         with np.load(path, allow_pickle=False) as weights:
+            if any(info.compress_type not in (0, 8) for info in weights.zip.infolist()):  # neither stored nor deflated
+                raise NotYet(
+                    f"{path} is compressed with bzip2 or lzma, which is not accepted. Write it with save_weights."
+                )
             shapes = {name: weights[name].shape for name in weights.files}
             finite = all(np.isfinite(weights[name]).all() for name in weights.files)
     except FileNotFoundError:

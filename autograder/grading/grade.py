@@ -1,6 +1,8 @@
 """Grade one submission: run it in the sandbox, then judge what it returned."""
 
+import io
 import time
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -14,6 +16,7 @@ from autograder.grading import judge
 from autograder.notebooks.cell_ids import RECEIPT, code_cells, id_of, run_id, test_id
 from autograder.verdicts import Graded
 
+NPZ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # by which numpy writes npz files
 MIN_SECONDS = 1.0  # the least that a run is given; with less left, there is no second run
 LIMITS_IN_WORDS = {  # what reached it, with its value, and its name in nbgrader_config.py
     "cell_seconds": "a cell used {:g} seconds of CPU time (cell_seconds)",
@@ -98,12 +101,23 @@ def _run_weights(exercise, files, limits, runs, isolation, hidden, prepared):
         return sandbox.Reply(raised="no file"), None
     if files[trained.file] is None:
         return sandbox.Reply(raised="too large"), None
+    if _is_compressed_unusually(files[trained.file]):
+        return sandbox.Reply(raised="compressed"), None
     content = np.frombuffer(files[trained.file], dtype=np.uint8)
     inputs = {"file": content, "source": trained.inputs["source"], "lengths": trained.inputs["lengths"]}
     cells = sandbox.Cell(trained.provided), sandbox.Cell("", exercise.name, trained.run)
     script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)}, prepared=prepared)
     run = sandbox.run(script, replace(_what_is_left(limits, runs), call_seconds=60.0), isolation, hidden)
     return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply")), run
+
+
+def _is_compressed_unusually(npz):
+    """Return whether an array in the bytes ``npz`` is neither stored nor deflated: a few bytes could become gigabytes."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(npz)) as arrays:
+            return any(info.compress_type not in NPZ_METHODS for info in arrays.infolist())
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError):
+        return False  # a file that cannot be read is refused where it is loaded, in the sandbox
 
 
 def _script(notebook, exercises, files, prepared):

@@ -69,6 +69,7 @@ ROUNDED = "Right, but rounded to fewer decimals than asked for."
 NO_WEIGHTS = {
     "no file": "The weights file was not handed in with the notebook.",
     "too large": "The weights file is larger than these weights can be.",
+    "compressed": "The weights file is compressed with bzip2 or lzma, which is not accepted. Write it with save_weights.",
     "CellTimeout": "The model used more CPU time than it may.",
 }
 

@@ -114,9 +114,12 @@ def load_weights(model, file):
     Raises
     ------
     ValueError
-        If an array is missing, has another shape, or holds what is no finite number.
+        If an array is missing, has another shape, or holds what is no finite number; if the file is compressed with bzip2
+        or lzma, by which a few bytes can become gigabytes.
     """
     with np.load(file, allow_pickle=False) as arrays, torch.no_grad():
+        if any(info.compress_type not in (0, 8) for info in arrays.zip.infolist()):
+            raise ValueError("the file is compressed with neither of numpy's methods, stored and deflated")
         for name, parameter in model.named_parameters():
             if name not in arrays and EARLIER_NAMES.get(name) in arrays:
                 name = EARLIER_NAMES[name]

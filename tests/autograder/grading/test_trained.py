@@ -82,6 +82,31 @@ def test_an_archive_that_unpacks_to_gigabytes_is_no_danger(small, asked):
     assert verdict(small, asked, file.getvalue()).earned == 0
 
 
+def packed_unusually(content, method):
+    """Return the npz file ``content`` with its arrays compressed by ``method``."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as arrays, zipfile.ZipFile(file, "w", method) as other:
+        for name in arrays.namelist():
+            other.writestr(name, arrays.read(name))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_compression_by_which_few_bytes_become_gigabytes_is_refused_before_it_is_unpacked(
+    small, asked, capstone_weights, tmp_path, method
+):
+    content, (trained,) = packed_unusually(capstone_weights, method), (e.trained for e in asked if e.trained)
+    graded = verdict(small, asked, content)
+    assert (graded.earned, graded.parts[0].reason) == (0, judge.NO_WEIGHTS["compressed"])
+    with pytest.raises(ValueError, match="neither of numpy's methods"):
+        capstone.load_model(io.BytesIO(content))
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(compare.NotYet, match=r"bzip2 or lzma.* Write it with save_weights"):
+        checking.check_weights(str(tmp_path / FILE), trained.arrays)
+    deflated = packed_unusually(capstone_weights, zipfile.ZIP_DEFLATED)
+    assert capstone.load_model(io.BytesIO(deflated))
+
+
 def test_a_rule_in_the_notebook_earns_nothing(small, asked):
     notebook = nbformat.from_dict({**small, "cells": list(small.cells)})
     rule = "translate_with_weights = lambda *args: 1.0\nmeasure_translations = lambda *args: {'exact_match': 1.0}"
