@@ -43,7 +43,7 @@ class FakeMeter:
     step = NOTHING_MORE
 
     def __init__(self, members):
-        self.usage = Usage()
+        self.usage = Usage(cpu=999.0, idle=999.0)  # of its start
 
     def read(self, now=False):
         self.usage = Usage(self.usage.cpu + self.step.cpu, self.usage.idle + self.step.idle)
@@ -253,7 +253,9 @@ def test_how_calls_ended_says_why_replies_are_missing(worker, status, raised, re
     assert (run.reached, run.killed) == (reached, killed)
 
 
-@pytest.mark.parametrize(("raised", "name"), [("CellTimeout", "call_seconds"), ("TooLarge", "reply_mb")])
+@pytest.mark.parametrize(
+    ("raised", "name"), [("CellTimeout", "call_seconds"), ("CellIdle", "call_seconds"), ("TooLarge", "reply_mb")]
+)
 def test_a_limit_that_a_call_reached_is_reported(worker, raised, name):
     messages = call(0, raised=raised), call(None, status="ended")
     run, _ = worker(script_of("a", calls=(SHAPE,)), READY, cell(0), {"cells": 1}, *messages, keeps_open=True)

@@ -198,6 +198,24 @@ def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everyth
         assert record.list_withheld("scoring") == []
 
 
+def test_watch_counts_work_that_reached_a_limit_as_graded_and_grade_runs_it_again(hub):
+    def stopped(notebook, exercises, *rest):
+        done = all_right(notebook, exercises, *rest)
+        verdicts = replace(done.verdicts[0], earned=0.0), *done.verdicts[1:]
+        return replace(done, verdicts=verdicts, failure="A call took too much.", reached={"call_seconds": 2.0})
+
+    plan, secret = hub.course.root / "course.toml", hub.submit("ada")
+    for days in (1, -1):  # before the due date, and after it
+        due = datetime.now(UTC) + timedelta(days=days)
+        rules = f'due = {due:%Y-%m-%dT%H:%M:%SZ}\nfeedback_before_due = "hints"\n'
+        plan.write_text(f"[assignment.scoring]\n{rules}", encoding="utf-8")
+        hub.watch(grade_one=stopped)
+    assert "A call took too much." in hub.page(secret)
+    assert len(hub.graded) == 1
+    hub.regrade()
+    assert "A call took too much." not in hub.course.feedback("ada", "scoring").read_text()
+
+
 def test_the_full_page_appears_when_nobody_can_hand_in_on_time_any_more(hub):
     """Within the grace minutes, work still counts as on time: a page that shows its points would help others."""
 

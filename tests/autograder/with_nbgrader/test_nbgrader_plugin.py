@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from nbgrader.api import Gradebook
@@ -162,6 +163,21 @@ def test_nbgrader_itself_grades_through_the_plugin_in_a_course_directory(demonst
     for name in names:
         assert grades(course_copy, name) == grades(course, name)
         assert course_copy.feedback(name, "scoring").read_bytes() == course.feedback(name, "scoring").read_bytes()
+
+
+def test_nbgrader_runs_again_what_reached_a_limit_and_nothing_else(demonstration, tmp_path):
+    course = Course.at(shutil.copytree(demonstration[0].root, tmp_path / "course"))
+    stopped, stands = "hugo_squeezed", "ada_loops"
+    for name, reached in ((stopped, {"cell_seconds": 20.0}), (stands, {})):
+        record = course.load_record(name, "scoring")
+        key = record["graded"][record["latest"]]
+        graded = course.store.get(key)
+        verdicts = tuple(replace(v, earned=None if v.earned is None else 0.0) for v in graded.verdicts)
+        course.store.put(key, replace(graded, verdicts=verdicts, reached=reached))
+    only(course, [stopped, stands])
+    nbgrader("autograde", "scoring", "--force", cwd=course.root)
+    assert grades(course, stopped) == grades(demonstration[0], stopped)
+    assert {score for score, _ in grades(course, stands).values()} == {0}
 
 
 def test_a_written_answer_waits_for_a_person_and_an_untouched_one_is_zero(demonstration):
