@@ -99,7 +99,7 @@ def as_tensors(sentences):
 
 def save_weights(model, path):
     """Write the weights of ``model`` to ``path`` as an npz file: plain arrays, float32, one for each parameter."""
-    arrays = {name: parameter.detach().numpy().astype(np.float32) for name, parameter in model.named_parameters()}
+    arrays = {name: parameter.detach().cpu().numpy().astype(np.float32) for name, parameter in model.named_parameters()}
     np.savez(path, **arrays)
 
 

@@ -70,8 +70,7 @@ def self_attention(states, mask, W_query, W_key, W_value):
     ### BEGIN SOLUTION
     queries, keys, values = states @ W_query.T, states @ W_key.T, states @ W_value.T
     scores = queries @ keys.transpose(1, 2) / math.sqrt(W_key.shape[0])  # (batch, length, length)
-    length = states.shape[1]
-    seen = torch.ones(length, length, dtype=torch.bool).tril() & mask[:, None, :]
+    seen = torch.ones_like(scores, dtype=torch.bool).tril() & mask[:, None, :]
     weights = torch.softmax(scores.masked_fill(~seen, torch.finfo(scores.dtype).min), dim=-1) * seen
     return weights @ values
     ### END SOLUTION
