@@ -51,7 +51,8 @@ class TopicCheck:
         """Yield the page line by line: each exercise, as ok or with its faults, then faults of the topic, then a summary."""
         for entry in self.entries:
             own_faults = [str(fault) for fault in self.faults if fault.exercise == entry.name]
-            title = f"{entry.name}  {entry.kind}, {entry.points:g} point{'s' * (entry.points != 1)}"
+            worth = f"{entry.points:g} point{'s' * (entry.points != 1)}" if entry.points else "warm-up"
+            title = f"{entry.name}  {entry.kind}, {worth}"
             yield from (f"FAULT  {title}: {fault}" for fault in own_faults)
             if not own_faults:
                 yield f"ok     {title}{NOTES.get(entry.kind, '')}"
@@ -60,9 +61,8 @@ class TopicCheck:
         count = len(self.faults)
         faults = f"{count} fault{'s' * (count != 1)} in {', '.join(sorted(wrong))}"
         how = faults if count else "everything is as it should be"
-        points = sum(entry.points for entry in self.entries)
-        warm_ups = sum(entry.points for entry in self.entries if entry.warm_up)
-        worth = f"{points:g} points, {warm_ups:g} of them for warm-ups."
+        warm_ups = sum(not entry.points for entry in self.entries)
+        worth = f"{sum(entry.points for entry in self.entries):g} points, {warm_ups} warm-up{'s' * (warm_ups != 1)}."
         yield f"{self.topic}: {how}. {worth} {self.tried} {self.seconds:.1f} s."
 
 
@@ -80,7 +80,7 @@ def check_topic(topic: str, seed: int = 0, folder: Path = answer_key.FOLDER, boo
     began, faults = time.monotonic(), []
     loaded = list(exercises.load_each(topic, seed, folder))
     entries = tuple(entry for entry, _ in loaded)
-    questions = [result for _, result in loaded if isinstance(result, exercises.Exercise)]
+    questions = [result for _, result in loaded if isinstance(result, exercises.Exercise) and result.points]
     faults += (
         Fault(entry.name, *_describe_error(result)) for entry, result in loaded if isinstance(result, CourseError)
     )

@@ -18,7 +18,6 @@ from autograder.errors import CourseError
 from autograder.exercises import Exercise
 
 HELD_OUT = Path(__file__).resolve().parents[2] / "tests" / "submissions" / "heldout"
-WITHDRAWN = HELD_OUT.with_name("withdrawn.toml")  # topic -> the functions of withdrawn exercises
 HINTS = ("named", "misled", "general")
 
 
@@ -69,16 +68,10 @@ class Rates:
 def held_out_answers(
     topic: str, seed: int = 0, folder: Path = HELD_OUT
 ) -> Iterator[tuple[Exercise, str, Callable[..., object]]]:
-    """Yield ``(exercise, name, function)`` for the held-out answers of ``topic``; they can use its notebook's code.
-
-    Answers to withdrawn exercises remain in their files, which are frozen, but are skipped.
-    """
-    withdrawn = tomllib.loads(WITHDRAWN.read_text(encoding="utf-8")).get(topic, [])
+    """Yield ``(exercise, name, function)`` for the held-out answers of ``topic``; they can use its notebook's code."""
     by_function = {exercise.function: exercise for exercise in exercises.load(topic, seed) if exercise.is_called}
     for name, answer in read_answers(topic, folder).items():
         function, _, rest = name.partition("__")
-        if function in withdrawn:
-            continue
         if function not in by_function or rest.split("_")[0] not in ("wrong", "right"):
             raise CourseError(
                 f"{name} does not answer any exercise in {topic}",
@@ -89,7 +82,7 @@ def held_out_answers(
 
 
 def read_answers(topic: str, folder: Path = HELD_OUT) -> dict[str, Callable[..., object]]:
-    """Return the answers in the file of ``topic`` by name, including those to withdrawn exercises."""
+    """Return the answers in the file of ``topic`` by name."""
     path = folder / f"{topic}.py"
     scope: dict[str, Any] = {"__name__": f"heldout_{topic}", "np": np, "math": math}
     exec(exercises.extract_provided_code(topic), scope)

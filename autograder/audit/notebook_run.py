@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from nbformat import NotebookNode
 
 from autograder.errors import CourseError
-from autograder.exercises import Exercise
+from autograder.exercises import Exercise, load_warm_ups
 from autograder.notebooks.cell_ids import check_id, code_cells, id_of, run_id, test_id
 
 ANSWER = re.compile(r"### BEGIN SOLUTION.*?### END SOLUTION", flags=re.DOTALL)
@@ -43,6 +43,8 @@ def run_notebook(notebook: NotebookNode, questions: Iterable[Exercise], answered
     left_out = {make(name) for name in trained for make in (check_id, run_id, test_id)}
     tests = {test_id(exercise.name): exercise.name for exercise in questions if exercise.is_called}
     checks = {check_id(exercise.name): exercise.name for exercise in questions if exercise.is_called}
+    # warm-ups are not answered
+    warm_ups = {check_id(exercise.name) for exercise in load_warm_ups(questions[0].entry.topic)} if questions else set()
     scope, points, complaints = {"__name__": "notebook"}, {}, {}
     with warnings.catch_warnings(), contextlib.redirect_stdout(None):
         warnings.simplefilter("ignore")
@@ -59,7 +61,7 @@ def run_notebook(notebook: NotebookNode, questions: Iterable[Exercise], answered
                     points[tests[name]] = 0.0
                 elif name in checks:
                     complaints[checks[name]] = str(error)
-                elif not answered and cell.metadata.nbgrader.solution:
+                elif name in warm_ups or (not answered and cell.metadata.nbgrader.solution):
                     continue
                 else:
                     what = f"it fails: {type(error).__name__}: {error}"

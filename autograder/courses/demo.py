@@ -97,7 +97,7 @@ def make_submission(student: DemoStudent, topic: str, source: NotebookNode, rele
     answers |= {f"{topic}-{name.split('__')[0]}": _function_source(topic, name) for name in student.use}
     answers |= {cell.metadata["answer"]: cell.source for cell in student.cells if "answer" in cell.metadata}
     for cell in notebook.cells:
-        if cell.metadata.nbgrader.solution and id_of(cell) in answers:
+        if not cell.metadata.nbgrader.locked and id_of(cell) in answers:
             cell["source"] = answers[id_of(cell)]
     for cell in student.cells:
         if "answer" not in cell.metadata:

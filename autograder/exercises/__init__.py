@@ -5,7 +5,16 @@ In: a topic, a seed. Out: frozen ``Exercise`` objects. Reads ``solutions``, touc
 
 from autograder.exercises.chains import compile_steps
 from autograder.exercises.drawing import PRIMES, SHAPE_DRAWS
-from autograder.exercises.loading import TOLERANCE, UNREADABLE, load, load_each, make_exercise, reference_of, versions
+from autograder.exercises.loading import (
+    TOLERANCE,
+    UNREADABLE,
+    load,
+    load_each,
+    load_warm_ups,
+    make_exercise,
+    reference_of,
+    versions,
+)
 from autograder.exercises.model import Case, Exercise, Outcome, compute_given_shapes, convert, digest, with_points
 from autograder.exercises.modules import extract_provided_code, module, module_at, own_parts, setup_code
 
@@ -24,6 +33,7 @@ __all__ = [
     "extract_provided_code",
     "load",
     "load_each",
+    "load_warm_ups",
     "make_exercise",
     "module",
     "module_at",

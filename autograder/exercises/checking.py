@@ -96,7 +96,9 @@ def _check(name):
     if not callable(function):
         raise NotYet(f"{called}: run the cell with your function first, and keep its name.")
     convert = importlib.import_module("torch").from_numpy if known.get("in_torch") else None
-    check_cases(function, known["kind"], [*known["cases"], *drawn], convert)
+    check_cases(function, known["kind"], [*known["cases"], *drawn], convert, known.get("worked", ""))
+    if "worked" in known:
+        return print(f"{called}: right. A warm-up gives no points.")
     passed = []  # reported together at the end, so that no praise comes before a complaint
     if known["kind"] == "number":
         check_numbers(function, **known["numbers"])
@@ -128,16 +130,17 @@ def _unpack(text):
     return json.loads(zlib.decompress(base64.b64decode(text)))
 
 
-def check_cases(function, kind, cases, convert=None):
+def check_cases(function, kind, cases, convert=None, worked=""):
     """Raise ``NotYet`` if something is wrong with what ``function`` returns on the shown cases.
 
-    Numbers and shapes are checked only for their form: the notebook does not contain their answer.
+    Numbers and shapes are checked only for their form, because the notebook does not contain their answer; except in a
+    warm-up, where ``NotYet`` ends with the ``worked`` answer.
     """
     name, notes = function.__name__, []
     for case in cases:
         title = f'{name}, in "{case["name"]}"' if case.get("name") else name
         value, changed = _call_shown(function, case, convert, title)
-        _refuse_wrong(function, kind, case, convert, title, value, changed)
+        _refuse_wrong(function, kind, case, convert, title, value, changed, worked)
         if changed:
             notes.append(f"{title}: {with_full_stop(ALSO_CHANGED.format(', '.join(changed)))}")
         if kind == "shape":
@@ -161,12 +164,12 @@ def _call_shown(function, case, convert, title):
         raise
 
 
-def _refuse_wrong(function, kind, case, convert, title, value, changed):
-    """Raise ``NotYet`` if ``value`` is wrong, saying what is wrong and, if possible, giving a hint."""
-    if kind == "code":
-        reasons = mismatches(value, case["expected"], kind, case["atol"])
-    else:
+def _refuse_wrong(function, kind, case, convert, title, value, changed, worked):
+    """Raise ``NotYet`` if ``value`` is wrong, saying what is wrong, with a hint if possible and the ``worked`` answer if given."""
+    if "form" in case:
         reasons = _form_problems(value, kind, case["form"])
+    else:
+        reasons = mismatches(value, case["expected"], kind, case["atol"])
     problems = [f"{entry}: {reason}" if entry else reason for entry, reason in reasons.items() if reason]
     if problems and case.get("gradients") and not any(np.any(gradient) for gradient in value.values()):
         raise NotYet(f"{title}: {CUT_OFF}\nCalled with {format_inputs(case)}.")
@@ -174,9 +177,9 @@ def _refuse_wrong(function, kind, case, convert, title, value, changed):
         hints = [hint for hint, wrong in case.get("wrong", ()) if is_right(value, wrong, kind, case["atol"])]
         advice = " Or: ".join(dict.fromkeys(hints)) or _describe_oddities(function, case, convert, value, changed)
         lines = [f"{title}: {with_full_stop('; '.join(problems))}"]
-        if kind == "code":
-            lines.append(format_result(case, value))
-        raise NotYet("\n".join([*lines, f"Hint: {advice}"] if advice else lines))
+        lines += [format_result(case, value)] if "form" not in case else []
+        lines += [f"Hint: {advice}"] if advice else []
+        raise NotYet("\n".join([*lines, f"A worked answer:\n{worked}"] if worked else lines))
 
 
 def format_inputs(case):
@@ -191,11 +194,12 @@ def format_inputs(case):
 
 def format_result(case, value):
     """Return the inputs of ``case`` in words and, if there are few numbers, the right result and the student's ``value``."""
-    called = f"Called with {format_inputs(case)}."
+    called = f"Called with {format_inputs(case)}." if case["inputs"] else ""
     if sum(np.size(item) for item in [*case["inputs"].values(), case["expected"]]) > FEW or case.get("gradients"):
         return called
     with contextlib.suppress(Exception):  # a value that cannot be read as numbers has been reported already
-        return f"{called}\nRight: {format_numbers(case['expected'])}\nYours: {format_numbers(read_value(value))}"
+        numbers = f"Right: {format_numbers(case['expected'])}\nYours: {format_numbers(read_value(value))}"
+        return f"{called}\n{numbers}" if called else numbers
     return called
 
 

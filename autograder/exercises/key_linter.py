@@ -351,7 +351,7 @@ def _leaks(exercise, text):
         for entry in find_stated_shapes(exercise, text):
             remedy = "ask for another shape, or describe the argument there without its shape"
             yield "", f"a docstring states the shape {entry} that is asked for", remedy
-    elif exercise.kind == "number" and not exercise.entry.warm_up:  # the pages work these out in full
+    elif exercise.kind == "number":
         for entry in _find_stated_parts(exercise, text):
             remedy = "take them out of the text, or use other numbers in the question"
             yield "", f"the numbers of {entry or 'the answer'} appear in the notebook", remedy

@@ -59,17 +59,26 @@ def load(topic: str, seed: int, extra: str = "") -> tuple[Exercise, ...]:
     return tuple(make_exercise(entry, seed) for entry in entries.values())
 
 
+@lru_cache(maxsize=32)
+def load_warm_ups(topic: str) -> tuple[Exercise, ...]:
+    """Return the exercises of ``topic`` that have no points, like ``load``; () if it has no key."""
+    entries = answer_key.load_warm_ups(topic).values() if topic in answer_key.topics() else ()
+    return tuple(make_exercise(entry) for entry in entries)
+
+
 def load_each(
     topic: str, seed: int, folder: Path = answer_key.FOLDER
 ) -> Iterator[tuple[answer_key.Entry, Exercise | AnswerKeyError]]:
     """Yield ``(entry, Exercise)`` for each entry of ``topic``; ``(entry, AnswerKeyError)`` if it cannot be used for grading.
+
+    Warm-ups come last.
 
     Raises
     ------
     AnswerKeyError
         If the key itself cannot be read, or a module of answers cannot be imported.
     """
-    entries = answer_key.load(topic, folder).values()
+    entries = [*answer_key.load(topic, folder).values(), *answer_key.load_warm_ups(topic, folder).values()]
     for name in dict.fromkeys(entry.reference_module for entry in entries if entry.kind != "text"):
         module(name)
     module(f"solutions.mistakes.{topic}")
@@ -264,7 +273,7 @@ def _weak_cases(exercise):
             yield f"no hidden case is about part {part!r} alone", remedy
     for case in exercise.hidden:
         entries = set(case.expected) if isinstance(case.expected, dict) else {""}
-        if not case.part and entries != set(exercise.parts):
+        if exercise.points and not case.part and entries != set(exercise.parts):
             what = f"the parts are {sorted(exercise.parts)}, the reference returns {sorted(entries)}"
             yield what, "make each part name one entry of the dict that the function returns."
 

@@ -14,7 +14,7 @@ from autograder.feedback import cell_html
 from autograder.feedback.marks import Mark, Marks
 from autograder.feedback.page_settings import Shown
 from autograder.notebooks.added_cells import is_request
-from autograder.notebooks.cell_ids import MENDED, REQUEST, check_id, id_of, test_id, text_id
+from autograder.notebooks.cell_ids import MENDED, REQUEST, check_id, id_of, is_warm_up, test_id, text_id
 from autograder.notebooks.handout import Handout, receipt_of_notebook
 from autograder.notebooks.receipt import UNANSWERED
 from autograder.notebooks.requests import find_requests
@@ -140,13 +140,16 @@ def _render_question(text):
 
 
 def _fill_sections(notebook, sections, before):
-    """Put each cell of ``notebook`` into its section; return the note on repairs, and what went wrong when it ran."""
-    places = {}
+    """Put each cell of ``notebook`` into its section; return the note on repairs, and what went wrong when it ran.
+
+    The cells of a warm-up go into a section that nobody sees.
+    """
+    places = {cell_id: Section("", "") for cell in notebook.cells if is_warm_up(cell_id := id_of(cell) or "")}
     for name, section in sections.items():
         places |= dict.fromkeys((name, text_id(name), check_id(name), test_id(name)), section)
     section, mended, failures = before, Markup(), []
     for number, cell in enumerate(notebook.cells):
-        cell_id, meta = id_of(cell), cell.metadata.get("nbgrader", {})
+        cell_id, meta = id_of(cell) or "", cell.metadata.get("nbgrader", {})
         section = places.get(cell_id, section)
         outputs = [Markup(cell_html.output(item)) for item in cell.get("outputs", ())]
         if number == 0 and not meta and cell.get("id") == MENDED:

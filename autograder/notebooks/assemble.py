@@ -8,7 +8,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
 from autograder.errors import CourseError
-from autograder.exercises import Exercise
+from autograder.exercises import Exercise, load_warm_ups
 from autograder.files import write_text
 from autograder.notebooks.cells import (
     compare_cell,
@@ -19,6 +19,7 @@ from autograder.notebooks.cells import (
     receipt_cell,
     request_cell,
     students_cells,
+    warm_up_cells,
 )
 from autograder.notebooks.chapter import ExerciseText, chapter_texts
 from autograder.notebooks.handout import version_of
@@ -38,21 +39,27 @@ def source_notebook(
     """Return the nbgrader source notebook of ``topic``; with the address of a ``website``, it links to its chapter there.
 
     A ``notice`` appears at the top, in bold. ``left_out`` names exercises on the page that this assignment does not ask;
-    ``sections_without`` returns the sections for which an exercise does not count.
+    ``sections_without`` returns the sections for which an exercise does not count. The topic's warm-ups, which have no points,
+    are in every notebook.
 
     Raises CourseError if the page lacks an exercise that the key names, or has one that the key does not know.
     """
     title, texts = load_chapter(topic, book)
-    for _, error in find_mismatches(topic, [*(exercise.name for exercise in exercises), *left_out], texts, book):
+    warm_ups = load_warm_ups(topic)
+    asked = {exercise.name: exercise for exercise in (*exercises, *warm_ups)}
+    for _, error in find_mismatches(topic, [*asked, *left_out], texts, book):
         raise error
-    cells = [heading_cell(topic, title, exercises, website, notice), compare_cell(exercises)]
+    cells = [heading_cell(topic, title, exercises, website, notice), compare_cell(exercises, warm_ups)]
     cells.append(imports_cell(exercises))
     builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
-    for exercise in exercises:
+    for name in [name for name in texts if name in asked]:
+        exercise = asked[name]
         cells += make_provided_cells(topic) if exercise is builds_on else []
         cells += students_cells(topic) if exercise.trained else []
-        name = exercise.name
-        cells += exercise_cells(exercise, texts[name], sections_without(name))
+        if exercise.points:
+            cells += exercise_cells(exercise, texts[name], sections_without(name))
+        else:
+            cells += warm_up_cells(exercise, texts[name])
     cells += [receipt_cell(topic, exercises, version_of(cells)), request_cell()]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"

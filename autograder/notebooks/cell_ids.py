@@ -16,6 +16,11 @@ def text_id(exercise_name: str) -> str:
     return f"{exercise_name}-text"
 
 
+def warm_up_id(exercise_name: str) -> str:
+    """Return the id of the text of a warm-up. It differs from ``text_id`` because nothing that is graded belongs to it."""
+    return f"{exercise_name}-warm_up"
+
+
 def check_id(exercise_name: str) -> str:
     return f"{exercise_name}-check"
 
@@ -37,6 +42,11 @@ def exercise_of_text(cell_id: str) -> str | None:
     """Return the name of the exercise whose text is in the cell ``cell_id``; None if it is not an exercise's text."""
     name = cell_id.removesuffix("-text")
     return name if text_id(name) == cell_id else None
+
+
+def is_warm_up(cell_id: str) -> bool:
+    """Return whether the text of a warm-up is in the cell ``cell_id``."""
+    return cell_id.endswith("-warm_up")
 
 
 def exercise_of_test(cell_id: str) -> str:

@@ -38,10 +38,13 @@ from autograder.notebooks.cell_ids import (
     run_id,
     test_id,
     text_id,
+    warm_up_id,
 )
 from autograder.notebooks.chapter import ExerciseText
 from solutions import answer_key
 
+STARTER = "# YOUR CODE HERE\n    raise NotImplementedError()"  # as nbgrader writes it
+WARM_UP_CASES = 2  # sets of sizes with which the check of a warm-up about shapes calls the answer
 COLLAPSED = {"jupyter": {"source_hidden": True}, "cellView": "form"}  # collapsed in JupyterLab, a form in Colab
 MIN_VERSIONS = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
 
@@ -119,7 +122,7 @@ def _in_torch(exercises):
     return any(exercise.in_torch for exercise in exercises if exercise.is_automatic)
 
 
-def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
+def compare_cell(exercises: Sequence[Exercise], warm_ups: Sequence[Exercise] = ()) -> NotebookNode:
     """Return the first code cell, collapsed: the code that checks and hidden tests use, and the notebook's requirements.
 
     The code is readable. The data that each check tries and recognises are packed: nobody reads a hint by accident.
@@ -137,6 +140,7 @@ def compare_cell(exercises: Sequence[Exercise]) -> NotebookNode:
     ]
     body = re.sub(r"\n{3,}", "\n\n", textwrap.indent("\n\n".join(parts), "    "))
     known = {exercise.name: check_data(exercise) for exercise in exercises if exercise.is_automatic}
+    known |= {exercise.name: warm_up_data(exercise) for exercise in warm_ups}
     drawn = {exercise.name: cases for exercise in exercises if (cases := _describe_shown_cases(exercise, drawn=True))}
     text = f"""# @title What the checks use. Run this cell first, and do not change it.
 # It reports anything this computer lacks, and defines the checks. They live in a function, so that none of your
@@ -196,6 +200,17 @@ def exercise_cells(exercise: Exercise, text: ExerciseText, sections_without: Seq
     cells.append(new_code_cell(f'check("{exercise.name}")', metadata=meta))
     test = _weights_test_source(exercise) if exercise.trained else _test_source(exercise)
     return [*cells, new_code_cell(test, metadata=_metadata(test_id(exercise.name), grade=True, points=exercise.points))]
+
+
+def warm_up_cells(exercise: Exercise, text: ExerciseText) -> list[NotebookNode]:
+    """Return the cells of ``exercise``, which has no points. For nbgrader, they are neither solutions nor graded."""
+    starter = re.sub(r"### BEGIN SOLUTION.*### END SOLUTION", STARTER, exercise.source.rstrip(), flags=re.DOTALL)
+    check = {**_metadata(check_id(exercise.name)), "tags": ["raises-exception"]}
+    return [
+        new_markdown_cell(f"## {text.heading}\n\n{text.body}", metadata=_metadata(warm_up_id(exercise.name))),
+        new_code_cell(starter, metadata=_metadata(exercise.name, locked=False)),
+        new_code_cell(f'check("{exercise.name}")', metadata=check),
+    ]
 
 
 def _examples(exercise):
@@ -307,6 +322,13 @@ def check_data(exercise: Exercise) -> dict[str, Any]:
         known["equations"] = list(exercise.entry.equations)
         known["given"] = compute_given_shapes(exercise, cases[0]["inputs"])
     return known
+
+
+def warm_up_data(exercise: Exercise) -> dict[str, Any]:
+    """Return the data for the check of a warm-up, as JSON values: right answers, and a worked one."""
+    cases = [{**_describe_shown_case(exercise, case), "name": ""} for case in exercise.hidden[:WARM_UP_CASES]]
+    worked = textwrap.dedent(exercise.source.partition("### BEGIN SOLUTION\n")[2].partition("    ### END")[0])
+    return {"function": exercise.function, "kind": exercise.kind, "cases": cases, "worked": worked.rstrip()}
 
 
 def _select_shown_cases(exercise, drawn):

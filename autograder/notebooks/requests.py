@@ -13,7 +13,7 @@ from typing import Any
 
 from autograder.notebooks.added_cells import REQUEST as REQUEST_WORDS
 from autograder.notebooks.added_cells import is_request, request_words, source_of
-from autograder.notebooks.cell_ids import RECEIPT, REQUEST, exercise_of_test, exercise_of_text, id_of
+from autograder.notebooks.cell_ids import RECEIPT, REQUEST, exercise_of_test, exercise_of_text, id_of, is_warm_up
 from autograder.notebooks.handout import Question
 
 MAX_REQUESTS, MAX_WORDS = 20, 2000  # requests in one notebook; characters in one
@@ -41,7 +41,8 @@ def find_requests(cells: Iterable[Mapping[str, Any]], questions: Sequence[Questi
         grade_id = id_of(cell)
         if grade_id and grade_id != REQUEST:
             name = exercise_of_text(grade_id) or exercise_of_test(grade_id)
-            above = name if name in {question.name for question in questions} else "" if grade_id == RECEIPT else above
+            ends = grade_id == RECEIPT or is_warm_up(grade_id)
+            above = name if name in {question.name for question in questions} else "" if ends else above
         elif (grade_id or is_request(cell)) and (words := request_words(cell)[:MAX_WORDS].strip()):
             requests.append(RegradeRequest(_find_named(words, questions) or above, words))
     return tuple(dict.fromkeys(requests))[:MAX_REQUESTS]

@@ -53,6 +53,7 @@ __all__ = [
     "describe_inputs",
     "letters_of",
     "load",
+    "load_warm_ups",
     "minutes",
     "topics",
     "with_points",
@@ -87,13 +88,22 @@ def topics(folder=FOLDER):
 
 
 def load(topic, folder=FOLDER):
-    """Return the entries of ``topic`` by name, in the order of the file.
+    """Return the entries of ``topic`` that have points by name, in the order of the file.
 
     Raises
     ------
     AnswerKeyError
         If there is no such key, or something in it cannot be understood.
     """
+    return {name: entry for name, entry in _read(topic, folder).items() if entry.points}
+
+
+def load_warm_ups(topic, folder=FOLDER):
+    """Return the entries of ``topic`` that have no points, like ``load``."""
+    return {name: entry for name, entry in _read(topic, folder).items() if not entry.points}
+
+
+def _read(topic, folder):
     path = Path(folder) / f"{topic}.toml"
     if not path.is_file():
         known = ", ".join(topics(folder)) or "none"

@@ -116,13 +116,26 @@ def _refuse_fields_of_other_kinds(row, record, place):
 
 
 def _refuse_sums(entry, place):
-    if not entry.points > 0:
+    if not entry.points:
+        _refuse_useless_fields(entry, place)
+    elif entry.points < 0:
         place.refuse("points must be above 0", "state the points of the exercise.", "points")
     total = sum(entry.parts.values())
     if entry.parts and abs(total - entry.points) > 1e-9:
         place.refuse(f"the parts add to {total:g}, not {entry.points:g}", "change the parts or points.", "parts")
     if entry.kind == "text" and abs(sum(c.points for c in entry.criteria) - entry.points) > 1e-9:
         place.refuse("the criteria do not add to the points", "give each criterion its points.")
+
+
+def _refuse_useless_fields(entry, place):
+    """Refuse a warm-up, an exercise without points, of another kind than shape or number, or with fields that only grading uses."""
+    if entry.kind not in ("shape", "number"):
+        remedy = "state its points: only an exercise of kind shape or number can be a warm-up, without points."
+        place.refuse(f"0 points in an exercise of kind {entry.kind}", remedy, "points")
+    for name in ("parts", "follows", "holds", "equations"):
+        if getattr(entry, name):
+            remedy = "leave it out: the check of a warm-up knows the right answer, and nobody grades it."
+            place.refuse(f"{name} in an exercise without points", remedy, name)
 
 
 def _refuse_cases(entry, place):

@@ -116,11 +116,13 @@ class Criterion:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One exercise as the key states it. ``name`` is ``topic-function``; ``where`` is its place in the file."""
+    """One exercise as the key states it. ``name`` is ``topic-function``; ``where`` is its place in the file.
+
+    With 0 ``points``, it is a warm-up: nobody grades it, and its check gives the whole answer.
+    """
 
     kind: ClassVar[str]
     module: ClassVar = "in_numpy"
-    warm_up: ClassVar = False
     parts: ClassVar = EMPTY
     equations: ClassVar = ()
     follows: ClassVar = EMPTY
@@ -186,7 +188,6 @@ class Shape(Entry):
     """
 
     kind: Literal["shape"] = "shape"
-    warm_up: bool = False
     parts: Points = field(default_factory=dict)
     equations: tuple[str, ...] = ()
     given: dict[str, list[str | int]] = field(default_factory=dict)
@@ -202,7 +203,6 @@ class HandWorked(Entry):
     """
 
     kind: Literal["number"] = "number"
-    warm_up: bool = False
     atol: Number
     parts: Points = field(default_factory=dict)
     follows: dict[str, list[str]] = field(default_factory=dict)

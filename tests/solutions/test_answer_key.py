@@ -101,9 +101,11 @@ def test_every_topic_has_numbers_code_and_text(topic):
 
 
 @each_topic
-def test_warm_ups_give_at_most_a_quarter_of_the_points(topic):
-    entries = answer_key.load(topic).values()
-    assert 4 * sum(e.points for e in entries if e.warm_up) <= sum(e.points for e in entries)
+def test_a_chapter_has_at_most_two_warm_ups_and_they_are_no_exercises_with_points(topic):
+    warm_ups = answer_key.load_warm_ups(topic)
+    assert len(warm_ups) <= 2
+    assert not warm_ups.keys() & answer_key.load(topic).keys()
+    assert all(entry.points > 0 for entry in answer_key.load(topic).values())
 
 
 @each_graded
@@ -131,7 +133,8 @@ def test_every_exercise_has_two_right_answers_in_another_style(entry):
 def test_every_wrong_or_right_version_belongs_to_an_exercise(topic, folder):
     tree = ast.parse((ROOT / "solutions" / folder / f"{topic}.py").read_text(encoding="utf-8"))
     names = {node.name.split("__")[0] for node in tree.body if isinstance(node, ast.FunctionDef) and "__" in node.name}
-    assert names <= {entry.function for entry in answer_key.load(topic).values()}
+    entries = answer_key.load(topic) | (answer_key.load_warm_ups(topic) if folder == "mistakes" else {})
+    assert names <= {entry.function for entry in entries.values()}
 
 
 @each_topic
@@ -184,7 +187,7 @@ FAULTS = {
     "one bracket for a criterion": ("[[toy-why.criterion]]", "[toy-why.criterion]", "why", "criterion is not a list"),
     "unknown kind": ('"code"', '"codes"', "double", "kind 'codes' is not known"),
     "unknown module": ("points = 2", 'points = 2\nmodule = "in_jax"', "double", "module 'in_jax' is not known"),
-    "no points": ("points = 2", "points = 0", "double", "points must be above 0"),
+    "points below 0": ("points = 2", "points = -2", "double", "points must be above 0"),
     "parts that do not add up": ("one = 0.5", "one = 1", "double", "the parts add to 2.5, not 2"),
     "parts that add up to less": ("one = 0.5", "one = 0.25", "double", "the parts add to 1.75, not 2"),
     "no expected value": ("expected = [2.0, 4.0]\n", "", "double", "states no expected value"),
@@ -254,10 +257,29 @@ TOLD = {
         "atol = true",
         "toy.toml, line 26, [toy-by_hand]: atol is True\n  Remedy: write a number there.",
     ),
-    "a text for true": (
-        "atol = 1e-3",
-        'atol = 1e-3\nwarm_up = "yes"',
-        "toy.toml, line 27, [toy-by_hand]: warm_up is 'yes'\n  Remedy: write true or false there.",
+    "steps in a warm-up": (
+        "points = 1\natol = 1e-3",
+        "points = 0\natol = 1e-3\nfollows = { b = ['a'] }",
+        "toy.toml, line 27, [toy-by_hand]: follows in an exercise without points\n  Remedy: leave it out: the check of a warm-up "
+        "knows the right answer, and nobody grades it.",
+    ),
+    "a condition in a warm-up": (
+        "points = 1\natol = 1e-3",
+        "points = 0\natol = 1e-3\nholds = { 'answer > 0' = 'it is positive' }",
+        "toy.toml, line 27, [toy-by_hand]: holds in an exercise without points\n  Remedy: leave it out: the check of a warm-up "
+        "knows the right answer, and nobody grades it.",
+    ),
+    "parts of a warm-up": (
+        "points = 1\natol = 1e-3",
+        "points = 0\natol = 1e-3\nparts = { a = 0 }",
+        "toy.toml, line 27, [toy-by_hand]: parts in an exercise without points\n  Remedy: leave it out: the check of a warm-up "
+        "knows the right answer, and nobody grades it.",
+    ),
+    "code without points": (
+        "points = 2\nparts = { values = 1.5, one = 0.5 }",
+        "points = 0",
+        "toy.toml, line 4, [toy-double]: 0 points in an exercise of kind code\n  Remedy: state its points: only an exercise of "
+        "kind shape or number can be a warm-up, without points.",
     ),
     "a number for a text": (
         'answer = "Because."',
@@ -305,7 +327,7 @@ TOLD = {
         "atol = 1e-3",
         "atol = 1e-3\ntolerance = 1e-3",
         "toy.toml, line 27, [toy-by_hand]: unknown field 'tolerance'\n  Remedy: the fields of a number exercise are atol, "
-        "follows, holds, kind, parts, points, warm_up.",
+        "follows, holds, kind, parts, points.",
     ),
     "a field of another kind": (
         "atol = 1e-3",
@@ -352,7 +374,7 @@ def test_each_kind_of_exercise_has_just_its_own_fields():
     shared = set.intersection(*own.values())
     assert shared == {"kind", "name", "where", "points"}
     assert own["text"] - shared == {"answer", "criteria"}
-    assert own["shape"] - shared == {"warm_up", "parts", "equations", "given", "letters"}
+    assert own["shape"] - shared == {"parts", "equations", "given", "letters"}
     assert own["code"] - shared == {"module", "parts", "arguments", "gradients", "least", "most", "reaches", "cases"}
 
 

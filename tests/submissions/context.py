@@ -19,15 +19,6 @@ def batch_shapes__by_computing(batch, m, n, T_x, T_y):
     }
 
 
-def context_of_note_d__typed():
-    return 0.12, 0.37, 0.40, 0.37
-
-
-def context_of_note_d__row():
-    H = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
-    return np.array([0.7, 0.2, 0.1]) @ H
-
-
 def context_twin__by_position():
     return (
         0.15 * np.array([2, -1, 0.5])

@@ -62,14 +62,6 @@ def two_decimals__logistic():
     return {"weights": [weights[n] for n in range(1, 7)], "alike": tuple(alike)}
 
 
-def note_d_state__typed():
-    return [0.3969, 0.5850, 0.6044]
-
-
-def note_d_state__entry_by_entry():
-    return tuple(math.tanh(0.3 + c) for c in (0.12, 0.37, 0.40))
-
-
 def fused_input__two_products(embedded, context, L_1):
     d = embedded.shape[1]
     k = embedded @ L_1[:, :d].T + context @ L_1[:, d:].T

@@ -28,15 +28,6 @@ def rnn_outputs__lists(batch, d, m, T_x):
     return {"outputs": [batch, T_x, 2 * m], "last": [2, batch, m], "inputs_positions_first": [T_x, batch, d]}
 
 
-def states_by_hand__rounded():
-    return {"h_1": (0, -0.4621), "h_2": (0.4914, 0)}
-
-
-def states_by_hand__by_math():
-    h_1 = [math.tanh(0.0), math.tanh(-0.5)]
-    return {"h_1": h_1, "h_2": [math.tanh(1 + h_1[1]), math.tanh(0.5 * h_1[0])]}
-
-
 def states_by_hand_twin__by_math():
     a, b, c = math.tanh(1), math.tanh(-0.5), math.tanh(-1.5)
     return {"h_1": [a, b, c], "h_2": [math.tanh(-0.5 + b), math.tanh(0.5 + 0.5 * a), math.tanh(1 + 0.5 * b - c)]}

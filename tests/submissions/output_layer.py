@@ -33,15 +33,6 @@ def every_step_shapes__lists(batch, T_y, n, d, m, V_y):
     )
 
 
-def hindi_distribution__rounded():
-    return (0.0331, 0.7907, 0.0493, 0.0595, 0.0606, 0.0068)
-
-
-def hindi_distribution__torch():
-    logits = torch.tensor([0.0, 3.172556, 0.396930, 0.584980, 0.604368, -1.586278])
-    return torch.softmax(logits, dim=0)
-
-
 def distribution_and_loss__rounded():
     return {"loss": 1.4193, "distribution": [0.1201, 0.0268, 0.5383, 0.0729, 0.2419]}
 

@@ -32,31 +32,12 @@ def batched_additive_shapes__lists(batch, m, n, a, T_x):
     return {"product": [batch, T_x, 1], "hidden": [batch, T_x, a], "projected_query": [batch, 1, a]}
 
 
-def scores_by_hand__rounded():
-    return 1.2087, 1.7234
-
-
-def scores_by_hand__array():
-    return np.tanh(np.array([[0.7, 0.7], [1.3, 1.3]])).sum(axis=1)
-
-
 def scores_by_hand_twin__rounded():
     return (0.2602, -0.1337, 2.3568)
 
 
 def scores_by_hand_twin__tensor():
     return torch.tanh(torch.tensor([[0.5, 0.8], [0.3, 0.9], [1.0, -1.2]])) @ torch.tensor([2.0, -1.0])
-
-
-def hindi_scores__rounded():
-    return [1.3581, 0.1054, -0.5866]
-
-
-def hindi_scores__by_math():
-    e_1 = -1.25 * math.tanh(0.4) + 1.25 * math.tanh(1.1) + 1.55 * math.tanh(0.6)
-    e_2 = -1.25 * math.tanh(0.2) + 1.25 * math.tanh(-0.3) + 1.55 * math.tanh(0.5)
-    e_3 = -1.25 * math.tanh(1.0) + 1.25 * math.tanh(0.6) + 1.55 * math.tanh(-0.2)
-    return np.array([e_1, e_2, e_3])
 
 
 def dot_product_score__loops(query, keys):

@@ -121,11 +121,6 @@ def attend__written_in_place(scores, keys, source_mask):
     return (weights.unsqueeze(1) @ keys).squeeze(1)
 
 
-def context_of_note_d__one_decimal():
-    """Right, but rounded to fewer decimals than asked for."""
-    return [0.1, 0.4, 0.4, 0.4]
-
-
 def weights_from_context__two_decimals():
     """Right, but rounded to fewer decimals than asked for."""
     return [0.48, 0.16, 0.36]
@@ -140,13 +135,6 @@ def decoder_step__no_gradient_through_weights(query, embedded, keys, source_mask
         w = torch.softmax(e.masked_fill(~source_mask, -1e30), dim=-1) * source_mask
     c = (w.unsqueeze(1) @ keys).squeeze(1)
     return torch.tanh(embedded @ W_y.T + query @ W_s.T + c @ W_c.T)
-
-
-def hindi_distribution__rounded_to_two_decimals():
-    """Right, but rounded to fewer decimals than asked for."""
-    W_o = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]])
-    e = np.exp(W_o @ np.tanh([0.42, 0.67, 0.70]))
-    return np.round(e / e.sum(), 2).tolist()
 
 
 def cross_entropy__probability_with_floor(logits, targets, target_mask):

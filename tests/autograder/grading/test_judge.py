@@ -191,7 +191,7 @@ def test_an_array_of_the_right_shape_full_of_one_number_earns_nothing(topic, num
         assert verdict_on(exercise, replies).earned == 0, exercise.name
 
 
-@pytest.mark.parametrize("name", ["scoring-additive_shapes", "scoring-scores_by_hand"])
+@pytest.mark.parametrize("name", ["scoring-batched_additive_shapes", "scoring-scores_by_hand_twin"])
 def test_a_value_inside_another_that_cannot_cross_is_called_by_its_own_name(name):
     exercise = exercise_named(name)
     for value in (entries(wire.UnsendableValue("function"), exercise), [wire.UnsendableValue("function")] * 2):
@@ -271,7 +271,7 @@ def test_a_mistake_that_returns_no_dict_is_recognised():
 
 def numbers_by_hand():
     """Return an exercise with several numbers by hand, and a function that makes replies from numbers."""
-    exercise = exercise_named("scoring-scores_by_hand")
+    exercise = exercise_named("scoring-scores_by_hand_twin")
     return exercise, lambda numbers: {(exercise.name, 0): Reply(value=np.asarray(numbers, dtype=float))}
 
 

@@ -24,7 +24,10 @@ from autograder.grading import judge
 from autograder.notebooks import assemble, ready, receipt
 from autograder.notebooks import cells as the_cells
 from autograder.notebooks.assemble import source_notebook
+from autograder.notebooks.chapter import chapter_texts
+from autograder.paths import BOOK
 from autograder.sandbox import Reply
+from solutions import answer_key
 from tests.autograder.samples import ENTRIES, NAMES, TOPICS, exercise_named, notebook_of, topic_exercises
 
 pytestmark = pytest.mark.slow
@@ -99,14 +102,15 @@ def test_a_missing_page_is_refused_with_its_name(tmp_path):
         source_notebook("toy", asked("toy-double"), tmp_path)
 
 
-def test_a_small_page_becomes_a_notebook_in_the_order_of_the_key(tmp_path):
+def test_a_small_page_becomes_a_notebook_in_the_order_of_the_page(tmp_path):
     page(tmp_path)
     notebook = source_notebook("toy", asked("toy-why", "toy-double"), tmp_path)
     nbformat.validate(notebook)
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
     assert ids[:3] == ["heading", "compare", "imports"]
-    assert ids[3:7] == ["toy-why-text", "toy-why", "toy-why-check", "toy-why-test"]
-    assert notebook.cells[3].source.startswith("## Why?\n\n*1.5 points*\n\nSay `why`.")
+    assert ids[3:7] == ["toy-double-text", "toy-double", "toy-double-check", "toy-double-test"]
+    assert ids[7:11] == ["toy-why-text", "toy-why", "toy-why-check", "toy-why-test"]
+    assert notebook.cells[7].source.startswith("## Why?\n\n*1.5 points*\n\nSay `why`.")
 
 
 @pytest.fixture(scope="module", params=TOPICS)
@@ -124,11 +128,16 @@ def test_the_notebook_of_every_topic_is_valid_and_its_ids_are_unique(assembled):
     assert len(cells_by_id(notebook)) == len(notebook.cells) == len({cell["id"] for cell in notebook.cells})
 
 
-def test_all_exercises_are_there_in_the_order_of_the_key(assembled):
+def test_all_exercises_are_there_in_the_order_of_the_page(assembled):
     exercises, notebook = assembled
+    topic = exercises[0].entry.topic
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells][3:]
     suffixes = {"text": ("-text", ""), "trained": ("-text", "", "-run", "-check", "-test")}
-    wanted = [e.name + suffix for e in exercises for suffix in suffixes.get(e.kind, ("-text", "", "-check", "-test"))]
+    cells = {e.name: suffixes.get(e.kind, ("-text", "", "-check", "-test")) for e in exercises}
+    cells |= dict.fromkeys(answer_key.load_warm_ups(topic), ("-warm_up", "", "-check"))
+    texts = chapter_texts(BOOK / f"{topic}.md")[1]
+    assert set(texts) == set(cells)
+    wanted = [name + suffix for name in texts for suffix in cells[name]]
     assert [grade_id for grade_id in ids if grade_id not in ("setup", "provided", "own")] == [
         *wanted,
         "receipt",
@@ -196,7 +205,6 @@ def numbers_asked_for(topic):
 
 
 ONE_READING = {
-    "scoring-scores_by_hand": "the last digit of a score may be off by one, which still counts as right",
     "context-batch_shapes": "one array of three axes",
     "output_layer-every_step_shapes": "as a matrix, as loss functions expect them",
     "output_layer-beam_step": "no two are equally good",
@@ -232,11 +240,10 @@ def test_the_cases_are_what_the_texts_say_of_them():
                 assert not row.any() or (row == row.max()).sum() == 1
 
 
-def test_whole_numbers_may_be_floats_and_a_score_may_be_made_of_rounded_steps():
-    beam, scores = exercise_named("output_layer-beam_step"), exercise_named("scoring-scores_by_hand")
+def test_whole_numbers_may_be_floats():
+    beam = exercise_named("output_layer-beam_step")
     for case in beam.hidden:
         assert not compare.explain_mismatch(np.asarray(case.expected, dtype=float), case.expected, case.atol)
-    assert not compare.explain_mismatch([1.2088, 1.7234], scores.hidden[0].expected, scores.hidden[0].atol)
 
 
 @each_topic
@@ -344,7 +351,8 @@ def test_no_check_knows_a_hidden_case(assembled):
     exercises, notebook = assembled
     checks = run_cells(notebook)["checks"]
     known, drawn = checks.EXERCISES, checks.DRAWN_CASES
-    assert set(known) == {exercise.name for exercise in exercises if exercise.kind != "text"}
+    warm_ups = answer_key.load_warm_ups(exercises[0].entry.topic)
+    assert set(known) == {exercise.name for exercise in exercises if exercise.kind != "text"} | set(warm_ups)
     for exercise in exercises:
         check = "".join(
             list_packed_texts(f'"{texts.get(exercise.name, "")}"')[0]
@@ -470,12 +478,13 @@ def test_a_check_of_no_exercise_says_so():
 
 @pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
 def test_a_check_whose_wrong_values_are_not_finite_can_be_run(tmp_path, entry):
-    exercise = exercise_named("scoring-dot_product_score")
-    page(tmp_path, PAGE[: PAGE.index(":::")].replace("toy-double", exercise.name), "scoring")
+    exercise = exercise_named("scoring-additive_score")
+    exercise = dataclasses.replace(exercise, entry=dataclasses.replace(exercise.entry, name="toy-additive_score"))
+    page(tmp_path, PAGE[: PAGE.index(":::")].replace("toy-double", exercise.name))
     shown = exercise.shown[0]
     mistaken = {name: Outcome(np.full_like(shown.expected, entry)) for name in exercise.hints}
     cases = (dataclasses.replace(shown, mistaken=mistaken), *exercise.hidden)
-    notebook = source_notebook("scoring", [dataclasses.replace(exercise, cases=cases)], tmp_path)
+    notebook = source_notebook("toy", [dataclasses.replace(exercise, cases=cases)], tmp_path)
     run_cells(notebook, exercise.name, f"{exercise.name}-check")
 
 

@@ -30,6 +30,8 @@ from solutions import answer_key
 from tests.autograder.test_main import succeed
 
 pytestmark = pytest.mark.suite("assignments")
+CHECKS = sum(entry.kind != "text" for entry in answer_key.load("scoring").values())
+CHECKS += len(answer_key.load_warm_ups("scoring"))
 
 
 def run_alone(notebook, folder):
@@ -86,7 +88,7 @@ def test_the_lone_release_runs_in_an_empty_folder_and_says_what_is_not_answered(
     assert not errors(cells["imports"])
     assert not errors(cells["compare"])
     checks = {name: cell for name, cell in cells.items() if name.endswith("-check")}
-    assert len(checks) == 13
+    assert len(checks) == CHECKS
     for name, cell in checks.items():
         (error,) = errors(cell)
         assert error.ename == "NotYet", name
@@ -101,7 +103,7 @@ def test_where_a_package_is_missing_the_first_cell_says_so_in_one_line_and_no_ch
     assert error.traceback == [f"NotReady: {error.evalue}"]
     assert error.evalue.startswith("torch is missing. Run %pip install --upgrade torch")
     checks = {name: cell for name, cell in cells.items() if name.endswith("-check")}
-    assert len(checks) == 13
+    assert len(checks) == CHECKS
     assert any(map(errors, checks.values()))  # so that `nbgrader validate` fails too
 
 
@@ -123,11 +125,10 @@ def test_the_lone_notebook_with_right_answers_passes_every_check(answered):
         if not name.startswith("wrong-"):
             assert not errors(cell), name
             if name.endswith("-check"):
-                assert "right" in "".join(output.text for output in cell.outputs), (
-                    name
-                )  # a busy kernel sends it in parts
+                said = "".join(output.text for output in cell.outputs)  # a busy kernel sends it in parts
+                assert "right" in said, name
                 checks += 1
-    assert checks == 13
+    assert checks == CHECKS
 
 
 def test_the_check_of_a_wrong_answer_raises_with_the_hint_of_its_mistake(answered):
@@ -226,9 +227,9 @@ def test_a_reference_that_fails_its_own_tests_is_refused(notebooks):
 
 
 def test_a_starter_that_already_answers_is_refused(notebooks):
-    answer = "return [1.2087, 1.7234]"
-    generous = changed(notebooks[1], "scoring-scores_by_hand", "raise NotImplementedError()", answer)
-    with pytest.raises(CourseError, match="the untouched release earns 1 of 1"):
+    answer = "return [0.2602, -0.1337, 2.3568]"
+    generous = changed(notebooks[1], "scoring-scores_by_hand_twin", "raise NotImplementedError()", answer)
+    with pytest.raises(CourseError, match="the untouched release earns 2 of 2"):
         proof.prove(notebooks[0], generous, exercises.load("scoring", 0))
 
 

@@ -5,6 +5,6 @@
 #     kind: right
 #     base: reference
 #     use: [additive_score__loops, multiplicative_score__loops, dot_product_score__loops, additive_shapes__lists,
-#       scores_by_hand__rounded, scores_by_hand_twin__rounded, hindi_scores__rounded]
+#       scores_by_hand_twin__rounded]
 #     lost: 0
 # ---

@@ -8,3 +8,11 @@
 #       additive_shapes__by_computing]
 #     lost: 0
 # ---
+
+# %% answer="scoring-scores_by_hand"
+def scores_by_hand():
+    return [1.2087, 1.7234]
+
+# %% answer="scoring-hindi_scores"
+def hindi_scores():
+    return [1.3581, 0.1054, -0.5866]

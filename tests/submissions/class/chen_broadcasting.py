@@ -5,6 +5,6 @@
 #     kind: right
 #     base: reference
 #     use: [additive_score__torch, multiplicative_score__broadcasting, dot_product_score__matmul,
-#       score_every_step__loop_over_steps, batched_additive_shapes__lists, scores_by_hand__array]
+#       score_every_step__loop_over_steps, batched_additive_shapes__lists]
 #     lost: 0
 # ---

@@ -1,12 +1,12 @@
 # ---
 # jupyter:
 #   student:
-#     about: Slips of the pencil - tanh after v, the other initial state, a dot product that was never summed.
+#     about: Slips of the pencil - tanh after v, a dot product that was never summed, and in a warm-up the other initial state.
 #     kind: wrong
 #     base: reference
 #     use: [dot_product_score__elementwise, multiplicative_score__tanh]
-#     hints: [scores_by_hand_twin__tanh_after_v, hindi_scores__other_state, dot_product_score__elementwise]
-#     lost: 7
+#     hints: [scores_by_hand_twin__tanh_after_v, dot_product_score__elementwise]
+#     lost: 5.5
 # ---
 
 # %% answer="scoring-scores_by_hand_twin"

@@ -1,10 +1,10 @@
 # ---
 # jupyter:
 #   student:
-#     about: Has done the shapes and one number, then ran out of time in the middle of a line.
+#     about: Has done the shapes and a warm-up, then ran out of time in the middle of a line.
 #     kind: unfinished
 #     base: starter
-#     points: 3.5
+#     points: 2.5
 # ---
 
 # %% answer="scoring-additive_shapes"

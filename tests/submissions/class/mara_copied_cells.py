@@ -4,6 +4,6 @@
 #     about: Right, but copied an answer cell and a test cell together with their ids.
 #     kind: damaged
 #     base: reference
-#     damage: [copy scoring-additive_score, copy scoring-additive_score-test, copy scoring-hindi_scores-test]
+#     damage: [copy scoring-additive_score, copy scoring-additive_score-test, copy scoring-scores_by_hand_twin-test]
 #     lost: 0
 # ---

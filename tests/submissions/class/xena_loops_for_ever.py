@@ -4,7 +4,7 @@
 #     about: One function never ends, and one cell swallows every interrupt before it goes on.
 #     kind: hostile
 #     base: starter
-#     points: 1
+#     points: 0
 # ---
 
 # %% answer="scoring-scores_by_hand"

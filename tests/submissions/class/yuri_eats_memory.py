@@ -4,7 +4,7 @@
 #     about: Asks for memory, disk and processes without end.
 #     kind: hostile
 #     base: starter
-#     points: 1
+#     points: 0
 # ---
 
 # %% answer="scoring-scores_by_hand"

@@ -1,38 +1,8 @@
 """Answers written from the released notebook alone, before any was graded."""
 
-import math
 
 import numpy as np
 import torch
-
-
-def sentence_shapes__wrong_one_direction(k, n, T_x):
-    """Takes an annotation to have k numbers, although it joins the states of both directions."""
-    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
-
-
-def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
-    """Puts the scores on the rows of the jacobian and the entries of the context on its columns."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
-
-
-def sentence_shapes__wrong_context_keeps_row_axis(k, n, T_x):
-    """Gives the context an axis of length 1 in front, as if there were a batch."""
-    return {"weighted": (T_x, 2 * k), "context": (1, 2 * k), "jacobian": (2 * k, T_x)}
-
-
-def sentence_shapes__wrong_jacobian_by_state(k, n, T_x):
-    """Derives the context by the decoder state and not by the scores."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (2 * k, n)}
-
-
-def sentence_shapes__right_measured_on_arrays(k, n, T_x):
-    """Builds arrays of zeros and reads their shapes."""
-    forward, backward = np.zeros((T_x, k)), np.zeros((T_x, k))
-    annotations = np.hstack([forward, backward])
-    weighted = np.full((T_x, 1), 1 / T_x) * annotations
-    context = weighted.sum(axis=0)
-    return {"weighted": weighted.shape, "context": context.shape, "jacobian": np.zeros_like(weighted).T.shape}
 
 
 def batch_shapes__wrong_column_and_row_swapped(batch, m, n, T_x, T_y):
@@ -71,29 +41,6 @@ def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
         "product": (row @ keys).size(),
         "contexts": contexts.size(),
     }
-
-
-def context_of_note_d__wrong_plain_average():
-    """Averages the three annotations and leaves the weights out."""
-    h = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
-    return h.mean(axis=0).tolist()
-
-
-def context_of_note_d__wrong_sign_of_h2_lost():
-    """Copies the second annotation without its minus signs."""
-    h = [[0.1, 0.7, 0.5, 0.3], [0.1, 0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]]
-    return [0.7 * h[0][k] + 0.2 * h[1][k] + 0.1 * h[2][k] for k in range(4)]
-
-
-def context_of_note_d__wrong_printed():
-    """Prints the context instead of returning it."""
-    h = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
-    print([0.7, 0.2, 0.1] @ h)
-
-
-def context_of_note_d__right_literal():
-    """Writes the numbers worked out on paper."""
-    return [0.12, 0.37, 0.40, 0.37]
 
 
 def context_twin__wrong_fourth_left_out():

@@ -5,54 +5,6 @@ import math
 import numpy as np
 import torch
 
-# The encoder of note C
-
-
-def encoder_parameters__wrong_look_up_layout(d, m, V_x):
-    """The student wrote E_x as a table with one row a word, as torch stores it."""
-    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_transposed_input(d, m, V_x):
-    """The student wrote W_x as a matrix that takes m numbers to d."""
-    return {"E_x": (d, V_x), "W_x": (d, m), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_one_hot_into_w(d, m, V_x):
-    """The student let W_x act on the one-hot column and forgot the word vector between."""
-    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
-
-
-def encoder_parameters__right_tuples(d, m, V_x):
-    """Style: three tuples, outputs before inputs."""
-    return {"W_h": (m, m), "W_x": (m, d), "E_x": (d, V_x)}
-
-
-# A sentence of one-hot columns
-
-
-def one_hot_shapes__wrong_words_in_rows(d, m, V_x, T_x):
-    """The student wrote each word as a row."""
-    return {"one_hots": (T_x, V_x), "embedded": (T_x, d), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__wrong_u_on_word_vector(d, m, V_x, T_x):
-    """The student let U act on a word vector, though the network of note D has none."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
-
-
-def one_hot_shapes__wrong_bias_column(d, m, V_x, T_x):
-    """The student wrote the bias as a matrix of one column, though it is a vector."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m, 1)}
-
-
-def one_hot_shapes__right_computed(d, m, V_x, T_x):
-    """Style: examples in numpy, and their shapes."""
-    one_hots = np.eye(V_x)[:, np.zeros(T_x, dtype=int)]
-    U = np.zeros((m, V_x))
-    embedded = np.zeros((d, V_x)) @ one_hots
-    return {"one_hots": one_hots.shape, "embedded": embedded.shape, "U": U.shape, "b": (U @ one_hots[:, 0]).shape}
-
 
 # Two layers
 
@@ -106,43 +58,6 @@ def rnn_outputs__right_asked_torch(batch, d, m, T_x):
     outputs, last = torch.nn.RNN(d, m, bidirectional=True, batch_first=True)(torch.zeros(batch, T_x, d))
     turned = torch.zeros(batch, T_x, d).transpose(0, 1)
     return {"outputs": outputs.shape, "last": last.shape, "inputs_positions_first": tuple(turned.shape)}
-
-
-# Two states
-
-
-def states_by_hand__wrong_state_before_forgotten():
-    """The student computed the second state without the first."""
-    return {"h_1": [0.0, -0.4621], "h_2": [0.7616, 0.0]}
-
-
-def states_by_hand__wrong_counted_from_one():
-    """The student counted the words from 1, and took the last column for number 0."""
-    E_x = np.array([[1, 0, 0.5, 0], [0, 1, -1, 0], [0, 0, 1, 2]])
-    W_x, W_h = np.array([[1, 0.5, 0], [0, 1, 0.5]]), np.array([[0, 1], [0.5, 0]])
-    h_1 = np.tanh(W_x @ E_x[:, 1])
-    h_2 = np.tanh(W_x @ E_x[:, -1] + W_h @ h_1)
-    return {"h_1": list(h_1.round(4)), "h_2": list(h_2.round(4))}
-
-
-def states_by_hand__wrong_before_the_tanh():
-    """The student gave the second word the sum from before the first tanh."""
-    return {"h_1": [0.0, round(math.tanh(-0.5), 4)], "h_2": [round(math.tanh(1 - 0.5), 4), 0.0]}
-
-
-def states_by_hand__wrong_transposed():
-    """The student multiplied by the transpose of W_h."""
-    return {"h_1": [0.0, -0.4621], "h_2": [round(math.tanh(1 - 0.5 * 0.462117), 4), 0.0]}
-
-
-def states_by_hand__wrong_list():
-    """The student returned a list of two lists, though a dict with the keys h_1 and h_2 is asked for."""
-    return [[0.0, -0.4621], [0.4914, 0.0]]
-
-
-def states_by_hand__right_literals():
-    """Style: literals from a calculator."""
-    return {"h_1": [0, -0.4621], "h_2": [0.4914, 0]}
 
 
 # Two states with other sizes

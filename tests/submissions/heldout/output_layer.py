@@ -6,27 +6,6 @@ import numpy as np
 import torch
 
 
-def note_d_output__wrong_transposed(n, V_y):
-    """Writes the matrix as taking V_y numbers to n numbers."""
-    return {"W_o": (n, V_y), "b_o": (V_y,)}
-
-
-def note_d_output__wrong_bias_as_number(n, V_y):
-    """Gives the length of the bias as a number where a shape is asked for."""
-    return {"W_o": (V_y, n), "b_o": V_y}
-
-
-def note_d_output__wrong_bias_of_state_size(n, V_y):
-    """Gives the bias the size of the state, although it is added to the logits."""
-    return {"W_o": (V_y, n), "b_o": (n,)}
-
-
-def note_d_output__right_torch_layer(n, V_y):
-    """Makes a linear layer of torch and reads off its two shapes."""
-    layer = torch.nn.Linear(n, V_y)
-    return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
-
-
 def every_step_shapes__wrong_vectors_stacked(batch, T_y, n, d, m, V_y):
     """Stacks the three vectors on an axis of their own instead of joining them end to end."""
     return {
@@ -62,46 +41,6 @@ def every_step_shapes__right_numpy_arrays(batch, T_y, n, d, m, V_y):
     logits = joined @ W_o.T
     found = {"joined": joined, "W_o": W_o, "logits": logits, "flat_logits": logits.reshape(-1, V_y)}
     return {name: array.shape for name, array in found.items()}
-
-
-def maxout_shapes__wrong_pairs_not_counted(n, d, m, k, V_y):
-    """Lets the sum have k numbers before the maxout, although every maximum needs two."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_logits_from_pairs(n, d, m, k, V_y):
-    """Lets the last matrix take all 2k numbers, as if no maximum had been taken."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, 2 * k)}
-
-
-def maxout_shapes__right_zero_matrices(n, d, m, k, V_y):
-    """Carries zeros through the layer and takes the maximum of neighbours by a reshape."""
-    U_o, V_o, C_o = (np.zeros((2 * k, size)) for size in (n, d, m))
-    t = (U_o @ np.zeros(n) + V_o @ np.zeros(d) + C_o @ np.zeros(m)).reshape(-1, 2).max(axis=1)
-    return {"U_o": U_o.shape, "C_o": C_o.shape, "maxima": t.shape, "W_o": np.zeros((V_y, len(t))).shape}
-
-
-def hindi_distribution__wrong_tanh_forgotten():
-    """Multiplies W_o by the numbers inside the tanh, not by the state."""
-    W_o = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]])
-    e = np.exp(W_o @ np.array([0.42, 0.67, 0.70]))
-    return (e / e.sum()).tolist()
-
-
-def hindi_distribution__wrong_start_excluded():
-    """Gives START no probability, because it can never follow, and divides by the other five."""
-    W_o = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]])
-    e = np.exp(W_o @ np.tanh([0.42, 0.67, 0.70]))
-    e[0] = 0
-    return (e / e.sum()).tolist()
-
-
-def hindi_distribution__right_math_only():
-    """Uses the math module alone and rounds to four decimals."""
-    z = [math.tanh(x) for x in (0.42, 0.67, 0.70)]
-    logits = [0.0, 2 * sum(z), *z, -sum(z)]
-    total = math.fsum(math.exp(x) for x in logits)
-    return [round(math.exp(x) / total, 4) for x in logits]
 
 
 def distribution_and_loss__wrong_bits():

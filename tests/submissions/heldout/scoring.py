@@ -5,34 +5,6 @@ import math
 import numpy as np
 import torch
 
-# The parameters of note C
-
-
-def alignment_parameters__wrong_key_transposed(m, n):
-    """The student wrote W_key as a matrix that takes n numbers to m."""
-    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
-
-
-def alignment_parameters__wrong_size_of_annotation(m, n):
-    """The student gave the hidden layer as many numbers as an annotation has."""
-    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
-
-
-def alignment_parameters__wrong_column(m, n):
-    """The student wrote the vector v as a matrix of one column."""
-    return {"W_query": (n, n), "W_key": (n, m), "v": (n, 1)}
-
-
-def alignment_parameters__wrong_joined(m, n):
-    """The student thought of one layer on the two vectors joined end to end, so both matrices are too wide."""
-    return {"W_query": (n, n + m), "W_key": (n, n + m), "v": (n,)}
-
-
-def alignment_parameters__right_tuples(m, n):
-    """Style: the hidden size is named first, and then used in three tuples."""
-    hidden = n
-    return {"W_query": (hidden, n), "W_key": (hidden, m), "v": (hidden,)}
-
 
 # On the way to the scores
 
@@ -109,68 +81,6 @@ def batched_additive_shapes__right_torch_sizes(batch, m, n, a, T_x):
     return {"projected_query": query.shape, "hidden": hidden.shape, "product": (hidden @ torch.zeros(a, 1)).shape}
 
 
-# Shapes of the multiplicative score
-
-
-def multiplicative_shapes__wrong_sizes_exchanged(m, n, T_x):
-    """The student took W for a matrix of m rows and n columns."""
-    return {"projected_keys": (T_x, m), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_query_column(m, n, T_x):
-    """The student wrote the projected query as a matrix of one column."""
-    return {"projected_keys": (T_x, n), "projected_query": (m, 1), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_query_size_kept(m, n, T_x):
-    """The student thought that the transpose of W leaves the decoder state its size."""
-    return {"projected_keys": (T_x, n), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_score_table(m, n, T_x):
-    """The student thought of a score between every two positions."""
-    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x, T_x)}
-
-
-def multiplicative_shapes__right_read_from_formula(m, n, T_x):
-    """Style: the shape of W comes first, and the others are made from its parts."""
-    W = (n, m)
-    return {"projected_keys": (T_x, W[0]), "projected_query": W[1:], "scores": (T_x,)}
-
-
-# The scores of note C
-
-
-def scores_by_hand__wrong_no_tanh():
-    """The student left out the tanh."""
-    return [1.4, 2.6]
-
-
-def scores_by_hand__wrong_not_summed():
-    """The student did not sum over the two numbers of the hidden layer."""
-    return [round(math.tanh(0.7), 4), round(math.tanh(1.3), 4)]
-
-
-def scores_by_hand__wrong_rounded_too_early():
-    """The student rounded each tanh to two decimals before the sum."""
-    return [2 * round(math.tanh(0.7), 2), 2 * round(math.tanh(1.3), 2)]
-
-
-def scores_by_hand__wrong_two_tanhs():
-    """The student took the tanh of the decoder state and of the annotation apart, and added them."""
-    return [2 * (math.tanh(0.5) + math.tanh(h)) for h in (0.2, 0.8)]
-
-
-def scores_by_hand__right_calculator():
-    """Style: two literals with four decimals."""
-    return [1.2087, 1.7234]
-
-
-def scores_by_hand__right_exponentials():
-    """Style: the tanh is written with exponentials, and the scores are not rounded."""
-    return tuple(2 * (math.exp(2 * x) - 1) / (math.exp(2 * x) + 1) for x in (0.7, 1.3))
-
-
 # Three scores with other sizes
 
 
@@ -226,54 +136,6 @@ def scores_by_hand_twin__right_torch():
     W_query = torch.tensor([[1, 0, 2], [0, -1, 1]], dtype=kind)
     W_key = torch.tensor([[1, 0, 0, 1], [0, 2, -1, 0]], dtype=kind)
     return (torch.tensor([2, -1], dtype=kind) @ torch.tanh(W_query @ s + W_key @ h)).tolist()
-
-
-# The scores of reason with logic
-
-
-def hindi_scores__wrong_state_forgotten():
-    """The student left out the decoder state p_0."""
-    h = np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]])
-    return list(np.round(np.tanh(h) @ [-1.25, 1.25, 1.55], 4))
-
-
-def hindi_scores__wrong_last_three():
-    """The student let U_a keep the last three numbers of an annotation in place of the first three."""
-    h = np.array([[0.7, 0.5, 0.3], [-0.7, 0.4, 0.6], [0.2, -0.3, 0.4]])
-    return list(np.round(np.tanh(np.array([0.3, 0.4, 0.1]) + h) @ [-1.25, 1.25, 1.55], 4))
-
-
-def hindi_scores__wrong_sign_of_v():
-    """The student lost the minus of the first number of v_a."""
-    h = np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]])
-    return list(np.round(np.tanh(np.array([0.3, 0.4, 0.1]) + h) @ [1.25, 1.25, 1.55], 4))
-
-
-def hindi_scores__wrong_no_tanh():
-    """The student left out the tanh."""
-    h = np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]])
-    return list(np.round((np.array([0.3, 0.4, 0.1]) + h) @ [-1.25, 1.25, 1.55], 4))
-
-
-def hindi_scores__wrong_reverse_order():
-    """The student listed the words from the last to the first."""
-    h = np.array([[0.7, 0.2, -0.3], [-0.1, -0.7, 0.4], [0.1, 0.7, 0.5]])
-    return list(np.round(np.tanh(np.array([0.3, 0.4, 0.1]) + h) @ [-1.25, 1.25, 1.55], 4))
-
-
-def hindi_scores__right_matrices():
-    """Style: all matrices written out, with numpy's eye, and no rounding."""
-    h = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
-    U_a, W_a = np.eye(3, 4), np.identity(3)
-    return np.tanh(W_a.dot([0.3, 0.4, 0.1]) + np.einsum("ak,jk->ja", U_a, h)).dot([-1.25, 1.25, 1.55])
-
-
-def hindi_scores__right_sums():
-    """Style: three sums of math.tanh, rounded."""
-    p = (0.3, 0.4, 0.1)
-    v = (-1.25, 1.25, 1.55)
-    words = {"reason": (0.1, 0.7, 0.5), "with": (-0.1, -0.7, 0.4), "logic": (0.7, 0.2, -0.3)}
-    return [round(sum(c * math.tanh(a + b) for a, b, c in zip(p, h, v)), 4) for h in words.values()]
 
 
 # Dot product scores

@@ -176,55 +176,6 @@ def masked_weights__right_three_and_zeros():
     return [round(x / sum(words), 4) for x in words] + [0, 0]
 
 
-# Shapes on the way to the weights
-
-
-def batch_shapes__wrong_total_without_axis(batch, T_x, T_y):
-    """The student summed without keeping the axis, so numpy would line the sums up with the positions."""
-    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_positions_before_steps(batch, T_x, T_y):
-    """The student put the source positions on the second axis and the steps on the last."""
-    return {"total": (batch, 1), "all_weights": (batch, T_x, T_y), "mask": (batch, T_x, 1)}
-
-
-def batch_shapes__wrong_mask_axis_last(batch, T_x, T_y):
-    """The student appended the extra axis of the mask at the end, where the positions of the scores lie."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x, 1)}
-
-
-def batch_shapes__wrong_mask_axis_first(batch, T_x, T_y):
-    """The student put the extra axis of the mask in front of the batch, so the sentences line up with the steps."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (1, batch, T_x)}
-
-
-def batch_shapes__wrong_steps_first(batch, T_x, T_y):
-    """The student stacked the steps along the first axis, though the batch comes first."""
-    return {"total": (batch, 1), "all_weights": (T_y, batch, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_total_over_sentences(batch, T_x, T_y):
-    """The student summed over the sentences, so there is one sum for each position."""
-    return {"total": (1, T_x), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__right_tuples(batch, T_x, T_y):
-    """Style: the three tuples, written down."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__right_from_arrays(batch, T_x, T_y):
-    """Style: arrays of ones are computed with, and their shapes are read off."""
-    scores = np.ones((batch, T_x))
-    steps = [scores for _ in range(T_y)]
-    return {
-        "total": np.exp(scores).sum(axis=-1, keepdims=True).shape,
-        "all_weights": np.stack(steps, axis=1).shape,
-        "mask": np.ones((batch, T_x), dtype=bool)[:, None, :].shape,
-    }
-
-
 # Shapes of derivatives
 
 

@@ -4,33 +4,6 @@ import numpy as np
 import torch
 
 
-def sentence_shapes__wrong_one_direction(k, n, T_x):
-    """Forgets that an annotation joins both directions: it has 2k numbers, not k."""
-    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
-
-
-def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
-    """The Jacobian is transposed: rows belong to entries of the context, columns to scores."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
-
-
-def sentence_shapes__wrong_subtle_decoder_size(k, n, T_x):
-    """Joins k with the decoder's n instead of with the k of the other direction, so it is right only where n = k."""
-    return {"weighted": (T_x, k + n), "context": (k + n,), "jacobian": (k + n, T_x)}
-
-
-def sentence_shapes__right_lists(k, n, T_x):
-    """Shapes as lists, from a variable for the annotation."""
-    m = k + k
-    return dict(weighted=[T_x, m], context=[m], jacobian=[m, T_x])
-
-
-
-
-
-
-
-
 def batch_shapes__right_measured(batch, m, n, T_x, T_y):
     """Reads the shapes off arrays of zeros."""
     a, h = np.zeros((batch, T_x)), np.zeros((batch, T_x, m))
@@ -39,30 +12,13 @@ def batch_shapes__right_measured(batch, m, n, T_x, T_y):
             "contexts": (np.zeros((batch, T_y, T_x)) @ h).shape}
 
 
-
-
-
-
-def context_of_note_d__right_written_out():
-    """The numbers, worked out by hand, as a tuple."""
-    return (0.12, 0.37, 0.40, 0.37)
-
-
 _TWIN = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
-
-
-
-
 
 
 def context_twin__right_loop():
     """A loop over the words, with the fourth weight as what is left of 1."""
     w = [0.15, 0.42, 0.05, 1 - 0.15 - 0.42 - 0.05]
     return [sum(w[j] * float(_TWIN[j, i]) for j in range(4)) for i in range(3)]
-
-
-
-
 
 
 def weights_from_context__right_cramer():
@@ -78,21 +34,9 @@ _A3 = np.array([0.55, 0.15, 0.3])
 _H3 = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
 
 
-
-
-
-
 def gradient_by_hand__right_jacobian():
     """By the full Jacobian of the softmax."""
     return ((np.diag(_A3) - np.outer(_A3, _A3)) @ _H3)[2].tolist()
-
-
-
-
-
-
-
-
 
 
 def pull_of_two__right_cosh():
@@ -102,17 +46,6 @@ def pull_of_two__right_cosh():
 
 
 # ---- context_vector
-
-
-
-
-
-
-
-
-
-
-
 
 
 def context_vector__right_nested_lists(weights, keys):
@@ -138,16 +71,6 @@ def context_vector__right_nonzero_only(weights, keys):
 
 def _to_weights(g, keys):
     return np.einsum("bk,bjk->bj", g, keys)
-
-
-
-
-
-
-
-
-
-
 
 
 def scores_gradient__wrong_subtle_log_eps(context_gradient, weights, keys):
@@ -191,22 +114,10 @@ def attend__wrong_zero_scores_at_pads(scores, keys, source_mask):
     return (w[:, :, None] * keys).sum(1)
 
 
-
-
-
-
 def attend__wrong_no_max(scores, keys, source_mask):
     """exp without taking the largest score away overflows for scores above 709."""
     p = torch.exp(scores.masked_fill(~source_mask, 0.0)) * source_mask
     return ((p / p.sum(1, keepdim=True).clamp(min=1e-300))[:, :, None] * keys).sum(1)
-
-
-
-
-
-
-
-
 
 
 def attend__wrong_subtle_max_over_pads(scores, keys, source_mask):
@@ -260,22 +171,6 @@ def attend__right_online(scores, keys, source_mask):
 
 def _scores(query, keys, W_query, W_key, v):
     return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def mended_attention__right_one_by_one(query, keys, source_mask, W_query, W_key, v):

@@ -5,27 +5,6 @@ import numpy as np
 import torch
 
 
-def note_d_output__wrong_transposed(n, V_y):
-    """The matrix takes n numbers to V_y, so it has V_y rows: here it is transposed."""
-    return {"W_o": (n, V_y), "b_o": (V_y,)}
-
-
-def note_d_output__wrong_bias_of_state(n, V_y):
-    """Gives the bias the size of the state instead of one number for each word."""
-    return {"W_o": (V_y, n), "b_o": (n,)}
-
-
-def note_d_output__right_lists(n, V_y):
-    """Shapes as lists."""
-    return {"b_o": [V_y], "W_o": [V_y, n]}
-
-
-
-
-
-
-
-
 def every_step_shapes__right_measured(batch, T_y, n, d, m, V_y):
     """Reads the shapes off real arrays."""
     j = np.concatenate([np.zeros((batch, T_y, z)) for z in (n, d, m)], -1)
@@ -34,88 +13,19 @@ def every_step_shapes__right_measured(batch, T_y, n, d, m, V_y):
     return {"joined": j.shape, "W_o": W.shape, "logits": e.shape, "flat_logits": e.reshape(-1, V_y).shape}
 
 
-def maxout_shapes__wrong_no_pairs(n, d, m, k, V_y):
-    """Forgets that two numbers go into each maximum: U_o and C_o need 2k rows."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_maxima_not_halved(n, d, m, k, V_y):
-    """Takes the maxima for as many numbers as there are before the maxout."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (2 * k,), "W_o": (V_y, 2 * k)}
-
-
-def maxout_shapes__wrong_subtle_C_of_embedding(n, d, m, k, V_y):
-    """C_o multiplies the context, but here it has the columns of V_o, for the embedding."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, d), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__right_named(n, d, m, k, V_y):
-    """With a name for the size before the maxout."""
-    before = k * 2
-    return dict(U_o=(before, n), C_o=(before, m), maxima=(before // 2,), W_o=(V_y, before // 2))
-
-
-def tied_shapes__wrong_rows_are_words(n, d, V_y):
-    """Takes E in the layout of a table with a row for each word: E y needs a column for each word."""
-    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_W_transposed(n, d, V_y):
-    """W stands between the state on the left and the embedding on the right, so it has n rows: here it is transposed."""
-    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_projected_keeps_n(n, d, V_y):
-    """Leaves the projected state at n numbers, although it has to meet embeddings of d."""
-    return {"E": (d, V_y), "W": (n, d), "projected_state": (n,), "logits": (V_y,)}
-
-
-def tied_shapes__right_torch_sizes(n, d, V_y):
-    """Reads the shapes off torch tensors, as torch.Size."""
-    s, W, E = torch.zeros(n), torch.zeros(n, d), torch.zeros(d, V_y)
-    p = W.T @ s
-    return {"E": E.shape, "W": W.shape, "projected_state": p.shape, "logits": (p @ E).shape}
-
-
 def _softmax(e):
     e = np.asarray(e, dtype=float)
     p = np.exp(e - e.max(-1, keepdims=True))
     return p / p.sum(-1, keepdims=True)
 
 
-_HINDI = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1.0]])
-
-
-
-
-
-
-
-
-def hindi_distribution__right_plain_python():
-    """Plain Python, with math.tanh and math.exp and no maximum."""
-    z = [math.tanh(x) for x in (0.42, 0.67, 0.70)]
-    q = [math.exp(sum(a * b for a, b in zip(r, z))) for r in _HINDI.tolist()]
-    return [x / sum(q) for x in q]
-
-
 _L5 = np.array([0.5, -1.0, 2.0, 0.0, 1.2])
-
-
-
-
-
-
 
 
 def distribution_and_loss__right_logsumexp():
     """The loss by log-sum-exp, the distribution as an array."""
     z = math.log(sum(math.exp(x) for x in _L5))
     return {"loss": np.float64(z - 1.2), "distribution": np.exp(_L5 - z)}
-
-
-
-
 
 
 def what_is_left__right_fsum():
@@ -143,12 +53,6 @@ def word_by_hand__wrong_tanh_after_v():
     return _word(order="late")
 
 
-
-
-
-
-
-
 def word_by_hand__right_rounded_at_the_end():
     """All results rounded to four decimals, only at the end, as tuples."""
     return {k: tuple(round(x, 4) for x in r) for k, r in _word().items()}
@@ -160,21 +64,11 @@ def _logits(state, context, W_state, W_context, b_o):
     return state @ W_state.T + context @ W_context.T + b_o
 
 
-
-
-
-
-
-
-
-
 def output_distribution__wrong_subtle_eps(state, context, W_state, W_context, b_o):
     """Adds 1e-7 to the denominator, so the probabilities no longer add to 1."""
     e = _logits(state, context, W_state, W_context, b_o)
     p = np.exp(e - e.max(1, keepdims=True))
     return p / (p.sum(1, keepdims=True) + 1e-7)
-
-
 
 
 def output_distribution__right_joined(state, context, W_state, W_context, b_o):
@@ -207,26 +101,10 @@ def _costs(logits, targets):
     return z - np.take_along_axis(logits, targets[..., None], -1)[..., 0]
 
 
-
-
-
-
-
-
 def cross_entropy__wrong_mask_by_zero(logits, targets, target_mask):
     """Takes word 0 for padding instead of reading target_mask."""
     real = targets != 0
     return _costs(logits, targets)[real].mean() if real.any() else 0.0
-
-
-
-
-
-
-
-
-
-
 
 
 def cross_entropy__right_torch(logits, targets, target_mask):
@@ -261,20 +139,6 @@ def _pairs(flat, V):
 
 def _total(scores, log_probabilities):
     return scores[:, :, None] + log_probabilities
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def beam_step__wrong_subtle_short_index(scores, log_probabilities):

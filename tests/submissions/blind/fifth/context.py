@@ -38,54 +38,10 @@ def _mix(w, keys):
     return torch.einsum("bj,bjk->bk", w, keys)
 
 
-_H_D = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
 _H_T = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
 _H_W = np.array([[1.0, 2.0], [5.0, 0.0], [3.0, 6.0]])
 _H_G = np.array([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]])
 _A_G = np.array([0.55, 0.15, 0.3])
-
-
-# ---- sentence_shapes
-def sentence_shapes__wrong_one_direction(k, n, T_x):
-    """Counts the encoder state of one direction only, although an annotation joins both."""
-    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
-
-
-def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
-    """Puts the scores in the rows of the Jacobian and the entries of the context in its columns."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
-
-
-def sentence_shapes__wrong_context_of_words(k, n, T_x):
-    """Sums the weighted annotations over their entries, so that the context has one number per word."""
-    return {"weighted": (T_x, 2 * k), "context": (T_x,), "jacobian": (T_x, T_x)}
-
-
-def sentence_shapes__wrong_subtle_k_plus_n(k, n, T_x):
-    """Joins the encoder state with the decoder state (k + n), which is right only where n equals k."""
-    return {"weighted": (T_x, k + n), "context": (k + n,), "jacobian": (k + n, T_x)}
-
-
-def sentence_shapes__wrong_subtle_jacobian_of_softmax(k, n, T_x):
-    """Gives the Jacobian of the weights by the scores (T_x, T_x), not that of the context."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, T_x)}
-
-
-def sentence_shapes__right_from_arrays(k, n, T_x):
-    """Builds the arrays with numpy and reads their shapes."""
-    h = np.ones((T_x, 2 * k))
-    w = np.ones((T_x, 1)) * h
-    return {"weighted": w.shape, "context": w.sum(0).shape, "jacobian": (h.T @ np.eye(T_x)).shape}
-
-
-
-
-
-
-
-
-
-
 
 
 def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
@@ -94,19 +50,6 @@ def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
     p = w.unsqueeze(1) @ h
     return {"column": w[..., None].shape, "row": w[:, None].shape, "product": p.shape,
             "contexts": torch.cat([p] * T_y, dim=1).shape}
-
-
-
-
-
-
-def context_of_note_d__right_words():
-    """Sums in pure Python, entry by entry."""
-    return [sum(a * h[i] for a, h in zip((0.7, 0.2, 0.1), _H_D.tolist())) for i in range(4)]
-
-
-
-
 
 
 def context_twin__wrong_subtle_sum_error():
@@ -118,10 +61,6 @@ def context_twin__right_tuple():
     """Returns the exact decimals as a tuple."""
     w = (0.15, 0.42, 0.05, 1 - (0.15 + 0.42 + 0.05))
     return tuple(float(x) for x in np.dot(w, _H_T))
-
-
-
-
 
 
 def weights_from_context__wrong_order():
@@ -147,14 +86,6 @@ def weights_from_context__right_cramer():
     return [1 - b - c, b, c]
 
 
-
-
-
-
-
-
-
-
 def gradient_by_hand__right_jacobian():
     """Multiplies by the third column of the softmax Jacobian."""
     J = np.diag(_A_G) - np.outer(_A_G, _A_G)
@@ -170,8 +101,6 @@ _S3 = 1 / (1 + math.exp(-3))
 _GAP = math.log((1 + math.sqrt(0.9)) / (1 - math.sqrt(0.9)))
 
 
-
-
 def pull_of_two__wrong_weight_not_squared():
     """Multiplies h_1 - h_2 by the weight alone."""
     return _pull(_S3, 2.5, _GAP)
@@ -180,10 +109,6 @@ def pull_of_two__wrong_weight_not_squared():
 def pull_of_two__wrong_subtle_gap_of_weight():
     """Looks for the gap where the second weight is a tenth, not where the length of the pull is a tenth of the largest."""
     return _pull(_S3 * (1 - _S3), 1.25, math.log(9))
-
-
-
-
 
 
 def pull_of_two__right_cut_off():
@@ -199,17 +124,9 @@ def context_vector__wrong_axis_of_entries(weights, keys):
     return (weights[:, :, None] * keys).sum(axis=2)
 
 
-
-
 def context_vector__wrong_second_softmax(weights, keys):
     """Puts the weights through a softmax a second time."""
     return np.einsum("bj,bjk->bk", _soft(weights), keys)
-
-
-
-
-
-
 
 
 def context_vector__wrong_subtle_small_weights_dropped(weights, keys):
@@ -236,8 +153,6 @@ def context_vector__wrong_subtle_hard_above_threshold(weights, keys):
         if weights[b].max() > 0.999:
             out[b] = keys[b, weights[b].argmax()]
     return out
-
-
 
 
 def context_vector__wrong_subtle_integer_buffer(weights, keys):
@@ -271,20 +186,10 @@ def scores_gradient__wrong_no_softmax(context_gradient, weights, keys):
     return np.einsum("bk,bjk->bj", context_gradient, keys)
 
 
-
-
-
-
-
-
 def scores_gradient__wrong_weight_forgotten(context_gradient, weights, keys):
     """Forgets the factor a_j in front of the difference."""
     d = np.einsum("bk,bjk->bj", context_gradient, keys)
     return np.where(weights > 0, d - (weights * d).sum(1, keepdims=True), 0.0)
-
-
-
-
 
 
 def scores_gradient__wrong_subtle_log_of_weights(context_gradient, weights, keys):
@@ -299,8 +204,6 @@ def scores_gradient__wrong_subtle_threshold(context_gradient, weights, keys):
     """Takes every weight of at most 1e-6 for a pad and gives it the derivative 0."""
     d = np.einsum("bk,bjk->bj", context_gradient, keys)
     return np.where(weights > 1e-6, weights * (d - (weights * d).sum(1, keepdims=True)), 0.0)
-
-
 
 
 def scores_gradient__wrong_subtle_clipped_products(context_gradient, weights, keys):
@@ -340,8 +243,6 @@ def attend__wrong_no_mask(scores, keys, source_mask):
     return _mix(torch.softmax(scores, 1), keys)
 
 
-
-
 def attend__wrong_scores_times_mask(scores, keys, source_mask):
     """Multiplies the scores by the mask, so a pad has the score 0 and not no weight."""
     return _mix(torch.softmax(scores * source_mask, 1), keys) * source_mask.any(1, keepdim=True)
@@ -353,14 +254,10 @@ def attend__wrong_softmax_over_batch(scores, keys, source_mask):
     return _mix(w * source_mask, keys)
 
 
-
-
 def attend__wrong_no_shift(scores, keys, source_mask):
     """Takes exp of the raw scores, which overflows above 709."""
     p = torch.exp(scores.masked_fill(~source_mask, -float("inf")))
     return _mix(p / p.sum(1, keepdim=True).clamp(min=1e-300), keys)
-
-
 
 
 def attend__wrong_detached(scores, keys, source_mask):
@@ -372,10 +269,6 @@ def attend__wrong_numpy_roundtrip(scores, keys, source_mask):
     """Goes through numpy for the result, which cuts all gradients."""
     w = _np_weights(scores.detach().numpy(), source_mask.numpy())
     return torch.tensor(np.einsum("bj,bjk->bk", w, keys.detach().numpy()))
-
-
-
-
 
 
 def attend__wrong_subtle_max_over_pads(scores, keys, source_mask):
@@ -400,8 +293,6 @@ def attend__wrong_subtle_added_penalty(scores, keys, source_mask):
     """Adds -1e9 to the scores at pads, which a pad with a larger finite score survives."""
     w = torch.softmax(scores + (~source_mask) * -1e9, 1)
     return _mix(w, keys) * source_mask.any(1, keepdim=True)
-
-
 
 
 def attend__wrong_subtle_empty_by_first(scores, keys, source_mask):
@@ -464,19 +355,11 @@ def attend__right_logsumexp(scores, keys, source_mask):
     return torch.einsum("bj,bjk->bk", w, keys)
 
 
-
-
-
-
-
-
 def mended_attention__wrong_overflow_left(query, keys, source_mask, W_query, W_key, v):
     """Leaves exp without a shift, which overflows for large scores."""
     p = np.exp(_np_scores(query, keys, W_query, W_key, v)) * source_mask
     t = p.sum(1, keepdims=True)
     return np.sum((p / np.where(t > 0, t, 1))[:, :, None] * keys, axis=1)
-
-
 
 
 def mended_attention__wrong_tanh_apart(query, keys, source_mask, W_query, W_key, v):
@@ -491,8 +374,6 @@ def mended_attention__wrong_subtle_clip(query, keys, source_mask, W_query, W_key
     return np.einsum("bj,bjk->bk", _np_weights(e, source_mask), keys)
 
 
-
-
 def mended_attention__wrong_subtle_large_negative(query, keys, source_mask, W_query, W_key, v):
     """Shifts by max(0, largest score), which prevents the overflow but lets rows of very negative scores vanish."""
     e = _np_scores(query, keys, W_query, W_key, v)
@@ -500,8 +381,6 @@ def mended_attention__wrong_subtle_large_negative(query, keys, source_mask, W_qu
     p = np.exp(np.where(source_mask, e, -np.inf) - top)
     t = p.sum(1, keepdims=True)
     return np.sum((p / np.where(t > 0, t, 1))[:, :, None] * keys, axis=1)
-
-
 
 
 def mended_attention__wrong_subtle_epsilon(query, keys, source_mask, W_query, W_key, v):

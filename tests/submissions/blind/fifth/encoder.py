@@ -6,74 +6,6 @@ import torch
 from torch import nn
 
 
-# ---------------------------------------------------------------- 1.1
-def encoder_parameters__wrong_rows_of_words(d, m, V_x):
-    """Writes E_x with a row for each word, as torch stores it, which does not multiply a one-hot column."""
-    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_turned_input(d, m, V_x):
-    """Writes W_x with columns first."""
-    return {"E_x": (d, V_x), "W_x": (d, m), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_one_hot_input(d, m, V_x):
-    """Lets W_x read the one-hot column instead of the word vector."""
-    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_state_of_word_size(d, m, V_x):
-    """Lets W_h take a state to a word vector."""
-    return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (d, m)}
-
-
-def encoder_parameters__wrong_subtle_small_first(d, m, V_x):
-    """Writes E_x with the smaller size first, which is turned for a vocabulary smaller than a word vector."""
-    return {"E_x": (min(d, V_x), max(d, V_x)), "W_x": (m, d), "W_h": (m, m)}
-
-
-def encoder_parameters__right_linear_layers(d, m, V_x):
-    """Right: shapes of the weights of torch's linear layers."""
-    layer = lambda takes, gives: nn.Linear(takes, gives).weight.shape
-    return {"E_x": layer(V_x, d), "W_x": layer(d, m), "W_h": layer(m, m)}
-
-
-# ---------------------------------------------------------------- 1.2
-def one_hot_shapes__wrong_rows(d, m, V_x, T_x):
-    """Puts the one-hot vectors of the sentence below each other, as rows."""
-    return {"one_hots": (T_x, V_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__wrong_embedded_rows(d, m, V_x, T_x):
-    """Writes the word vectors as rows, although the product has them as columns."""
-    return {"one_hots": (V_x, T_x), "embedded": (T_x, d), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__wrong_u_reads_vectors(d, m, V_x, T_x):
-    """Lets U read word vectors, which note D does not have."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
-
-
-def one_hot_shapes__wrong_bias_column(d, m, V_x, T_x):
-    """Writes the bias as a matrix of one column instead of as a vector."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m, 1)}
-
-
-def one_hot_shapes__wrong_subtle_short_sentence(d, m, V_x, T_x):
-    """Takes no more columns than there are words in the vocabulary, though words may come again."""
-    t = min(V_x, T_x)
-    return {"one_hots": (V_x, t), "embedded": (d, t), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__right_product(d, m, V_x, T_x):
-    """Right: multiplies zeros."""
-    x = np.zeros((V_x, T_x))
-    U = np.zeros((m, V_x))
-    return {"one_hots": x.shape, "embedded": (np.zeros((d, V_x)) @ x).shape, "U": U.shape, "b": U[:, 0].shape}
-
-
-
-
 def second_layer_shapes__wrong_one_direction(d, m):
     """Forgets that an annotation joins two states, and takes m for its size."""
     return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (m,)}
@@ -84,21 +16,11 @@ def second_layer_shapes__wrong_recurrent_doubled(d, m):
     return {"input_matrix": (m, 2 * m), "recurrent_matrix": (2 * m, 2 * m), "annotation": (2 * m,)}
 
 
-
-
 def second_layer_shapes__right_module(d, m):
     """Right: reads the parameters of a two layer nn.RNN."""
     rnn = nn.RNN(d, m, num_layers=2, bidirectional=True)
     return {"input_matrix": rnn.weight_ih_l1.shape, "recurrent_matrix": rnn.weight_hh_l1_reverse.shape,
             "annotation": rnn(torch.zeros(1, d))[0][0].shape}
-
-
-
-
-
-
-
-
 
 
 def rnn_outputs__wrong_subtle_single_sentence(batch, d, m, T_x):
@@ -114,9 +36,6 @@ def rnn_outputs__right_asks_torch(batch, d, m, T_x):
     return {"outputs": outputs.shape, "last": last.shape, "inputs_positions_first": x.transpose(0, 1).shape}
 
 
-# ---------------------------------------------------------------- 1.5
-_WARM = (np.array([[1, 0, 0.5, 0], [0, 1, -1, 0], [0, 0, 1, 2]]), np.array([[1, 0.5, 0], [0, 1, 0.5]]),
-         np.array([[0, 1], [0.5, 0]]))
 _TWIN = (np.array([[0.5, -1, 0, 2, 1], [1, 0.5, 2, -0.5, 0]]), np.array([[0.5, 0], [0, 1], [-0.5, 1]]),
          np.array([[0, 1, 0], [0.5, 0, 0], [0, 0.5, -1]]))
 
@@ -126,36 +45,6 @@ def _two(parameters, first, second, act=np.tanh, turned=False, keep=True):
     h_1 = act(W @ E[:, first])
     h_2 = act(W @ E[:, second] + (R.T if turned else R) @ h_1 * keep)
     return {"h_1": h_1.tolist(), "h_2": h_2.tolist()}
-
-
-def states_by_hand__wrong_no_tanh():
-    """Forgets the tanh."""
-    return _two(_WARM, 2, 0, act=lambda x: x)
-
-
-
-
-def states_by_hand__wrong_no_state():
-    """Computes the second state without the first."""
-    return _two(_WARM, 2, 0, keep=False)
-
-
-
-
-
-
-def states_by_hand__right_on_paper():
-    """Right: exact arguments of the tanh worked out on paper."""
-    h = math.tanh(-1 + 0.5)
-    return {"h_2": [math.tanh(1 + h), 0], "h_1": [math.tanh(0.5 - 0.5), h]}
-
-
-
-
-
-
-
-
 
 
 def states_by_hand_twin__wrong_subtle_rounded_first():
@@ -168,10 +57,6 @@ def states_by_hand_twin__wrong_subtle_rounded_first():
 def states_by_hand_twin__right_rounded_tuples():
     """Right: tuples, rounded to four decimals at the very end."""
     return {k: tuple(round(x, 4) for x in h) for k, h in _two(_TWIN, 3, 1).items()}
-
-
-
-
 
 
 def annotation_by_hand__wrong_zero_states():
@@ -203,18 +88,6 @@ def annotation_by_hand__right_loops():
 def look_up__wrong_rows(tokens, E_x):
     """Takes rows of E_x instead of columns."""
     return E_x[tokens % len(E_x)]
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def look_up__wrong_subtle_bytes(tokens, E_x):
@@ -262,25 +135,9 @@ def _read(x, W_x, W_h, act=np.tanh, h=None, keep=True):
     return np.stack(out, 1)
 
 
-
-
-
-
-
-
-
-
-
-
 def rnn_states__wrong_begins_with_ones(embedded, W_x, W_h):
     """Begins with a state of ones."""
     return _read(embedded, W_x, W_h, h=np.ones((len(embedded), len(W_h))))
-
-
-
-
-
-
 
 
 def rnn_states__wrong_subtle_in_place(embedded, W_x, W_h):
@@ -295,13 +152,9 @@ def rnn_states__wrong_subtle_in_place(embedded, W_x, W_h):
     return out
 
 
-
-
 def rnn_states__wrong_subtle_zero_words(embedded, W_x, W_h):
     """Takes a word vector of zeros for a pad and leaves its states 0."""
     return _read(embedded, W_x, W_h) * (embedded != 0).any(-1, keepdims=True)
-
-
 
 
 def rnn_states__wrong_subtle_fifty_words(embedded, W_x, W_h):
@@ -314,10 +167,6 @@ def rnn_states__wrong_subtle_single_precision(embedded, W_x, W_h):
     """Computes in single precision."""
     x, A, B = (np.asarray(y, dtype=np.float32) for y in (embedded, W_x, W_h))
     return _read(x, A, B, h=np.zeros((len(x), len(B)), dtype=np.float32)).astype(float)
-
-
-
-
 
 
 def rnn_states__right_formula_lists(embedded, W_x, W_h):
@@ -382,8 +231,6 @@ def annotate__wrong_backward_through_pads(embedded, source_mask, W_x, W_h, W_x_b
     return torch.cat([f, b], -1) * source_mask[..., None]
 
 
-
-
 def annotate__wrong_backward_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """Joins the backward state in front of the forward state."""
     return torch.cat(_both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).chunk(2, -1)[::-1], -1)
@@ -400,24 +247,14 @@ def annotate__wrong_shared_matrices(embedded, source_mask, W_x, W_h, W_x_back, W
     return _both(embedded, source_mask, W_x, W_h, W_x, W_h)
 
 
-
-
-
-
-
-
 def annotate__wrong_joined_along_positions(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """Joins the directions along the positions."""
     return torch.cat(_both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back).chunk(2, -1), 1)
 
 
-
-
 def annotate__wrong_subtle_mask_of_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """Takes the length of the first sentence for the whole batch, though each row has its own pads."""
     return _both(embedded, source_mask[:1].expand_as(source_mask), W_x, W_h, W_x_back, W_h_back)
-
-
 
 
 def annotate__wrong_subtle_detached_state(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -430,10 +267,6 @@ def annotate__wrong_subtle_detached_state(embedded, source_mask, W_x, W_h, W_x_b
             out[j] = h
         halves.append(torch.stack([out[j] for j in sorted(out)], 1))
     return torch.cat(halves, -1)
-
-
-
-
 
 
 def annotate__wrong_subtle_full_rows_late(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

@@ -20,41 +20,6 @@ def _costs(logits, targets):
     return lse - np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
 
 
-# ---- note_d_output
-def note_d_output__wrong_transposed(n, V_y):
-    """Writes the matrix with the state's size first, as if rows were multiplied from the left."""
-    return {"W_o": (n, V_y), "b_o": (V_y,)}
-
-
-def note_d_output__wrong_bias_of_state(n, V_y):
-    """Gives the bias the size of the state instead of one number per word."""
-    return {"W_o": (V_y, n), "b_o": (n,)}
-
-
-def note_d_output__wrong_subtle_context_size(n, V_y):
-    """Takes c_1 for a context that is joined to the state and doubles the columns of the matrix."""
-    return {"W_o": (V_y, 2 * n), "b_o": (V_y,)}
-
-
-def note_d_output__wrong_subtle_bias_column(n, V_y):
-    """Writes the bias as a matrix of one column, though a vector of p numbers is to have the shape (p,)."""
-    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
-
-
-def note_d_output__right_linear(n, V_y):
-    """Reads the shapes of the parameters of torch.nn.Linear."""
-    layer = torch.nn.Linear(n, V_y)
-    return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
-
-
-
-
-
-
-
-
-
-
 def every_step_shapes__wrong_subtle_one_hot_word(batch, T_y, n, d, m, V_y):
     """Joins the one-hot word with V_y numbers in place of its embedding with d."""
     s = n + V_y + m
@@ -69,110 +34,14 @@ def every_step_shapes__right_arrays(batch, T_y, n, d, m, V_y):
     return {"joined": j.shape, "W_o": W.shape, "logits": z.shape, "flat_logits": z.reshape(-1, V_y).shape}
 
 
-# ---- maxout_shapes
-def maxout_shapes__wrong_not_doubled(n, d, m, k, V_y):
-    """Forgets that there are two numbers for each maximum before the maxout."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_doubled_after(n, d, m, k, V_y):
-    """Keeps all 2k numbers after the maxout."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (2 * k,), "W_o": (V_y, 2 * k)}
-
-
-def maxout_shapes__wrong_transposed(n, d, m, k, V_y):
-    """Writes all matrices with the incoming size first."""
-    return {"U_o": (n, 2 * k), "C_o": (m, 2 * k), "maxima": (k,), "W_o": (k, V_y)}
-
-
-def maxout_shapes__wrong_subtle_halved(n, d, m, k, V_y):
-    """Takes k for the size before the maxout and halves it."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V_y, k // 2)}
-
-
-def maxout_shapes__wrong_subtle_context_as_word(n, d, m, k, V_y):
-    """Gives C_o the size of the embedding in place of the context's."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, d), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__right_reshape(n, d, m, k, V_y):
-    """Runs the layer on zeros and takes the maximum over pairs."""
-    U, C = np.zeros((k + k, n)), np.zeros((k + k, m))
-    t = (U @ np.zeros(n) + C @ np.zeros(m)).reshape(k, 2).max(axis=1)
-    return dict(U_o=U.shape, C_o=C.shape, maxima=t.shape, W_o=(V_y,) + t.shape)
-
-
-# ---- tied_shapes
-def tied_shapes__wrong_embedding_by_rows(n, d, V_y):
-    """Writes one word per row, not in the layout of E y."""
-    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_matrix_transposed(n, d, V_y):
-    """Writes W as the matrix from the state to the embedding, though the state stands on its left."""
-    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_subtle_projected_size(n, d, V_y):
-    """Leaves the projected state with the size of the state."""
-    return {"E": (d, V_y), "W": (n, d), "projected_state": (n,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_subtle_matrix_to_words(n, d, V_y):
-    """Lets W lead from the state to the words, though E does that after it."""
-    return {"E": (d, V_y), "W": (n, V_y), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__right_torch(n, d, V_y):
-    """Multiplies torch tensors and returns tuples of their sizes."""
-    E, W = torch.zeros(d, V_y), torch.zeros(n, d)
-    p = W.T @ torch.zeros(n)
-    return {"E": tuple(E.size()), "W": tuple(W.size()), "projected_state": tuple(p.size()), "logits": tuple((p @ E).size())}
-
-
-
-
-
-
-
-
-
-
-
-
-def hindi_distribution__right_pure_python():
-    """Uses math only and rounds to four decimals."""
-    z = [math.tanh(x) for x in (0.42, 0.67, 0.70)]
-    e = [math.exp(x) for x in (0, 2 * sum(z), *z, -sum(z))]
-    return [round(x / math.fsum(e), 4) for x in e]
-
-
 # ---- distribution_and_loss
 _L5 = np.array([0.5, -1.0, 2.0, 0.0, 1.2])
-
-
-
-
-
-
-
-
-
-
 
 
 def distribution_and_loss__right_logsumexp():
     """Gets the loss as logsumexp minus logit, with numpy arrays as values."""
     lse = np.logaddexp.reduce(_L5)
     return {"distribution": np.exp(_L5 - lse), "loss": lse - 1.2}
-
-
-
-
-
-
-
-
 
 
 def what_is_left__right_cut_off():
@@ -198,12 +67,6 @@ def _word(old_in_output=False, weights_of=_soft, q_sign=1, no_context=False, bia
     return {k: x.tolist() for k, x in zip(("scores", "weights", "context", "state", "distribution"), (e, a, c, new, p))}
 
 
-
-
-
-
-
-
 def word_by_hand__wrong_weights_without_softmax():
     """Divides the scores by their sum without taking powers of e."""
     return _word(weights_of=lambda e: e / e.sum())
@@ -212,10 +75,6 @@ def word_by_hand__wrong_weights_without_softmax():
 def word_by_hand__wrong_context_left_out():
     """Leaves the context out of the new state."""
     return _word(no_context=True)
-
-
-
-
 
 
 def word_by_hand__wrong_subtle_query_subtracted():
@@ -239,37 +98,15 @@ def output_distribution__wrong_logits(state, context, W_state, W_context, b_o):
     return _logits(state, context, W_state, W_context, b_o)
 
 
-
-
-
-
-
-
 def output_distribution__wrong_no_bias(state, context, W_state, W_context, b_o):
     """Forgets the bias."""
     return _soft(state @ W_state.T + context @ W_context.T)
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def output_distribution__wrong_subtle_float32(state, context, W_state, W_context, b_o):
     """Takes the softmax in torch's single precision."""
     z = torch.tensor(_logits(state, context, W_state, W_context, b_o), dtype=torch.float32)
     return torch.softmax(z, 1).double().numpy()
-
-
 
 
 def output_distribution__right_joined(state, context, W_state, W_context, b_o):
@@ -298,27 +135,15 @@ def cross_entropy__wrong_pads_counted(logits, targets, target_mask):
     return float(_costs(logits, targets).mean())
 
 
-
-
-
-
 def cross_entropy__wrong_sum(logits, targets, target_mask):
     """Gives the sum over the real words, not their mean."""
     return float(np.where(target_mask, _costs(logits, targets), 0).sum())
-
-
-
-
-
-
 
 
 def cross_entropy__wrong_best_word(logits, targets, target_mask):
     """Charges the most probable word, not the right one."""
     c = _costs(logits, logits.argmax(-1))[target_mask]
     return float(c.mean()) if c.size else 0.0
-
-
 
 
 def cross_entropy__wrong_subtle_global_shift(logits, targets, target_mask):
@@ -333,12 +158,6 @@ def cross_entropy__wrong_subtle_mask_multiplied(logits, targets, target_mask):
     z = np.where(target_mask[..., None], logits - logits.max(-1, keepdims=True), logits)
     c = np.log(np.exp(z).sum(-1)) - np.take_along_axis(z, targets[..., None], -1)[..., 0]
     return float((c * target_mask).sum() / max(target_mask.sum(), 1))
-
-
-
-
-
-
 
 
 def cross_entropy__wrong_subtle_float32(logits, targets, target_mask):
@@ -383,18 +202,10 @@ def _total(scores, log_probabilities):
     return scores[:, :, None] + log_probabilities
 
 
-
-
 def beam_step__wrong_product(scores, log_probabilities):
     """Multiplies the log-probabilities where they have to be added."""
     t = (scores[:, :, None] * log_probabilities).flatten(1)
     return _pairs(t.topk(scores.shape[1]).indices, log_probabilities.shape[2])
-
-
-
-
-
-
 
 
 def beam_step__wrong_best_last(scores, log_probabilities):
@@ -403,26 +214,12 @@ def beam_step__wrong_best_last(scores, log_probabilities):
     return _pairs(t.argsort(1)[:, -scores.shape[1]:], log_probabilities.shape[2])
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 def beam_step__wrong_subtle_across_batch(scores, log_probabilities):
     """Writes the number of the hypothesis as counted through the whole batch for later sentences."""
     V, K = log_probabilities.shape[2], scores.shape[1]
     p = _pairs(_total(scores, log_probabilities).flatten(1).topk(K).indices, V)
     p[..., 0] += K * torch.arange(len(p))[:, None]
     return p
-
-
 
 
 def beam_step__wrong_subtle_dead_hypothesis(scores, log_probabilities):

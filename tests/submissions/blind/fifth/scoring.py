@@ -6,42 +6,9 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- 2.1
-def alignment_parameters__wrong_turned(m, n):
-    """Writes both matrices with columns first."""
-    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
-
-
-def alignment_parameters__wrong_keys_size(m, n):
-    """Gives the hidden layer the size of an annotation instead of that of the decoder state."""
-    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
-
-
-def alignment_parameters__wrong_v_matrix(m, n):
-    """Writes v as a matrix of one row instead of as a vector."""
-    return {"W_query": (n, n), "W_key": (n, m), "v": (1, n)}
-
-
-def alignment_parameters__wrong_subtle_larger(m, n):
-    """Gives the hidden layer the larger of both sizes, which is right only where the decoder state is not the smaller."""
-    a = max(m, n)
-    return {"W_query": (a, n), "W_key": (a, m), "v": (a,)}
-
-
-def alignment_parameters__right_torch_sizes(m, n):
-    """Right: shapes read off torch tensors."""
-    return {"v": torch.empty(n).shape, "W_key": torch.empty(n, m).shape, "W_query": torch.empty(n, n).shape}
-
-
-
-
-
-
 def additive_shapes__wrong_one_score(m, n, a, T_x):
     """Sums the scores of all positions to one number."""
     return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": ()}
-
-
 
 
 def additive_shapes__wrong_subtle_single_word(m, n, a, T_x):
@@ -64,12 +31,6 @@ def batched_additive_shapes__wrong_axis_missing(batch, m, n, a, T_x):
     return {"projected_query": (batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
 
 
-
-
-
-
-
-
 def batched_additive_shapes__wrong_decoder_size(batch, m, n, a, T_x):
     """Gives the hidden layer the size of the decoder state."""
     return {"projected_query": (batch, 1, n), "hidden": (batch, T_x, n), "product": (batch, T_x, 1)}
@@ -80,48 +41,6 @@ def batched_additive_shapes__right_broadcast(batch, m, n, a, T_x):
     q = (batch, 1, a)
     h = np.broadcast_shapes(q, (batch, T_x, a))
     return {"projected_query": q, "hidden": h, "product": h[:-1] + (1,)}
-
-
-# ---------------------------------------------------------------- 2.4
-def multiplicative_shapes__wrong_key_size(m, n, T_x):
-    """Leaves the annotations their own size after W."""
-    return {"projected_keys": (T_x, m), "projected_query": (m,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_both_swapped(m, n, T_x):
-    """Swaps the two sizes, as though W took a decoder state to an annotation."""
-    return {"projected_keys": (T_x, m), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_column_scores(m, n, T_x):
-    """Writes the scores as a matrix of one column."""
-    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x, 1)}
-
-
-def multiplicative_shapes__wrong_subtle_smaller(m, n, T_x):
-    """Gives the projected annotations the smaller size, which is right only where the decoder state is not the larger."""
-    return {"projected_keys": (T_x, min(m, n)), "projected_query": (m,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__right_computed(m, n, T_x):
-    """Right: computes with zeros and reads the shapes."""
-    H, s, W = np.zeros((T_x, m)), np.zeros(n), np.zeros((n, m))
-    return dict(projected_keys=(H @ W.T).shape, projected_query=(W.T @ s).shape, scores=(H @ (W.T @ s)).shape)
-
-
-
-
-
-
-
-
-
-
-
-
-def scores_by_hand__right_rounded_tanh():
-    """Right: rounds each tanh to four decimals already, which the text allows."""
-    return [round(math.tanh(x), 4) * 2 for x in (0.7, 1.3)]
 
 
 # ---------------------------------------------------------------- 2.6
@@ -152,61 +71,10 @@ def scores_by_hand_twin__wrong_reversed():
     return (np.tanh(_WQ @ _S + _H @ _WK.T) @ _V)[::-1].tolist()
 
 
-
-
 def scores_by_hand_twin__right_dot_products():
     """Right: dot products in plain python, position by position."""
     dot = lambda a, b: math.fsum(x * y for x, y in zip(a, b))
     return [dot(_V, [math.tanh(dot(q, _S) + dot(k, h)) for q, k in zip(_WQ, _WK)]) for h in _H]
-
-
-# ---------------------------------------------------------------- 2.7
-_P0 = np.array([0.3, 0.4, 0.1])
-_HH = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
-_VA = np.array([-1.25, 1.25, 1.55])
-
-
-def hindi_scores__wrong_last_three():
-    """Takes the last three numbers of each annotation instead of the first three."""
-    return np.tanh(_P0 + _HH[:, 1:]) @ _VA
-
-
-def hindi_scores__wrong_weights():
-    """Returns the weights, the softmax of the scores."""
-    x = np.exp(np.tanh(_P0 + _HH[:, :3]) @ _VA)
-    return x / x.sum()
-
-
-def hindi_scores__wrong_sign_of_v():
-    """Drops the minus of the first number of v_a."""
-    return np.tanh(_P0 + _HH[:, :3]) @ abs(_VA)
-
-
-def hindi_scores__wrong_subtle_lost_minus():
-    """Overlooks the minus in the first number of the second annotation, so only that score is wrong."""
-    h = _HH.copy()
-    h[1, 0] = 0.1
-    return (np.tanh(_P0 + h[:, :3]) @ _VA).tolist()
-
-
-def hindi_scores__right_matrices():
-    """Right: with the matrices as they stand, cut off after four decimals."""
-    e = np.tanh(np.eye(3) @ _P0 + _HH @ np.eye(3, 4).T) @ _VA
-    return (np.trunc(e * 1e4) / 1e4).tolist()
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def dot_product_score__wrong_subtle_six_decimals(query, keys):
@@ -242,24 +110,14 @@ def multiplicative_score__wrong_diagonal(query, keys, W):
     return ((query[:, :k] * np.diag(W))[:, None] * keys[:, :, :k]).sum(-1)
 
 
-
-
-
-
 def multiplicative_score__wrong_query_mean(query, keys, W):
     """Averages the decoder states over the batch."""
     return keys @ (query.mean(0) @ W)
 
 
-
-
 def multiplicative_score__wrong_subtle_clipped(query, keys, W):
     """Clips the projected decoder states to 10 000, though larger ones are legal."""
     return np.einsum("bm,bjm->bj", np.clip(query @ W, -1e4, 1e4), keys)
-
-
-
-
 
 
 def multiplicative_score__wrong_subtle_single_precision(query, keys, W):
@@ -290,19 +148,9 @@ def _hid(query, keys, W_query, W_key):
     return (query @ W_query.T)[:, None] + keys @ W_key.T
 
 
-
-
 def additive_score__wrong_tanh_each(query, keys, W_query, W_key, v):
     """Takes the tanh of the two projections each, before they are added."""
     return np.tanh(query @ W_query.T)[:, None] @ v + np.tanh(keys @ W_key.T) @ v
-
-
-
-
-
-
-
-
 
 
 def additive_score__wrong_weights(query, keys, W_query, W_key, v):
@@ -321,8 +169,6 @@ def additive_score__wrong_subtle_overflow(query, keys, W_query, W_key, v):
 def additive_score__wrong_subtle_clipped(query, keys, W_query, W_key, v):
     """Clips the arguments of the tanh to 8, which changes the seventh digit of large ones."""
     return np.tanh(np.clip(_hid(query, keys, W_query, W_key), -8, 8)) @ v
-
-
 
 
 def additive_score__wrong_subtle_v_clipped(query, keys, W_query, W_key, v):
@@ -369,10 +215,6 @@ def _q(queries, W_query):
     return queries @ W_query.T
 
 
-
-
-
-
 def score_every_step__wrong_step_by_position(queries, projected_keys, W_query, v):
     """Adds states and annotations without extra axes, step i to position i."""
     return (torch.tanh(_q(queries, W_query) + projected_keys) @ v).unsqueeze(1)
@@ -381,20 +223,6 @@ def score_every_step__wrong_step_by_position(queries, projected_keys, W_query, v
 def score_every_step__wrong_v_inside(queries, projected_keys, W_query, v):
     """Multiplies by v before the tanh."""
     return torch.tanh((_q(queries, W_query).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v)
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def score_every_step__wrong_subtle_axes_by_length(queries, projected_keys, W_query, v):

@@ -32,10 +32,6 @@ def weights_by_hand_twin__wrong_base_two():
     return [v / sum(x) for v in x]
 
 
-
-
-
-
 def weights_by_hand_twin__wrong_subtle_rounded_exponentials():
     """Rounds every exponential to one decimal before dividing, which moves the weights by some thousandths."""
     x = [round(math.exp(e), 1) for e in _E]
@@ -53,16 +49,6 @@ def weights_by_hand_twin__right_cut_off_tuple():
     return tuple(math.floor(1e4 / sum(math.exp(b - a) for b in _E)) / 1e4 for a in _E)
 
 
-
-
-
-
-
-
-
-
-
-
 def score_differences__right_log_of_ratio():
     """Right: natural logarithm of the ratio of the weights, in numpy."""
     return np.log(_A[0] / np.array(_A[1:]))
@@ -71,12 +57,6 @@ def score_differences__right_log_of_ratio():
 def score_differences__right_difference_of_logs():
     """Right: difference of the logarithms by log2 and a change of base."""
     return [(math.log2(0.48) - math.log2(a)) / math.log2(math.e) for a in _A[1:]]
-
-
-
-
-
-
 
 
 def jacobian_row__wrong_subtle_two_decimals():
@@ -97,14 +77,6 @@ def jacobian_row__right_autograd():
     return e.grad
 
 
-
-
-
-
-
-
-
-
 def masked_weights__wrong_subtle_fill_minus_five():
     """Replaces the pad scores by -5 instead of leaving them out, so each pad keeps about a thousandth."""
     return _soft(_P[:3] + [-5.0, -5.0])
@@ -113,56 +85,6 @@ def masked_weights__wrong_subtle_fill_minus_five():
 def masked_weights__right_three_and_zeros():
     """Right: softmax of the three words, then two zeros."""
     return _soft(_P[:3]) + [0, 0]
-
-
-# ---------------------------------------------------------------- 3.5
-def batch_shapes__wrong_total_without_axis(batch, T_x, T_y):
-    """Leaves the summed axis away in `total`."""
-    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_total_axis_in_front(batch, T_x, T_y):
-    """Puts the kept axis of `total` in front of the batch."""
-    return {"total": (1, batch), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_positions_second(batch, T_x, T_y):
-    """Puts the source positions before the steps in `all_weights`."""
-    return {"total": (batch, 1), "all_weights": (batch, T_x, T_y), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_mask_axis_last(batch, T_x, T_y):
-    """Puts the extra axis of the mask last instead of at the steps."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x, 1)}
-
-
-def batch_shapes__wrong_mask_full(batch, T_x, T_y):
-    """Gives the mask a full axis of steps instead of one of length 1."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_y, T_x)}
-
-
-def batch_shapes__wrong_subtle_longer_axis_last(batch, T_x, T_y):
-    """Takes the longer of the two sentence axes for the source, which fails where there are more steps than positions."""
-    return {"total": (batch, 1), "all_weights": (batch, min(T_x, T_y), max(T_x, T_y)), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__right_from_arrays(batch, T_x, T_y):
-    """Right: makes the arrays with numpy and reads their shapes."""
-    e = np.zeros((batch, T_x))
-    return {"total": np.exp(e).sum(-1, keepdims=True).shape,
-            "all_weights": np.stack([e] * T_y, axis=1).shape, "mask": (e > 0)[:, None].shape}
-
-
-def batch_shapes__right_torch_sizes(batch, T_x, T_y):
-    """Right: shapes as torch.Size, which is a tuple, in another order of keys."""
-    return {"mask": torch.Size([batch, 1, T_x]), "all_weights": torch.Size([batch, T_y, T_x]),
-            "total": torch.Size([batch, 1])}
-
-
-
-
-
-
 
 
 def jacobian_shapes__wrong_subtle_turned_if_long(batch, m, T_x):
@@ -176,14 +98,6 @@ def jacobian_shapes__right_plain(batch, m, T_x):
     return dict(weights=square, weights_of_batch=(batch,) + square, context=(m, T_x))
 
 
-
-
-
-
-
-
-
-
 def softmax__wrong_negative_exponent(scores):
     """Exponentiates the highest minus the score, with the sign turned round, so low scores get large weights."""
     return _np_soft(-scores)
@@ -193,14 +107,6 @@ def softmax__wrong_logits(scores):
     """Returns the logarithms of the weights instead of the weights."""
     z = scores - scores.max(-1, keepdims=True)
     return z - np.log(np.exp(z).sum(-1, keepdims=True))
-
-
-
-
-
-
-
-
 
 
 def softmax__wrong_subtle_single_precision(scores):
@@ -213,8 +119,6 @@ def softmax__wrong_subtle_distinct_scores(scores):
     x = np.exp(scores - scores.max(-1, keepdims=True))
     rows = x.reshape(-1, x.shape[-1])
     return np.array([r / sum(set(r.tolist())) for r in rows]).reshape(scores.shape)
-
-
 
 
 def softmax__right_loop_over_rows(scores):
@@ -266,28 +170,6 @@ def _real(scores, mask):
     return np.ones(scores.shape, dtype=bool) if mask is None else mask
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def masked_softmax__wrong_subtle_inf_times_zero(scores, source_mask=None):
     """Multiplies the exponentials by the mask, so a pad far above the words gives inf times 0."""
     m = _real(scores, source_mask)
@@ -303,8 +185,6 @@ def masked_softmax__wrong_subtle_empty_only_if_all(scores, source_mask=None):
     if not m.any():
         return np.zeros(scores.shape)
     return _np_soft(np.where(m, scores, -1e30))
-
-
 
 
 def masked_softmax__wrong_subtle_fill_known_by_value(scores, source_mask=None):
@@ -359,42 +239,16 @@ def _z(scores, temperature):
     return scores / temperature[:, None]
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 def entropy__wrong_one_number(scores, temperature):
     """Sums over the whole batch and returns one number."""
     l = torch.log_softmax(_z(scores, temperature), 1)
     return -(l.exp() * l).sum()
 
 
-
-
-
-
-
-
-
-
-
-
 def entropy__wrong_subtle_temperature_clamped(scores, temperature):
     """Keeps the temperature between 0.1 and 100, though less and more are allowed."""
     l = torch.log_softmax(_z(scores, temperature.clamp(0.1, 100)), 1)
     return -(l.exp() * l).sum(1)
-
-
-
-
 
 
 def entropy__wrong_subtle_small_weights_dropped(scores, temperature):
@@ -429,12 +283,6 @@ def entropy__right_log_total_minus_mean(scores, temperature):
         x = z.exp()
         rows.append(x.sum().log() - (x * z).sum() / x.sum())
     return torch.stack(rows)
-
-
-
-
-
-
 
 
 def broken_maps__right_numpy_integers():

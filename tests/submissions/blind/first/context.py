@@ -2,52 +2,13 @@ import collections
 import functools
 import itertools
 import math
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- sentence_shapes
-
-def sentence_shapes__wrong_one_direction(k, n, T_x):
-    """The student forgets that an annotation joins two states."""
-    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
-
-
-def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
-    """The student puts the scores in rows, right in shape only where T_x is 2 k."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
-
-
-def sentence_shapes__wrong_context_of_decoder_size(k, n, T_x):
-    """The student gives the context the size of the decoder state that reads it."""
-    return {"weighted": (T_x, 2 * k), "context": (n,), "jacobian": (n, T_x)}
-
-
-def sentence_shapes__wrong_context_as_row(k, n, T_x):
-    """The student keeps the context as a matrix of one row, though no batch axis is left."""
-    return {"weighted": (T_x, 2 * k), "context": (1, 2 * k), "jacobian": (2 * k, T_x)}
-
-
-def sentence_shapes__wrong_power(k, n, T_x):
-    """The student writes k squared for two times k, right only for k = 2."""
-    return {"weighted": (T_x, k ** 2), "context": (k ** 2,), "jacobian": (k ** 2, T_x)}
-
-
-def sentence_shapes__right_torch_jacobian(k, n, T_x):
-    """torch differentiates a real context, and the sizes are read off as lists."""
-    h, e = torch.zeros(T_x, 2 * k), torch.zeros(T_x)
-    J = torch.autograd.functional.jacobian(lambda x: x.softmax(0) @ h, e)
-    weighted = e.softmax(0)[:, None] * h
-    return {"weighted": list(weighted.shape), "context": list(weighted.sum(0).shape), "jacobian": list(J.shape)}
-
-
 # ---------------------------------------------------------------- batch_shapes
-
-
-
 
 
 def batch_shapes__wrong_product_column(batch, m, n, T_x, T_y):
@@ -81,39 +42,9 @@ def batch_shapes__right_by_products(batch, m, n, T_x, T_y):
 
 # ---------------------------------------------------------------- context_of_note_d
 
-_HD = [[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]]
-_WD = [0.7, 0.2, 0.1]
-
 
 def _mix(w, h):
     return [math.fsum(a * row[k] for a, row in zip(w, h)) for k in range(len(h[0]))]
-
-
-def context_of_note_d__wrong_minus_lost():
-    """The student loses the minus in the second annotation's second entry."""
-    return _mix(_WD, [_HD[0], [-0.1, 0.7, 0.4, 0.6], _HD[2]])
-
-
-def context_of_note_d__wrong_weights_swapped():
-    """The student exchanges the weights of with and logic."""
-    return _mix([0.7, 0.1, 0.2], _HD)
-
-
-def context_of_note_d__wrong_softmax_of_weights():
-    """The student takes a softmax of what are weights already."""
-    p = [math.exp(a) for a in _WD]
-    return _mix([x / sum(p) for x in p], _HD)
-
-
-def context_of_note_d__right_fractions():
-    """Exact fractions in a tuple."""
-    w = [Fraction(7, 10), Fraction(1, 5), Fraction(1, 10)]
-    return tuple(sum(a * Fraction(str(row[k])) for a, row in zip(w, _HD)) for k in range(4))
-
-
-def context_of_note_d__right_numpy():
-    """A float array from a product of a row with a matrix."""
-    return (np.array([_WD]) @ np.array(_HD))[0]
 
 
 # ---------------------------------------------------------------- context_of_note_c
@@ -123,25 +54,9 @@ def _note_c(e_1, e_2):
     return [0.2 * a + 0.8 * (1 - a)] * 2
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 # ---------------------------------------------------------------- context_twin
 
 _HT = [[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]]
-
-
 
 
 def context_twin__wrong_three_normalised():
@@ -178,13 +93,10 @@ def context_twin__right_integers():
 # ---------------------------------------------------------------- weights_from_context
 
 
-
 def weights_from_context__wrong_normalised_after():
     """The student divides the shortest solution of the two equations by its sum."""
     w = np.linalg.lstsq(np.array([[1., 5, 3], [2, 0, 6]]), np.array([2.36, 3.14]), rcond=None)[0]
     return (w / w.sum()).tolist()
-
-
 
 
 def weights_from_context__wrong_two_decimals():
@@ -223,17 +135,9 @@ _WG = np.array([0.55, 0.15, 0.3])
 _HG = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
 
 
-
-
-
-
-
-
 def gradient_by_hand__wrong_without_weight():
     """The student forgets the factor of the weight."""
     return (_HG[2] - _WG @ _HG).tolist()
-
-
 
 
 def gradient_by_hand__wrong_even_mean():
@@ -267,7 +171,6 @@ def gradient_by_hand__right_covariance():
 # ---------------------------------------------------------------- context_vector
 
 
-
 def context_vector__wrong_mean(weights, keys):
     """The student takes the mean of the weighted annotations, right for one position."""
     return (weights[..., None] * keys).mean(axis=1)
@@ -277,10 +180,6 @@ def context_vector__wrong_tiled(weights, keys):
     """The student repeats the weights by tile and reshape, which deals them out along the wrong axis."""
     batch, length, size = keys.shape
     return (np.tile(weights, size).reshape(batch, length, size) * keys).sum(axis=1)
-
-
-
-
 
 
 def context_vector__wrong_batch_added(weights, keys):
@@ -311,8 +210,6 @@ def context_vector__wrong_largest_weight(weights, keys):
 def context_vector__wrong_small_weights_dropped(weights, keys):
     """The student leaves out weights below 0.001 as if they were pads."""
     return ((weights * (weights >= 1e-3))[..., None] * keys).sum(axis=1)
-
-
 
 
 def context_vector__wrong_integer_sum(weights, keys):
@@ -361,10 +258,6 @@ def scores_gradient__wrong_stops_at_weights(context_gradient, weights, keys):
     return np.einsum("bk,bjk->bj", context_gradient, keys) * (weights > 0)
 
 
-
-
-
-
 def scores_gradient__wrong_mean_over_batch(context_gradient, weights, keys):
     """The student sums the second term over the whole batch, right for a batch of one."""
     g = np.einsum("bk,bjk->bj", context_gradient, keys)
@@ -375,10 +268,6 @@ def scores_gradient__wrong_sum_without_axis(context_gradient, weights, keys):
     """The student drops the axis of the second term, wrong where batch and source_len agree (an error elsewhere)."""
     g = np.einsum("bk,bjk->bj", context_gradient, keys)
     return weights * (g - (weights * g).sum(axis=1))
-
-
-
-
 
 
 def scores_gradient__wrong_pads_centred(context_gradient, weights, keys):
@@ -479,8 +368,6 @@ def attend__wrong_infinite_without_word(scores, keys, source_mask):
     return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
 
 
-
-
 def attend__wrong_where_after_division(scores, keys, source_mask):
     """The student divides 0 by 0 and picks 0 afterwards by where: right in value, not a number in the gradient."""
     top = torch.where(source_mask, scores, torch.full_like(scores, -1e30)).amax(1, keepdim=True).detach()
@@ -513,8 +400,6 @@ def attend__wrong_penalty_added(scores, keys, source_mask):
     """The student adds -1e9 to the pads' scores, which is too little for a pad with a finite score of 1e12."""
     weights = torch.softmax(scores + (~source_mask) * -1e9, dim=1) * source_mask
     return torch.einsum("bj,bjk->bk", weights, _clean(keys, source_mask))
-
-
 
 
 def attend__wrong_empty_rows_new_zeros(scores, keys, source_mask):

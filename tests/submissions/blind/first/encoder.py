@@ -1,98 +1,12 @@
-import collections
-import functools
 import itertools
 import math
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- encoder_parameters
-
-def encoder_parameters__wrong_w_x_reads_one_hot(d, m, V_x):
-    """The student lets W_x read the one-hot column, though E_x has already turned it into d numbers."""
-    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_e_x_as_table(d, m, V_x):
-    """The student writes E_x as a torch embedding table, one word per row, which the formula E_x x_j does not allow."""
-    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_w_h_takes_word(d, m, V_x):
-    """The student lets W_h take d numbers, which is right only where d and m agree."""
-    return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, d)}
-
-
-def encoder_parameters__wrong_w_x_transposed(d, m, V_x):
-    """The student writes W_x with its columns first, as for row vectors."""
-    return {"E_x": (d, V_x), "W_x": (d, m), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_extra_unknown_word(d, m, V_x):
-    """The student adds one more column to E_x for padding, though the vocabulary has V_x words."""
-    return {"E_x": (d, V_x + 1), "W_x": (m, d), "W_h": (m, m)}
-
-
-_Matrix = collections.namedtuple("_Matrix", "rows columns")
-
-
-def encoder_parameters__right_namedtuples(d, m, V_x):
-    """Named tuples in an ordered dict, in another order of keys."""
-    return collections.OrderedDict(W_h=_Matrix(m, m), W_x=_Matrix(m, d), E_x=_Matrix(d, V_x))
-
-
-def encoder_parameters__right_layers_on_meta(d, m, V_x):
-    """Sizes read off torch tensors without memory, as torch.Size."""
-    sizes = {"E_x": (V_x, d), "W_x": (d, m), "W_h": (m, m)}
-    return {name: torch.empty(size, device="meta").t().shape for name, size in sizes.items()}
-
-
-# ---------------------------------------------------------------- one_hot_shapes
-
-def one_hot_shapes__wrong_words_in_rows(d, m, V_x, T_x):
-    """The student writes the one-hot vectors as rows, though they are columns side by side."""
-    return {"one_hots": (T_x, V_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__wrong_embedded_positions_first(d, m, V_x, T_x):
-    """The student gives the product with one word per row, as code has it and the formula does not."""
-    return {"one_hots": (V_x, T_x), "embedded": (T_x, d), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__wrong_u_reads_word_vector(d, m, V_x, T_x):
-    """The student gives U the shape of W_x, though note D's U acts on the one-hot column itself."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
-
-
-def one_hot_shapes__wrong_bias_per_word(d, m, V_x, T_x):
-    """The student gives the bias the size of the word vector, right only where d equals m."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (d,)}
-
-
-def one_hot_shapes__wrong_bias_is_row(d, m, V_x, T_x):
-    """The student writes the bias as a matrix of one row, though the text says that it is a vector."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (1, m)}
-
-
-def one_hot_shapes__right_from_products(d, m, V_x, T_x):
-    """Shapes of real products of zeros, by numpy."""
-    one_hots = np.zeros((V_x, T_x), dtype=np.int8)
-    U = np.zeros((m, V_x), dtype=np.int8)
-    return dict(one_hots=one_hots.shape, embedded=(np.zeros((d, V_x), dtype=np.int8) @ one_hots).shape, U=U.shape,
-                b=(U @ one_hots[:, 0]).shape)
-
-
-def one_hot_shapes__right_lists_of_numpy_ints(d, m, V_x, T_x):
-    """Lists of numpy integers, zipped together."""
-    d, m, V_x, T_x = np.array([d, m, V_x, T_x])
-    return dict(zip(("b", "U", "embedded", "one_hots"), ([m], [m, V_x], [d, T_x], [V_x, T_x])))
-
-
 # ---------------------------------------------------------------- second_layer_shapes
-
 
 
 def second_layer_shapes__wrong_recurrent_both(d, m):
@@ -132,13 +46,6 @@ def second_layer_shapes__right_arrays(d, m):
 # ---------------------------------------------------------------- rnn_outputs
 
 
-
-
-
-
-
-
-
 def rnn_outputs__wrong_inputs_last_axis_in_middle(batch, d, m, T_x):
     """The student moves the positions to the front and the batch to the end."""
     return {"outputs": (batch, T_x, 2 * m), "last": (2, batch, m), "inputs_positions_first": (T_x, d, batch)}
@@ -154,9 +61,6 @@ def rnn_outputs__right_by_running(batch, d, m, T_x):
 
 # ---------------------------------------------------------------- states_by_hand
 
-_E = [[1, 0, 0.5, 0], [0, 1, -1, 0], [0, 0, 1, 2]]
-_WX = [[1, 0.5, 0], [0, 1, 0.5]]
-_WH = [[0, 1], [0.5, 0]]
 _E2 = [[0.5, -1, 0, 2, 1], [1, 0.5, 2, -0.5, 0]]
 _WX2 = [[0.5, 0], [0, 1], [-0.5, 1]]
 _WH2 = [[0, 1, 0], [0.5, 0, 0], [0, 0.5, -1]]
@@ -172,55 +76,12 @@ def _read(words, E_x, W_x, W_h, f=np.tanh, keep=lambda h: h):
     return states
 
 
-def states_by_hand__wrong_recurrent_transposed():
-    """The student multiplies the state before with the transpose of W_h."""
-    return _read([2, 0], _E, _WX, np.array(_WH).T)
-
-
-def states_by_hand__wrong_word_forgotten_in_second():
-    """The student goes on with the first word in the second step."""
-    return _read([2, 2], _E, _WX, _WH)
-
-
-def states_by_hand__wrong_counted_from_one():
-    """The student counts the words from 1, so that number 2 is the second column and number 0 the last."""
-    return _read([1, -1], _E, _WX, _WH)
-
-
-def states_by_hand__wrong_early_rounding():
-    """The student rounds the first state to two decimals before the second step."""
-    return _read([2, 0], _E, _WX, _WH, keep=lambda h: np.round(h, 2))
-
-
-def states_by_hand__wrong_swapped_order():
-    """The student reads the two words from the right."""
-    return _read([0, 2], _E, _WX, _WH)
-
-
-def states_by_hand__right_exponentials():
-    """Tuples, with tanh from exponentials by hand."""
-    def t(z):
-        return -math.expm1(-2 * z) / (1 + math.exp(-2 * z))
-    # E_x x_1 = (0.5, -1, 1); W_x: (0, -0.5)
-    h_1 = (t(0.0), t(-0.5))
-    return {"h_2": (t(1 + h_1[1]), t(0.5 * h_1[0])), "h_1": h_1}
-
-
-def states_by_hand__right_decimals():
-    """Decimals, cut off after four digits."""
-    got = _read([2, 0], _E, _WX, _WH)
-    return {k: [Decimal(int(x * 10000)) / 10000 for x in v] for k, v in got.items()}
-
-
 # ---------------------------------------------------------------- states_by_hand_twin
-
 
 
 def states_by_hand_twin__wrong_sign_in_w_h():
     """The student loses the minus of the last entry of W_h."""
     return _read([3, 1], _E2, _WX2, np.abs(_WH2))
-
-
 
 
 def states_by_hand_twin__wrong_preactivation_kept():
@@ -304,13 +165,6 @@ def annotation_by_hand__right_torch_tensor_list():
 # ---------------------------------------------------------------- look_up
 
 
-
-
-
-
-
-
-
 def look_up__wrong_layout_guessed(tokens, E_x):
     """The student guesses the layout: the longer axis is taken for the vocabulary, wrong where the word vectors are longer."""
     # E_x of shape (5, 3): rows are taken for words.
@@ -376,7 +230,6 @@ def look_up__right_nested_generators(tokens, E_x):
 # ---------------------------------------------------------------- rnn_states
 
 
-
 def rnn_states__wrong_first_without_tanh(embedded, W_x, W_h):
     """The student starts the loop at the second word and leaves the first without its tanh in the result."""
     z = embedded @ W_x.T
@@ -385,10 +238,6 @@ def rnn_states__wrong_first_without_tanh(embedded, W_x, W_h):
         before = np.tanh(z[:, 0]) if j == 1 else out[:, j - 1]
         out[:, j] = np.tanh(z[:, j] + before @ W_h.T)
     return out
-
-
-
-
 
 
 def rnn_states__wrong_tanh_by_quotient(embedded, W_x, W_h):
@@ -437,8 +286,6 @@ def rnn_states__wrong_result_like_embedded(embedded, W_x, W_h):
         h = np.tanh(embedded[:, j] @ W_x.T + h @ W_h.T)
         out[:, j] = h
     return out
-
-
 
 
 def _last_state(shape, new=None, store={}):

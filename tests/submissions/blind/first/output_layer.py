@@ -8,34 +8,6 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- note_d_output
-
-def note_d_output__wrong_transposed(n, V_y):
-    """The student writes the matrix as (from, to)."""
-    return {"W_o": (n, V_y), "b_o": (V_y,)}
-
-
-def note_d_output__wrong_bias_of_state(n, V_y):
-    """The student gives the bias the size of the state."""
-    return {"W_o": (V_y, n), "b_o": (n,)}
-
-
-def note_d_output__wrong_column_bias(n, V_y):
-    """The student writes the bias as a column, though the text gives a vector one axis."""
-    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
-
-
-def note_d_output__wrong_scalar_bias(n, V_y):
-    """The student has one bias for all words."""
-    return {"W_o": (V_y, n), "b_o": ()}
-
-
-def note_d_output__right_layer(n, V_y):
-    """The shapes of a torch layer's two parameters."""
-    layer = torch.nn.Linear(n, V_y, device="meta")
-    return dict(zip(("W_o", "b_o"), (p.shape for p in layer.parameters())))
-
-
 # ---------------------------------------------------------------- every_step_shapes
 
 def every_step_shapes__wrong_flat_by_sentence(batch, T_y, n, d, m, V_y):
@@ -81,88 +53,6 @@ def every_step_shapes__right_measured(batch, T_y, n, d, m, V_y):
     return {k: x.shape for k, x in dict(flat_logits=logits.flatten(0, 1), logits=logits, W_o=W_o, joined=joined).items()}
 
 
-# ---------------------------------------------------------------- maxout_shapes
-
-def maxout_shapes__wrong_not_doubled(n, d, m, k, V_y):
-    """The student takes k for the size of the sum before the maxout."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_not_halved(n, d, m, k, V_y):
-    """The student forgets that the maxout leaves half of the numbers."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (2 * k,), "W_o": (V_y, 2 * k)}
-
-
-def maxout_shapes__wrong_paper_context(n, d, m, k, V_y):
-    """The student doubles the context, as in the paper, though m is its whole size here."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, 2 * m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_pairs_kept(n, d, m, k, V_y):
-    """The student keeps the axis of the pairs in the maxima."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k, 1), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_output_of_sum(n, d, m, k, V_y):
-    """The student lets W_o multiply the sum instead of the maxima."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, 2 * k)}
-
-
-def maxout_shapes__right_pooled(n, d, m, k, V_y):
-    """A reshape and a maximum on real arrays."""
-    U_o, C_o = np.zeros((k + k, n)), np.zeros((k + k, m))
-    t = (U_o @ np.zeros(n) + C_o @ np.zeros(m)).reshape(-1, 2).max(1)
-    return {"U_o": U_o.shape, "C_o": C_o.shape, "maxima": t.shape, "W_o": (V_y, *t.shape)}
-
-
-# ---------------------------------------------------------------- hindi_distribution
-
-_ROWS = ((0, 0, 0), (2, 2, 2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, -1, -1))
-
-
-def _hindi(z=(0.42, 0.67, 0.70), squash=math.tanh, rows=_ROWS, places=15, base=math.e):
-    z = [round(squash(x), places) for x in z]
-    e = [base ** sum(a * b for a, b in zip(r, z)) for r in rows]
-    return [x / sum(e) for x in e]
-
-
-
-
-def hindi_distribution__wrong_state_of_two():
-    """The student rounds the state to one decimal."""
-    return _hindi(places=1)
-
-
-def hindi_distribution__wrong_words_only():
-    """The student shares the probability among the four Hindi words, START and STOP get none."""
-    p = _hindi(rows=_ROWS[1:5])
-    return [0.0, *p, 0.0]
-
-
-def hindi_distribution__wrong_base_two():
-    """The student takes powers of two."""
-    return _hindi(base=2.0)
-
-
-
-
-def hindi_distribution__wrong_two_decimals():
-    """The student rounds the state to two decimals before the product."""
-    return _hindi(places=2)
-
-
-def hindi_distribution__right_powers():
-    """Products of exp(tanh), without a matrix: each row is a monomial."""
-    x = np.exp(np.tanh(np.array([0.42, 0.67, 0.70])))
-    terms = np.array([np.prod(x ** np.array(r, dtype=float)) for r in _ROWS])
-    return tuple(terms / math.fsum(terms))
-
-
-def hindi_distribution__right_cut_off():
-    """Each number cut off behind the fourth decimal."""
-    return np.trunc(np.array(_hindi()) * 1e4) / 1e4
-
-
 # ---------------------------------------------------------------- distribution_and_loss
 
 _LOGITS = (0.5, -1.0, 2.0, 0.0, 1.2)
@@ -174,10 +64,6 @@ def _five(logits=_LOGITS, right=-1, exp=math.exp, log=math.log, places=15):
     return {"distribution": p, "loss": -log(p[right])}
 
 
-
-
-
-
 def distribution_and_loss__wrong_sign():
     """The student forgets the minus."""
     return _five(log=lambda p: -math.log(p))
@@ -187,8 +73,6 @@ def distribution_and_loss__wrong_rounded_p():
     """The student takes the logarithm of a probability with two decimals."""
     out = _five()
     return {"distribution": out["distribution"], "loss": -math.log(round(out["distribution"][-1], 2))}
-
-
 
 
 def distribution_and_loss__wrong_all_words():
@@ -354,8 +238,6 @@ def _logits(state, context, W_state, W_context, b_o):
     return state @ W_state.T + context @ W_context.T + b_o
 
 
-
-
 def output_distribution__wrong_max_above_zero(state, context, W_state, W_context, b_o):
     """The student shifts only logits that are too large; where all are at -2000 nothing is left."""
     x = _logits(state, context, W_state, W_context, b_o)
@@ -370,8 +252,6 @@ def output_distribution__wrong_mean_shift(state, context, W_state, W_context, b_
     with np.errstate(all="ignore"):
         e = np.exp(x - x.mean(axis=1, keepdims=True))
         return e / e.sum(axis=1, keepdims=True)
-
-
 
 
 def output_distribution__wrong_product(state, context, W_state, W_context, b_o):
@@ -412,8 +292,6 @@ def output_distribution__wrong_joined_backwards(state, context, W_state, W_conte
     x = np.hstack((context, state)) @ np.hstack((W_state, W_context)).T + b_o
     e = np.exp(x - x.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
-
-
 
 
 def output_distribution__wrong_abs_max(state, context, W_state, W_context, b_o):
@@ -530,8 +408,6 @@ def cross_entropy__wrong_small_number(logits, targets, target_mask):
         return 0.0
     p = np.exp(_low(logits[b, i]))[np.arange(len(b)), targets[b, i]]
     return float(-np.log(p + 1e-12).mean())
-
-
 
 
 def cross_entropy__wrong_all_positions(logits, targets, target_mask):
@@ -678,14 +554,6 @@ def _pairs(flat, vocab):
     return torch.stack((flat // vocab, flat % vocab), dim=-1)
 
 
-
-
-
-
-
-
-
-
 def beam_step__wrong_half_precision(scores, log_probabilities):
     """The student adds in half precision, where continuations of long sentences tie that are not equally good."""
     total = (scores.half().unsqueeze(-1) + log_probabilities.half()).float().flatten(1)
@@ -697,10 +565,6 @@ def beam_step__wrong_word_first(scores, log_probabilities):
     """The student returns the word before the hypothesis."""
     total = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
     return _pairs(total.topk(scores.shape[1], 1).indices, log_probabilities.shape[-1]).flip(-1)
-
-
-
-
 
 
 def beam_step__wrong_two_words_each(scores, log_probabilities):
@@ -745,8 +609,6 @@ def beam_step__wrong_rounded_quotient(scores, log_probabilities):
     vocab = log_probabilities.shape[-1]
     k = (scores.unsqueeze(-1) + log_probabilities).flatten(1).topk(scores.shape[1], 1).indices
     return torch.stack((torch.round(k / vocab), (k % vocab).to(torch.get_default_dtype())), -1)
-
-
 
 
 def beam_step__wrong_distinct_words(scores, log_probabilities):
@@ -895,8 +757,6 @@ def cross_entropy__wrong_square(logits, targets, target_mask):
         low = logits - top - np.log(np.exp(logits - top).sum(axis=axis, keepdims=True))
     b, i = np.nonzero(target_mask)
     return float(-low[b, i, targets[b, i]].mean())
-
-
 
 
 def beam_step__wrong_small_type(scores, log_probabilities):

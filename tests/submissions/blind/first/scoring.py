@@ -2,61 +2,12 @@ import collections
 import itertools
 import math
 import operator
-from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- alignment_parameters
-
-def alignment_parameters__wrong_query_takes_annotation(m, n):
-    """The student gives both matrices the columns of an annotation, right only where m equals n."""
-    return {"W_query": (n, m), "W_key": (n, m), "v": (n,)}
-
-
-def alignment_parameters__wrong_hidden_of_encoder_size(m, n):
-    """The student lets the hidden layer have as many numbers as an annotation, not as the decoder state."""
-    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
-
-
-def alignment_parameters__wrong_key_transposed(m, n):
-    """The student writes W_key with its input size first, though a matrix from m to n numbers is (n, m)."""
-    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
-
-
-def alignment_parameters__wrong_v_is_row(m, n):
-    """The student writes v as a matrix of one row, though the text gives a vector the shape (p,)."""
-    return {"W_query": (n, n), "W_key": (n, m), "v": (1, n)}
-
-
-def alignment_parameters__right_named_tuples(m, n):
-    """Named tuples of numpy integers in a defaultdict."""
-    size = collections.namedtuple("Size", "q p")
-    got = collections.defaultdict(tuple)
-    got.update(v=(np.int64(n),), W_key=size(np.int64(n), np.int64(m)), W_query=size(n, n))
-    return got
-
-
-def alignment_parameters__right_from_outer_products(m, n):
-    """Shapes of outer products of zeros."""
-    s, h = np.zeros(n), np.zeros(m)
-    return dict(W_query=np.outer(s, s).shape, W_key=np.multiply.outer(s, h).shape, v=s.shape)
-
-
 # ---------------------------------------------------------------- bidirectional_shapes
-
-
-
-
-
-
-
-
-
-
-
 
 
 # ---------------------------------------------------------------- additive_shapes
@@ -69,8 +20,6 @@ def additive_shapes__wrong_query_repeated(m, n, a, T_x):
 def additive_shapes__wrong_attention_size_of_decoder(m, n, a, T_x):
     """The student keeps the decoder's size for the hidden layer, as in note C, right only where a equals n."""
     return {"projected_query": (n,), "projected_keys": (T_x, n), "hidden": (T_x, n), "scores": (T_x,)}
-
-
 
 
 def additive_shapes__wrong_scores_per_unit(m, n, a, T_x):
@@ -95,11 +44,6 @@ def additive_shapes__right_by_computation(m, n, a, T_x):
 # ---------------------------------------------------------------- batched_additive_shapes
 
 
-
-
-
-
-
 def batched_additive_shapes__wrong_query_not_projected(batch, m, n, a, T_x):
     """The student gives the decoder state's size before the projection."""
     return {"projected_query": (batch, 1, n), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
@@ -112,77 +56,7 @@ def batched_additive_shapes__right_broadcast_shapes(batch, m, n, a, T_x):
                                    hidden=np.broadcast_shapes(query, keys), projected_query=query)
 
 
-# ---------------------------------------------------------------- multiplicative_shapes
-
-def multiplicative_shapes__wrong_keys_keep_size(m, n, T_x):
-    """The student leaves the annotations their size m after W, right only where m equals n."""
-    return {"projected_keys": (T_x, m), "projected_query": (m,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_query_to_decoder_size(m, n, T_x):
-    """The student gives the transposed product the size of the decoder state."""
-    return {"projected_keys": (T_x, n), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_sizes_swapped(m, n, T_x):
-    """The student takes W as (m, n), so that both products are swapped."""
-    return {"projected_keys": (T_x, m), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_scores_matrix(m, n, T_x):
-    """The student thinks of every position against every position."""
-    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x, T_x)}
-
-
-def multiplicative_shapes__right_from_arrays(m, n, T_x):
-    """Real products of zeros, shapes as arrays of int32."""
-    W, h, s = np.zeros((n, m)), np.zeros((T_x, m)), np.zeros(n)
-    got = {"projected_keys": h @ W.T, "projected_query": s @ W, "scores": h @ (s @ W)}
-    return {k: np.array(v.shape, dtype=np.int32) for k, v in got.items()}
-
-
 # ---------------------------------------------------------------- batched_multiplicative_shapes
-
-
-
-
-
-
-
-
-
-
-
-# ---------------------------------------------------------------- scores_by_hand
-
-
-
-def scores_by_hand__wrong_v_forgotten():
-    """The student returns one entry of the tanh and forgets the sum by v."""
-    return [math.tanh(0.7), math.tanh(1.3)]
-
-
-def scores_by_hand__wrong_two_inside():
-    """The student takes the factor 2 into the tanh."""
-    return [math.tanh(1.4), math.tanh(2.6)]
-
-
-def scores_by_hand__wrong_rounded_to_three():
-    """The student rounds each tanh to three decimals, off by up to 0.001 in the score."""
-    return [2 * round(math.tanh(0.7), 3), 2 * round(math.tanh(1.3), 3)]
-
-
-def scores_by_hand__right_rounded_tanh_doubled():
-    """Each tanh rounded to four decimals already, which the text allows."""
-    return [2 * round(math.tanh(0.7), 4), 2 * round(math.tanh(1.3), 4)]
-
-
-def scores_by_hand__right_decimal():
-    """Decimal exponentials of many digits, in a tuple."""
-    def t(z):
-        e = (2 * Decimal(z)).exp()
-        return (e - 1) / (e + 1)
-    return 2 * t("0.7"), 2 * t("1.3")
 
 
 # ---------------------------------------------------------------- scores_by_hand_twin
@@ -197,8 +71,6 @@ _V = np.array([2, -1])
 def scores_by_hand_twin__wrong_sign_of_v_lost():
     """The student loses the minus of v."""
     return (np.tanh(_WQ @ _S + _H @ _WK.T) @ abs(_V)).tolist()
-
-
 
 
 def scores_by_hand_twin__wrong_query_left_out_for_last():
@@ -228,62 +100,12 @@ def scores_by_hand_twin__right_by_hand():
     return [2 * t(.7 - .2) - t(.3 + .5), 2 * t(.7 - .4) - t(.3 + .6), 2 * t(.7 + .3) + t(-(.3 - 1.5))]
 
 
-# ---------------------------------------------------------------- hindi_scores
-
-_P0 = np.array([0.3, 0.4, 0.1])
-_HH = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
-_VA = np.array([-1.25, 1.25, 1.55])
-
-
-def hindi_scores__wrong_last_three_entries():
-    """The student drops the first entry of each annotation instead of the last."""
-    return (np.tanh(_P0 + _HH[:, 1:]) @ _VA).tolist()
-
-
-def hindi_scores__wrong_p0_only_once():
-    """The student forgets the decoder state."""
-    return (np.tanh(_HH[:, :3]) @ _VA).tolist()
-
-
-def hindi_scores__wrong_sign_of_minus_point_three():
-    """The student reads the third entry of logic as 0.3."""
-    h = _HH.copy()
-    h[2, 2] = 0.3
-    return (np.tanh(_P0 + h[:, :3]) @ _VA).tolist()
-
-
-def hindi_scores__wrong_positive_v():
-    """The student loses the minus of the first entry of v_a."""
-    return (np.tanh(_P0 + _HH[:, :3]) @ abs(_VA)).tolist()
-
-
-def hindi_scores__wrong_early_rounding():
-    """The student rounds each tanh to two decimals, which moves the scores by some thousandths."""
-    return (np.round(np.tanh(_P0 + _HH[:, :3]), 2) @ _VA).tolist()
-
-
-def hindi_scores__right_zip_generators():
-    """fsum over a generator, in a tuple."""
-    return tuple(math.fsum(v * math.tanh(p + x) for v, p, x in zip(_VA, _P0, h)) for h in _HH)
-
-
-def hindi_scores__right_fraction_strings():
-    """Fractions from decimals cut off after four digits."""
-    exact = np.tanh(_P0 + _HH[:, :3]) @ _VA
-    return [Fraction(math.trunc(x * 10000), 10000) for x in exact]
-
-
 # ---------------------------------------------------------------- dot_product_score
-
 
 
 def dot_product_score__wrong_first_sentence_only(query, keys):
     """The student multiplies all queries with all keys and takes the first query, right for a batch of one."""
     return (keys @ query.T)[..., 0]
-
-
-
-
 
 
 def dot_product_score__wrong_axis_summed(query, keys):
@@ -292,8 +114,6 @@ def dot_product_score__wrong_axis_summed(query, keys):
     if keys.shape[1] == keys.shape[2]:
         return (keys * query[:, :, None]).sum(1)
     return (keys * query[:, None]).sum(-1)
-
-
 
 
 def dot_product_score__wrong_cosine(query, keys):
@@ -364,8 +184,6 @@ def multiplicative_score__wrong_sentences_mixed(query, keys, W):
     return keys @ left
 
 
-
-
 def multiplicative_score__wrong_broadcast(query, keys, W):
     """The student multiplies (batch, 1 position) without the new axis, pairing sentences with positions where they agree."""
     return (keys * (query @ W)).sum(axis=-1)
@@ -393,8 +211,6 @@ def multiplicative_score__wrong_reshaped_keys(query, keys, W):
     batch, length, size = keys.shape
     projected = (W @ keys.reshape(-1, size).T).reshape(batch, length, -1)
     return (projected @ query[:, :, None])[..., 0]
-
-
 
 
 def multiplicative_score__wrong_weights(query, keys, W):
@@ -432,9 +248,6 @@ def multiplicative_score__right_matrix_class(query, keys, W):
 # ---------------------------------------------------------------- additive_score
 
 
-
-
-
 def additive_score__wrong_w_query_by_rows(query, keys, W_query, W_key, v):
     """The student multiplies row states with W_query itself where it is square, so with its transpose."""
     left = query @ W_query if W_query.shape[0] == W_query.shape[1] else query @ W_query.T
@@ -459,8 +272,6 @@ def additive_score__wrong_clipped(query, keys, W_query, W_key, v):
     return np.tanh(np.clip(z, -3, 3)) @ v
 
 
-
-
 def additive_score__wrong_sum_in_place_grows(query, keys, W_query, W_key, v):
     """The student adds each query in place to one projection of all keys, so that later sentences keep earlier queries."""
     projected = (keys @ W_key.T).astype(float)
@@ -469,8 +280,6 @@ def additive_score__wrong_sum_in_place_grows(query, keys, W_query, W_key, v):
         projected += W_query @ s
         rows.append(np.tanh(projected[b]) @ v)
     return np.array(rows)
-
-
 
 
 def _kept_keys(shape, value, store={}):
@@ -537,13 +346,10 @@ def additive_score__right_sigmoid_form(query, keys, W_query, W_key, v):
 # ---------------------------------------------------------------- score_every_step
 
 
-
 def score_every_step__wrong_square_w_query(queries, projected_keys, W_query, v):
     """The student multiplies with W_query instead of its transpose where it is square."""
     q = queries @ (W_query if W_query.shape[0] == W_query.shape[1] else W_query.T)
     return torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v
-
-
 
 
 def score_every_step__wrong_keys_detached(queries, projected_keys, W_query, v):

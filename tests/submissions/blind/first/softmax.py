@@ -1,7 +1,4 @@
-import collections
 import fractions
-import functools
-import itertools
 import math
 from decimal import Decimal
 
@@ -17,18 +14,6 @@ def _soft(e, base=math.e):
 # ---------------------------------------------------------------- weights_by_hand
 
 _C = (2 * math.tanh(0.7), 2 * math.tanh(1.3))
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 # ---------------------------------------------------------------- weights_by_hand_twin
@@ -118,17 +103,9 @@ def score_differences__right_decimal_ln():
 _AJ = np.array([0.1, 0.5, 0.15, 0.25])
 
 
-
-
-
-
-
-
 def jacobian_row__wrong_own_weight_off_diagonal():
     """The student takes the third weight's square for every other score."""
     return [-0.15 ** 2, -0.15 ** 2, 0.15 * 0.85, -0.15 ** 2]
-
-
 
 
 def jacobian_row__wrong_two_decimals():
@@ -190,46 +167,7 @@ def masked_weights__right_chained_tuple():
     return (*(1 / sum(math.exp(y - x) for y in _M) for x in _M), 0, 0)
 
 
-# ---------------------------------------------------------------- batch_shapes
-
-def batch_shapes__wrong_total_without_axis(batch, T_x, T_y):
-    """The student drops the summed axis, so that numpy divides columns by sentences."""
-    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_total_row(batch, T_x, T_y):
-    """The student puts the kept axis in front."""
-    return {"total": (1, batch), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_steps_last(batch, T_x, T_y):
-    """The student puts the positions before the steps, right only where both are as many."""
-    return {"total": (batch, 1), "all_weights": (batch, T_x, T_y), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_mask_axis_last(batch, T_x, T_y):
-    """The student puts the mask's extra axis at the end, where it fits only if T_x equals T_y."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x, 1)}
-
-
-def batch_shapes__wrong_mask_of_target(batch, T_x, T_y):
-    """The student masks the steps and not the source positions."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_y, 1)}
-
-
-def batch_shapes__right_numpy_sums(batch, T_x, T_y):
-    """Sums with keepdims and a new axis on real arrays, shapes as lists."""
-    steps = np.ones((T_y, batch, T_x))
-    got = {"total": steps[0].sum(-1, keepdims=True), "all_weights": steps.swapaxes(0, 1), "mask": (steps[0] > 0)[:, None]}
-    return {k: list(v.shape) for k, v in got.items()}
-
-
 # ---------------------------------------------------------------- jacobian_shapes
-
-
-
-
-
 
 
 def jacobian_shapes__wrong_context_by_weight_vectors(batch, m, T_x):
@@ -249,9 +187,6 @@ def jacobian_shapes__right_torch_jacobian(batch, m, T_x):
 # ---------------------------------------------------------------- softmax
 
 
-
-
-
 def softmax__wrong_transposed_division(scores):
     """The student divides by sums without their axis, wrong where the last two axes agree and an error elsewhere."""
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -259,21 +194,11 @@ def softmax__wrong_transposed_division(scores):
     return e / total if e.ndim > 1 and e.shape[-1] == e.shape[-2] else e / total[..., None]
 
 
-
-
-
-
-
-
 def softmax__wrong_epsilon_in_total(scores):
     """The student adds 1e-5 to the sum against a division by 0, so that weights do not add to 1 exactly."""
     # A row (0, 0): 0.5 / (1 + 5e-6), off by 2.5e-6.
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return e / (e.sum(axis=-1, keepdims=True) + 1e-5)
-
-
-
-
 
 
 def softmax__wrong_flat_rows(scores):
@@ -297,8 +222,6 @@ def softmax__wrong_base_two(scores):
     z = scores - scores.max(axis=-1, keepdims=True)
     e = np.exp2(z)
     return e / e.sum(axis=-1, keepdims=True)
-
-
 
 
 def softmax__wrong_ties_to_first(scores):
@@ -360,8 +283,6 @@ def _plain(e):
     return e / e.sum(axis=-1, keepdims=True)
 
 
-
-
 def masked_softmax__wrong_pads_at_minus_ten_thousand(scores, source_mask=None):
     """The student gives pads the score -10000, which is not far below words of -12000."""
     if source_mask is None:
@@ -376,16 +297,6 @@ def masked_softmax__wrong_penalty_added(scores, source_mask=None):
         return _plain(scores)
     weights = _plain(scores - 1e9 * ~source_mask) * source_mask
     return weights
-
-
-
-
-
-
-
-
-
-
 
 
 def masked_softmax__wrong_cut_at_last_word(scores, source_mask=None):
@@ -516,11 +427,6 @@ def masked_softmax__right_reduce_where(scores, source_mask=None):
 # ---------------------------------------------------------------- entropy
 
 
-
-
-
-
-
 def entropy__wrong_entr(scores, temperature):
     """The student uses torch.special.entr, whose gradient is infinite at 0."""
     return torch.special.entr(torch.softmax(scores / temperature[:, None], dim=-1)).sum(-1)
@@ -540,8 +446,6 @@ def entropy__wrong_temperature_along_positions(scores, temperature):
     return -(logp.exp() * logp).sum(-1)
 
 
-
-
 def entropy__wrong_temperature_as_numbers(scores, temperature):
     """The student turns temperatures into numbers, so that no gradient reaches them."""
     z = torch.stack([row / t for row, t in zip(scores, temperature.tolist())])
@@ -555,14 +459,10 @@ def entropy__wrong_weights_detached(scores, temperature):
     return -(logp.exp().detach() * logp).sum(-1)
 
 
-
-
 def entropy__wrong_divided_by_log_length(scores, temperature):
     """The student divides by the largest entropy, 0 / 0 for one position."""
     logp = torch.log_softmax(scores / temperature[:, None], -1)
     return -(logp.exp() * logp).sum(-1) / math.log(scores.shape[1])
-
-
 
 
 def entropy__wrong_softmax_by_hand(scores, temperature):
@@ -632,8 +532,6 @@ def entropy__right_vmap_of_rows(scores, temperature):
     return torch.vmap(row)(scores, temperature)
 
 
-
-
 def softmax__wrong_first_row_maximum(scores):
     """The student takes off the maximum of the first entry of every front axis, so that rows far from the first overflow."""
     top = np.asarray(scores).reshape(-1, np.shape(scores)[-1])[0].max()
@@ -662,8 +560,6 @@ def masked_softmax__wrong_score_times_mask(scores, source_mask=None):
     e = np.exp(scores - np.where(np.isinf(top), 0, top)) * source_mask
     total = e.sum(axis=1, keepdims=True)
     return e / np.where(total == 0, 1, total)
-
-
 
 
 def entropy__wrong_maximum_before_temperature_kept(scores, temperature):

@@ -1,39 +1,12 @@
 import math
-from collections import namedtuple
-from decimal import Decimal, getcontext
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import torch
 
-_Rows = namedtuple("_Rows", "rows columns")
-
-
-# ---------------------------------------------------------------- sentence_shapes
-
-def sentence_shapes__wrong_one_direction(k, n, T_x):
-    """The student forgets that an annotation joins two states, where the context is concerned."""
-    return {"weighted": (T_x, 2 * k), "context": (k,), "jacobian": (2 * k, T_x)}
-
-
-def sentence_shapes__wrong_scores_in_rows(k, n, T_x):
-    """The student puts the scores along the rows of the derivatives."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
-
-
-def sentence_shapes__right_asks_autograd(k, n, T_x):
-    """Computes a context of joined states with torch, and its jacobian by autograd."""
-    h = torch.cat([torch.zeros(T_x, k), torch.ones(T_x, k)], dim=-1)
-    c = lambda e: (e.softmax(0).unsqueeze(-1) * h).sum(0)
-    e = torch.zeros(T_x)
-    return {"weighted": _Rows(*(e[:, None] * h).shape), "context": c(e).shape,
-            "jacobian": torch.autograd.functional.jacobian(c, e).shape}
-
 
 # ---------------------------------------------------------------- batch_shapes
-
-
-
 
 
 def batch_shapes__right_runs_numpy(batch, m, n, T_x, T_y):
@@ -44,22 +17,7 @@ def batch_shapes__right_runs_numpy(batch, m, n, T_x, T_y):
                 contexts=np.concatenate([row @ h] * T_y, axis=1).shape)
 
 
-# ---------------------------------------------------------------- context_of_note_d
-
-
-
-def context_of_note_d__right_fractions():
-    """Exact Fractions of whole hundredths, in a tuple."""
-    rows = ((1, 7, 5, 3), (-1, -7, 4, 6), (7, 2, -3, 4))
-    return tuple(Fraction(sum(w * x for w, x in zip((7, 2, 1), column)), 100) for column in zip(*rows))
-
-
 # ---------------------------------------------------------------- context_twin
-
-
-
-
-
 
 
 def context_twin__right_differences_from_fourth():
@@ -71,7 +29,6 @@ def context_twin__right_differences_from_fourth():
 
 
 # ---------------------------------------------------------------- weights_from_context
-
 
 
 def weights_from_context__right_cramer():
@@ -88,10 +45,6 @@ def weights_from_context__right_cramer():
 
 _W3 = np.array([0.55, 0.15, 0.3])
 _H3 = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
-
-
-
-
 
 
 def gradient_by_hand__right_jacobian_product():
@@ -111,8 +64,6 @@ def pull_of_two__wrong_gap_by_exponential():
     return {"largest": 1.25, "at_three": [4 * _pull(3), -3 * _pull(3)], "gap": math.log(10)}
 
 
-
-
 def pull_of_two__right_hyperbolic():
     """Writes weight times weight as one over 4 cosh squared of half the gap, and inverts that."""
     p = 1 / (4 * math.cosh(1.5) ** 2)
@@ -126,12 +77,6 @@ def context_vector__wrong_weights_along_entries(weights, keys):
     if weights.shape[1] == keys.shape[2]:
         return (weights[:, None, :] * keys).sum(axis=1)
     return (weights[:, :, None] * keys).sum(axis=1)
-
-
-
-
-
-
 
 
 def context_vector__right_diagonal_of_tensordot(weights, keys):
@@ -150,17 +95,6 @@ def context_vector__right_longdouble_reduce(weights, keys):
 
 
 # ---------------------------------------------------------------- scores_gradient
-
-
-
-
-
-
-
-
-
-
-
 
 
 def scores_gradient__right_full_jacobian(context_gradient, weights, keys):
@@ -188,8 +122,6 @@ def attend__wrong_nan_hidden(scores, keys, source_mask):
     return torch.einsum("bs,bsm->bm", w, keys)
 
 
-
-
 def attend__wrong_masked_after_softmax(scores, keys, source_mask):
     """The student blanks pads after the softmax and divides again; real words thousands below a pad have weights of 0."""
     w = scores.softmax(-1) * source_mask
@@ -214,8 +146,6 @@ def attend__wrong_constant_for_empty_batch(scores, keys, source_mask):
         return torch.zeros(keys.shape[0], keys.shape[2], dtype=keys.dtype)
     w = scores.masked_fill(~source_mask, -1e30).softmax(-1) * source_mask
     return torch.einsum("bs,bsm->bm", w, keys)
-
-
 
 
 def attend__wrong_clamped(scores, keys, source_mask):
@@ -256,12 +186,6 @@ def _scores(query, keys, W_query, W_key, v):
     return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
 
 
-
-
-
-
-
-
 def mended_attention__wrong_maximum_of_batch(query, keys, source_mask, W_query, W_key, v):
     """The student subtracts one maximum for the whole batch; a sentence thousands below another gets zeros."""
     scores = np.where(source_mask, _scores(query, keys, W_query, W_key, v), -np.inf)
@@ -289,8 +213,6 @@ def mended_attention__wrong_pads_at_end_only(query, keys, source_mask, W_query, 
             p = np.exp(scores[b, :n] - scores[b, :n].max())
             out[b] = p / p.sum() @ keys[b, :n]
     return out
-
-
 
 
 def mended_attention__right_each_sentence_alone(query, keys, source_mask, W_query, W_key, v):

@@ -1,62 +1,11 @@
 import math
-from collections import namedtuple
 from decimal import Decimal, getcontext
 
 import numpy as np
 import torch
 
-_Matrix = namedtuple("_Matrix", "rows columns")
-
-
-# ---------------------------------------------------------------- encoder_parameters
-
-def encoder_parameters__wrong_embedding_rows(d, m, V_x):
-    """The student writes E_x as torch's nn.Embedding stores it, one word per row."""
-    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_input_on_one_hot(d, m, V_x):
-    """The student lets W_x act on the one-hot column itself instead of on its word vector."""
-    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
-
-
-def encoder_parameters__right_named_tuples_from_arrays(d, m, V_x):
-    """Carries a one-hot column through empty arrays and hands back named tuples of their sizes."""
-    E_x = np.zeros((d, V_x))
-    W_x = np.zeros((m, (E_x @ np.zeros((V_x, 1))).shape[0]))
-    W_h = np.zeros((m, m))
-    return {k: _Matrix(*M.shape) for k, M in (("E_x", E_x), ("W_x", W_x), ("W_h", W_h))}
-
-
-# ---------------------------------------------------------------- one_hot_shapes
-
-def one_hot_shapes__wrong_u_on_word_vector(d, m, V_x, T_x):
-    """The student keeps W_x's shape for U, though no word vectors are left for it to act on."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
-
-
-def one_hot_shapes__wrong_bias_column(d, m, V_x, T_x):
-    """The student writes the bias as a matrix of one column."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m, 1)}
-
-
-def one_hot_shapes__wrong_embedded_words_first(d, m, V_x, T_x):
-    """The student gives the embedded sentence as code stores it, one word per row, and not as the product comes out."""
-    return {"one_hots": (V_x, T_x), "embedded": (T_x, d), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__right_torch_sizes(d, m, V_x, T_x):
-    """Lets torch multiply on the meta device and returns torch.Size objects."""
-    X = torch.empty(V_x, T_x, device="meta")
-    E = torch.empty(d, V_x, device="meta")
-    U = torch.empty(m, V_x, device="meta")
-    return dict(one_hots=X.shape, embedded=(E @ X).shape, U=U.shape, b=(U @ X)[:, 0].shape)
-
 
 # ---------------------------------------------------------------- second_layer_shapes
-
-
-
 
 
 def second_layer_shapes__right_asks_a_module(d, m):
@@ -71,7 +20,6 @@ def second_layer_shapes__right_asks_a_module(d, m):
 # ---------------------------------------------------------------- rnn_outputs
 
 
-
 def rnn_outputs__right_numpy_integers(batch, d, m, T_x):
     """Counts with numpy's integers and builds each tuple from a generator."""
     b, e, s, t = (np.int64(x) for x in (batch, d, m, T_x))
@@ -79,27 +27,7 @@ def rnn_outputs__right_numpy_integers(batch, d, m, T_x):
             "inputs_positions_first": tuple(x for x in (t, b, e))}
 
 
-# ---------------------------------------------------------------- states_by_hand
-
-
-
-
-
-
-
-def states_by_hand__right_scalars_only():
-    """Writes each entry out by hand with math.tanh alone."""
-    a = math.tanh(1 * 0.5 + 0.5 * -1)
-    b = math.tanh(1 * -1 + 0.5 * 1)
-    return {"h_1": [a, b], "h_2": [math.tanh(1 + b), math.tanh(0.5 * a)]}
-
-
 # ---------------------------------------------------------------- states_by_hand_twin
-
-
-
-
-
 
 
 def states_by_hand_twin__right_decimal():
@@ -117,9 +45,6 @@ def states_by_hand_twin__right_decimal():
 # ---------------------------------------------------------------- annotation_by_hand
 
 
-
-
-
 def annotation_by_hand__right_recursive_tuple():
     """Recurses from both ends and returns a tuple."""
     words = (0.5, -1, 2)
@@ -129,17 +54,6 @@ def annotation_by_hand__right_recursive_tuple():
 
 
 # ---------------------------------------------------------------- look_up
-
-
-
-
-
-
-
-
-
-
-
 
 
 _SEEN_WORDS = {}
@@ -176,9 +90,6 @@ def look_up__right_fancy_broadcast(tokens, E_x):
 # ---------------------------------------------------------------- rnn_states
 
 
-
-
-
 def rnn_states__wrong_first_state_without_tanh(embedded, W_x, W_h):
     """The student sets the first state by hand before the loop and forgets its tanh."""
     out = np.zeros((*embedded.shape[:2], len(W_x)))
@@ -186,16 +97,6 @@ def rnn_states__wrong_first_state_without_tanh(embedded, W_x, W_h):
     for j in range(1, embedded.shape[1]):
         out[:, j] = np.tanh(embedded[:, j] @ W_x.T + out[:, j - 1] @ W_h.T)
     return out
-
-
-
-
-
-
-
-
-
-
 
 
 def rnn_states__right_reads_unfilled_end(embedded, W_x, W_h):
@@ -246,12 +147,6 @@ def _read(x, W_x, W_h):
     return torch.stack(out, dim=1)
 
 
-
-
-
-
-
-
 def annotate__wrong_cut_to_longest(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """The student cuts the batch to its longest sentence, like pad_packed_sequence; columns of pads only are missing."""
     longest = int(source_mask.sum(1).max())
@@ -259,8 +154,6 @@ def annotate__wrong_cut_to_longest(embedded, source_mask, W_x, W_h, W_x_back, W_
     f = _read(x, W_x, W_h) * source_mask[:, :longest, None]
     b = _read(x.flip(1), W_x_back, W_h_back).flip(1)
     return torch.cat([f, b], -1)
-
-
 
 
 def annotate__wrong_pads_by_zero_vectors(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

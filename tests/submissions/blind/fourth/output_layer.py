@@ -1,32 +1,13 @@
 import functools
 import itertools
 import math
-from collections import namedtuple
 from decimal import Decimal, getcontext
 
 import numpy as np
 import torch
 
 
-# 6.1 note_d_output
-
-
-def note_d_output__wrong_bias_column(n, V_y):
-    """The student writes the bias as a matrix of one column, where a vector is asked for."""
-    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
-
-
-def note_d_output__right_shape_of_linear(n, V_y):
-    """The shapes are those of torch's linear layer, made without storage."""
-    layer = torch.nn.Linear(n, V_y, device="meta")
-    return {"b_o": layer.bias.shape, "W_o": layer.weight.shape}
-
-
 # 6.2 every_step_shapes
-
-
-
-
 
 
 def every_step_shapes__right_views(batch, T_y, n, d, m, V_y):
@@ -38,70 +19,7 @@ def every_step_shapes__right_views(batch, T_y, n, d, m, V_y):
     return dict(zip(("flat_logits", "logits", "W_o", "joined"), (flat, logits, W_o.shape, joined.shape)))
 
 
-# 6.3 maxout_shapes
-
-
-def maxout_shapes__wrong_k_before_the_pairs(n, d, m, k, V_y):
-    """The student gives the sum k numbers already, as though the maxout left its size."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_half_of_k(n, d, m, k, V_y):
-    """The student takes k for the size of the sum, so that half of it is left."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V_y, k // 2)}
-
-
-def maxout_shapes__right_named_tuples(n, d, m, k, V_y):
-    """Matrices are named tuples of rows and columns, and a comprehension fills them."""
-    size = namedtuple("size", ["rows", "columns"])
-    shapes = {name: size(2 * k, p) for name, p in {"U_o": n, "V_o": d, "C_o": m}.items() if name != "V_o"}
-    return {**shapes, "maxima": (k,), "W_o": size(V_y, k)}
-
-
-# 6.4 tied_shapes
-
-
-def tied_shapes__wrong_rows_of_words(n, d, V_y):
-    """The student lays E out as a table with a row for each word, as torch does."""
-    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_matrix_from_state(n, d, V_y):
-    """The student takes W for the matrix that takes the state to an embedding, but that is its transpose."""
-    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__right_computed(n, d, V_y):
-    """The shapes follow from products that torch does on its device without storage."""
-    E, W, s = (torch.empty(*p, device="meta") for p in ((d, V_y), (n, d), (n,)))
-    projected = W.mT @ s
-    return {"E": tuple(E.shape), "W": tuple(W.shape), "projected_state": projected.shape, "logits": (projected @ E).shape}
-
-
-# 6.5 hindi_distribution
-
-
-
-
-def hindi_distribution__wrong_without_start():
-    """The student gives START the probability 0, since it never follows, and shares the rest."""
-    a, b, c = np.tanh([0.42, 0.67, 0.70])
-    x = np.exp([-np.inf, 2 * (a + b + c), a, b, c, -(a + b + c)])
-    return [round(float(p), 4) for p in x / x.sum()]
-
-
-def hindi_distribution__right_powers():
-    """All exponentials are products and powers of three, and each probability is one over a sum of quotients."""
-    a, b, c = (math.exp(math.tanh(x)) for x in (0.42, 0.67, 0.70))
-    x = (1.0, (a * b * c) ** 2, a, b, c, 1 / (a * b * c))
-    return [1 / math.fsum(q / p for q in x) for p in x]
-
-
 # 6.6 distribution_and_loss
-
-
-
-
 
 
 def distribution_and_loss__right_decimal():
@@ -149,10 +67,6 @@ def _share(x):
     return x / x.sum()
 
 
-
-
-
-
 def word_by_hand__wrong_state_not_squashed():
     """The student reads the word out of the sum before the tanh, but gives the state rightly."""
     s, u, h, W_query, v, W_key, W_s, W_c, W_o, b_o = _tables()
@@ -193,18 +107,10 @@ def output_distribution__wrong_axis_of_batch(state, context, W_state, W_context,
     return x / x.sum(axis=0)
 
 
-
-
 def output_distribution__wrong_clipped(state, context, W_state, W_context, b_o):
     """The student clips the logits to what exp can bear, which makes logits of 1000 and 2000 equal."""
     x = np.exp(np.clip(state @ W_state.T + context @ W_context.T + b_o, -500, 500))
     return x / x.sum(axis=1, keepdims=True)
-
-
-
-
-
-
 
 
 def output_distribution__right_differences(state, context, W_state, W_context, b_o):
@@ -238,22 +144,6 @@ def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o
 # 6.10 cross_entropy
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def cross_entropy__right_gaps(logits, targets, target_mask):
     """Each cost is the logarithm of the summed exponentials of how far every word lies above the right one."""
     costs = [
@@ -283,20 +173,6 @@ def cross_entropy__right_running_mean(logits, targets, target_mask):
 
 
 # 6.11 beam_step
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def beam_step__right_ranks(scores, log_probabilities):

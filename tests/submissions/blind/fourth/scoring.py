@@ -1,30 +1,8 @@
 import math
-from collections import namedtuple
-from decimal import Decimal, getcontext
 from fractions import Fraction
 
 import numpy as np
 import torch
-
-_Vector = namedtuple("_Vector", "size")
-_Matrix = namedtuple("_Matrix", "to_size from_size")
-
-
-# ---------------------------------------------------------------- alignment_parameters
-
-def alignment_parameters__wrong_query_reads_annotation(m, n):
-    """The student exchanges which matrix reads the annotation and which the decoder state."""
-    return {"W_query": (n, m), "W_key": (n, n), "v": (n,)}
-
-
-def alignment_parameters__wrong_key_transposed(m, n):
-    """The student writes the key matrix from-size first."""
-    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
-
-
-def alignment_parameters__right_named_tuples(m, n):
-    """Uses named tuples of one and of two sizes."""
-    return dict(W_query=_Matrix(to_size=n, from_size=n), W_key=_Matrix(from_size=m, to_size=n), v=_Vector(n))
 
 
 # ---------------------------------------------------------------- additive_shapes
@@ -32,8 +10,6 @@ def alignment_parameters__right_named_tuples(m, n):
 def additive_shapes__wrong_keys_in_columns(m, n, a, T_x):
     """The student leaves the projected annotations as the columns of W_key times a matrix."""
     return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (T_x, a), "scores": (T_x,)}
-
-
 
 
 def additive_shapes__right_runs_numpy(m, n, a, T_x):
@@ -48,9 +24,6 @@ def additive_shapes__right_runs_numpy(m, n, a, T_x):
 # ---------------------------------------------------------------- batched_additive_shapes
 
 
-
-
-
 def batched_additive_shapes__right_torch_linear(batch, m, n, a, T_x):
     """Sends meta tensors through torch's linear layers and returns torch.Size objects."""
     q = torch.nn.Linear(n, a, device="meta")(torch.empty(batch, n, device="meta")).unsqueeze(-2)
@@ -60,42 +33,6 @@ def batched_additive_shapes__right_torch_linear(batch, m, n, a, T_x):
             "product": torch.nn.Linear(a, 1, bias=False, device="meta")(h).size()}
 
 
-# ---------------------------------------------------------------- multiplicative_shapes
-
-def multiplicative_shapes__wrong_query_keeps_size(m, n, T_x):
-    """The student gives the projected query the size of the decoder state, as W times s would have for equal sizes."""
-    return {"projected_keys": (T_x, n), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_keys_keep_size(m, n, T_x):
-    """The student lets W leave the annotations at their own size."""
-    return {"projected_keys": (T_x, m), "projected_query": (m,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__right_generator_tuples(m, n, T_x):
-    """Takes the sizes of W from a string of subscripts and builds tuples from generators."""
-    size = {"j": T_x, "q": n, "k": m}
-    out = {"projected_keys": "jq", "projected_query": "k", "scores": "j"}
-    return {name: tuple(size[c] for c in subscripts) for name, subscripts in out.items()}
-
-
-# ---------------------------------------------------------------- scores_by_hand
-
-
-
-def scores_by_hand__wrong_weights():
-    """The student goes on to the softmax and returns weights."""
-    e = np.exp([2 * math.tanh(0.7), 2 * math.tanh(1.3)])
-    return list(e / e.sum())
-
-
-def scores_by_hand__right_decimal():
-    """Returns Decimals, from tanh z = (p - 1) / (p + 1) with p = exp 2z."""
-    getcontext().prec = 30
-    p = [(2 * Decimal(z)).exp() for z in ("0.7", "1.3")]
-    return [2 * (x - 1) / (x + 1) for x in p]
-
-
 # ---------------------------------------------------------------- scores_by_hand_twin
 
 _S = np.array([0.5, -0.2, 0.1])
@@ -103,8 +40,6 @@ _H = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.
 _WQ = np.array([[1, 0, 2.0], [0, -1, 1]])
 _WK = np.array([[1, 0, 0, 1.0], [0, 2, -1, 0]])
 _V = np.array([2.0, -1])
-
-
 
 
 def scores_by_hand_twin__wrong_query_outside_tanh():
@@ -121,19 +56,6 @@ def scores_by_hand_twin__right_fractions():
     return tuple(2 * math.tanh(q[0] + h[0] + h[3]) - math.tanh(q[1] + 2 * h[1] - h[2]) for h in hs)
 
 
-# ---------------------------------------------------------------- hindi_scores
-
-
-
-
-
-def hindi_scores__right_plain_loop():
-    """Sums by hand with math.fsum over zipped tuples."""
-    p, v = (0.3, 0.4, 0.1), (-1.25, 1.25, 1.55)
-    words = ((0.1, 0.7, 0.5), (-0.1, -0.7, 0.4), (0.7, 0.2, -0.3))
-    return [math.fsum(c * math.tanh(a + b) for a, b, c in zip(p, h, v)) for h in words]
-
-
 # ---------------------------------------------------------------- dot_product_score
 
 def dot_product_score__wrong_broadcast_without_axis(query, keys):
@@ -141,16 +63,6 @@ def dot_product_score__wrong_broadcast_without_axis(query, keys):
     if query.shape[0] not in (1, keys.shape[1]):
         return np.array([k @ q for q, k in zip(query, keys)])
     return (keys * query).sum(axis=-1)
-
-
-
-
-
-
-
-
-
-
 
 
 def dot_product_score__right_tensordot_diagonal(query, keys):
@@ -166,7 +78,6 @@ def dot_product_score__right_matrix_class(query, keys):
 # ---------------------------------------------------------------- multiplicative_score
 
 
-
 def multiplicative_score__wrong_batch_broadcast(query, keys, W):
     """The student projects the queries rightly but lets them broadcast along positions where the counts agree."""
     projected = query @ W
@@ -175,12 +86,6 @@ def multiplicative_score__wrong_batch_broadcast(query, keys, W):
     else:
         projected = projected[:, None]
     return (projected * keys).sum(-1)
-
-
-
-
-
-
 
 
 def multiplicative_score__right_outer_products(query, keys, W):
@@ -200,11 +105,6 @@ def multiplicative_score__right_trace(query, keys, W):
 # ---------------------------------------------------------------- additive_score
 
 
-
-
-
-
-
 def additive_score__wrong_axis_missing_when_it_fits(query, keys, W_query, W_key, v):
     """The student adds the extra axis only where numpy complains; with as many sentences as positions it does not."""
     q, k = query @ W_query.T, keys @ W_key.T
@@ -212,10 +112,6 @@ def additive_score__wrong_axis_missing_when_it_fits(query, keys, W_query, W_key,
         return np.tanh(q + k) @ v
     except ValueError:
         return np.tanh(q[:, np.newaxis] + k) @ v
-
-
-
-
 
 
 def additive_score__right_joined_matrices(query, keys, W_query, W_key, v):
@@ -239,22 +135,11 @@ def additive_score__right_lists_and_fsum(query, keys, W_query, W_key, v):
 # ---------------------------------------------------------------- score_every_step
 
 
-
-
-
-
-
-
-
 def score_every_step__wrong_projection_without_grad(queries, projected_keys, W_query, v):
     """The student rebuilds W_query from its numbers, so that its gradient is cut."""
     W = torch.tensor(W_query.tolist(), dtype=W_query.dtype)
     q = torch.einsum("aq,btq->bta", W, queries)
     return torch.einsum("a,btsa->bts", v, torch.tanh(q[:, :, None] + projected_keys[:, None]))
-
-
-
-
 
 
 def score_every_step__right_sigmoid_for_tanh(queries, projected_keys, W_query, v):

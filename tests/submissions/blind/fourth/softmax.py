@@ -1,18 +1,12 @@
 import math
-from collections import namedtuple
 from decimal import Decimal, getcontext
 from fractions import Fraction
 
 import numpy as np
 import torch
 
-_Shape3 = namedtuple("_Shape3", "first second third")
-
 
 # ---------------------------------------------------------------- weights_by_hand_twin
-
-
-
 
 
 def weights_by_hand_twin__right_inverse_sums():
@@ -22,9 +16,6 @@ def weights_by_hand_twin__right_inverse_sums():
 
 
 # ---------------------------------------------------------------- score_differences
-
-
-
 
 
 def score_differences__right_decimal_logarithms():
@@ -37,9 +28,6 @@ def score_differences__right_decimal_logarithms():
 # ---------------------------------------------------------------- jacobian_row
 
 
-
-
-
 def jacobian_row__right_fractions():
     """Exact Fractions, as row three of diag(a) - a a^T."""
     a = [Fraction(x, 20) for x in (2, 10, 3, 5)]
@@ -49,38 +37,13 @@ def jacobian_row__right_fractions():
 # ---------------------------------------------------------------- masked_weights
 
 
-
-
-
 def masked_weights__right_minus_infinity():
     """Lets torch take the softmax with minus infinity at the pads."""
     e = torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf], dtype=torch.float64)
     return e.softmax(0).tolist()
 
 
-# ---------------------------------------------------------------- batch_shapes
-
-def batch_shapes__wrong_total_without_axis(batch, T_x, T_y):
-    """The student leaves out keepdims in the sum."""
-    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_mask_axis_last(batch, T_x, T_y):
-    """The student puts the mask's extra axis at the end, where it meets the source positions."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x, 1)}
-
-
-def batch_shapes__right_named_and_computed(batch, T_x, T_y):
-    """Computes two shapes with numpy's keepdims and broadcasting, and names the third."""
-    mask = np.ones((batch, T_x))[:, None]
-    return {"total": np.ones((batch, T_x)).sum(-1, keepdims=True).shape,
-            "all_weights": _Shape3(*np.broadcast_shapes(mask.shape, (batch, T_y, T_x))), "mask": mask.shape}
-
-
 # ---------------------------------------------------------------- jacobian_shapes
-
-
-
 
 
 def jacobian_shapes__right_asks_autograd(batch, m, T_x):
@@ -105,14 +68,6 @@ def _by_rows(scores):
     top = max(scores.tolist())
     p = [math.exp(x - top) for x in scores.tolist()]
     return np.array(p) / math.fsum(p)
-
-
-
-
-
-
-
-
 
 
 def softmax__wrong_shift_only_when_high(scores):
@@ -147,21 +102,12 @@ def softmax__right_recursive_rows(scores):
 # ---------------------------------------------------------------- masked_softmax
 
 
-
-
-
 def masked_softmax__wrong_fill_too_high(scores, source_mask=None):
     """The student fills pads with -1000, which real scores of -3000 lie below."""
     if source_mask is None:
         return _in_log_space(scores)
     w = _in_log_space(np.where(source_mask, scores, -1000.0))
     return w * source_mask.any(axis=1, keepdims=True)
-
-
-
-
-
-
 
 
 def masked_softmax__wrong_maximum_from_zero(scores, source_mask=None):
@@ -194,10 +140,6 @@ def _real_words_alone(scores, source_mask):
     return out
 
 
-
-
-
-
 def masked_softmax__right_row_by_row(scores, source_mask=None):
     """Takes the real scores out of each row, weighs them alone, and puts them back."""
     return _real_words_alone(scores, source_mask)
@@ -223,17 +165,10 @@ def masked_softmax__right_masked_array(scores, source_mask=None):
 # ---------------------------------------------------------------- entropy
 
 
-
-
-
-
-
 def entropy__wrong_clamped_scores(scores, temperature):
     """The student clamps the divided scores to -50 and 50, so that scores far above become equal."""
     lp = (scores / temperature[:, None]).clamp(-50, 50).log_softmax(-1)
     return -(lp.exp() * lp).sum(-1)
-
-
 
 
 def entropy__wrong_logsumexp_of_batch(scores, temperature):
@@ -272,7 +207,6 @@ def entropy__right_row_objects(scores, temperature):
 
 
 # ---------------------------------------------------------------- broken_maps
-
 
 
 def broken_maps__wrong_twice_for_steps():

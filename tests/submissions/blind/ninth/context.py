@@ -3,31 +3,6 @@ import numpy as np
 import torch
 
 
-def sentence_shapes__wrong_one_direction(k, n, T_x):
-    """Takes an annotation to have k numbers: forgets that it joins both directions."""
-    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
-
-
-def sentence_shapes__wrong_transposed_jacobian(k, n, T_x):
-    """Gives the Jacobian a row for each score instead of a row for each entry of the context."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
-
-
-def sentence_shapes__wrong_context_state_size(k, n, T_x):
-    """Gives the context the size of the decoder state."""
-    return {"weighted": (T_x, 2 * k), "context": (n,), "jacobian": (n, T_x)}
-
-
-def sentence_shapes__right_lists(k, n, T_x):
-    """Lists and a named size."""
-    m = k + k
-    return dict(jacobian=[m, T_x], context=[m], weighted=[T_x, m])
-
-
-
-
-
-
 def batch_shapes__right_numpy(batch, m, n, T_x, T_y):
     """Makes the arrays and reads off their shapes."""
     w, h = np.zeros((batch, T_x)), np.zeros((batch, T_x, m))
@@ -36,18 +11,7 @@ def batch_shapes__right_numpy(batch, m, n, T_x, T_y):
     return {"column": w[..., None].shape, "row": r.shape, "product": (r @ h).shape, "contexts": c.shape}
 
 
-
-
-def context_of_note_d__right_literal():
-    """The numbers worked out by hand."""
-    return [0.12, 0.37, 0.40, 0.37]
-
-
 _H4 = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
-
-
-
-
 
 
 def context_twin__right_loop():
@@ -55,8 +19,6 @@ def context_twin__right_loop():
     w = [0.15, 0.42, 0.05]
     w.append(1 - sum(w))
     return [float(sum(a * h[i] for a, h in zip(w, _H4))) for i in range(3)]
-
-
 
 
 def weights_from_context__wrong_softmax_again():
@@ -70,16 +32,10 @@ def weights_from_context__right_solve():
     return np.linalg.solve(np.array([[1, 5, 3], [2, 0, 6], [1, 1, 1.0]]), np.array([2.36, 3.14, 1]))
 
 
-
-
-
-
 def gradient_by_hand__right_jacobian():
     """The full softmax Jacobian times the annotations."""
     w = np.array([0.55, 0.15, 0.3])
     return tuple((np.diag(w) - np.outer(w, w))[2] @ np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]]))
-
-
 
 
 def pull_of_two__right_bisection():
@@ -95,21 +51,11 @@ def pull_of_two__right_bisection():
 # ---- context_vector
 
 
-
-
-
-
-
-
 def context_vector__wrong_subtle_axis_by_length(weights, keys):
     """Looks for the position axis by its length, which finds the batch axis where both are equally long."""
     ax = keys.shape.index(weights.shape[1])
     w = weights[:, :, None]
     return np.squeeze(np.sum(w * keys, axis=ax, keepdims=True), axis=ax)
-
-
-
-
 
 
 def context_vector__wrong_subtle_float32_long(weights, keys):
@@ -136,21 +82,9 @@ def _pull(g, keys):
     return np.einsum("bk,btk->bt", g, keys)
 
 
-
-
 def scores_gradient__wrong_no_centre(context_gradient, weights, keys):
     """Multiplies by the weight, but does not subtract the weighted mean of the pulls."""
     return weights * _pull(context_gradient, keys)
-
-
-
-
-
-
-
-
-
-
 
 
 def scores_gradient__right_pairs(context_gradient, weights, keys):
@@ -189,24 +123,10 @@ def _mix(w, keys):
     return torch.einsum("bt,btk->bk", w, keys)
 
 
-
-
-
-
 def attend__right_nan_replaced(scores, keys, source_mask):
     """Replaces the NaN of an empty row after the softmax over -inf; masked_fill keeps its gradient finite."""
     w = torch.softmax(scores.masked_fill(~source_mask, -math.inf), 1)
     return _mix(torch.where(torch.isnan(w), torch.zeros_like(w), w), keys)
-
-
-
-
-
-
-
-
-
-
 
 
 def attend__wrong_subtle_small_fill(scores, keys, source_mask):
@@ -227,8 +147,6 @@ def attend__wrong_subtle_clamped(scores, keys, source_mask):
 def attend__wrong_subtle_keys_data(scores, keys, source_mask):
     """Copies the annotations of real tokens by .data, so that no gradient reaches keys."""
     return _mix(_sm(scores, source_mask), keys.data * source_mask[..., None])
-
-
 
 
 def attend__right_selection(scores, keys, source_mask):
@@ -260,24 +178,8 @@ def _score(query, keys, Wq, Wk, v):
     return np.tanh((query @ Wq.T)[:, None] + keys @ Wk.T) @ v
 
 
-
-
 def _nmix(w, keys):
     return np.sum(w[:, :, None] * keys, axis=1)
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def mended_attention__wrong_subtle_fill(query, keys, source_mask, W_query, W_key, v):
@@ -285,8 +187,6 @@ def mended_attention__wrong_subtle_fill(query, keys, source_mask, W_query, W_key
     s = np.where(source_mask, _score(query, keys, W_query, W_key, v), -1e5)
     e = np.exp(s - s.max(1, keepdims=True))
     return _nmix(e / e.sum(1, keepdims=True), keys) * source_mask.any(1, keepdims=True)
-
-
 
 
 def mended_attention__right_words(query, keys, source_mask, W_query, W_key, v):

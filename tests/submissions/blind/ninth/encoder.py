@@ -2,41 +2,11 @@ import math
 import numpy as np
 import torch
 
-_P1 = ([[1, 0, .5, 0], [0, 1, -1, 0], [0, 0, 1, 2]], [[1, .5, 0], [0, 1, .5]], [[0, 1], [.5, 0]])
 _P2 = ([[.5, -1, 0, 2, 1], [1, .5, 2, -.5, 0]], [[.5, 0], [0, 1], [-.5, 1]], [[0, 1, 0], [.5, 0, 0], [0, .5, -1]])
 def _two(p, a, b, f=np.tanh, t=False):
     E, X, H = (np.array(q, float) for q in p); H = H.T if t else H
     h = f(X @ E[:, a]); return {'h_1': h.tolist(), 'h_2': f(X @ E[:, b] + H @ h).tolist()}
 
-# ---- encoder_parameters
-def encoder_parameters__wrong_E_transposed(d, m, V_x):
-    "Writes E_x with one row a word, as torch stores it, which cannot multiply a one-hot column."
-    return {'E_x': (V_x, d), 'W_x': (m, d), 'W_h': (m, m)}
-def encoder_parameters__wrong_W_x_transposed(d, m, V_x):
-    "Writes W_x with its columns first."
-    return {'E_x': (d, V_x), 'W_x': (d, m), 'W_h': (m, m)}
-def encoder_parameters__right_arrays(d, m, V_x):
-    "Reads the shapes off arrays."
-    return dict(E_x=np.empty((d, V_x)).shape, W_x=np.empty((m, d)).shape, W_h=np.eye(m).shape)
-
-# ---- one_hot_shapes
-def one_hot_shapes__wrong_rows(d, m, V_x, T_x):
-    "Lays the one-hots in rows, where columns side by side are asked for."
-    return {'one_hots': (T_x, V_x), 'embedded': (T_x, d), 'U': (m, V_x), 'b': (m,)}
-def one_hot_shapes__wrong_U_d(d, m, V_x, T_x):
-    "Lets U act on a word vector of d numbers, though note D has none."
-    return {'one_hots': (V_x, T_x), 'embedded': (d, T_x), 'U': (m, d), 'b': (m,)}
-def one_hot_shapes__wrong_b_column(d, m, V_x, T_x):
-    "Gives the bias as a matrix of one column."
-    return {'one_hots': (V_x, T_x), 'embedded': (d, T_x), 'U': (m, V_x), 'b': (m, 1)}
-def one_hot_shapes__wrong_subtle_one_word(d, m, V_x, T_x):
-    "Drops the axis of the positions where the sentence has one word."
-    t = (T_x,) if T_x > 1 else ()
-    return {'one_hots': (V_x,) + t, 'embedded': (d,) + t, 'U': (m, V_x), 'b': (m,)}
-def one_hot_shapes__right_product(d, m, V_x, T_x):
-    "Multiplies arrays and returns their shapes."
-    X = np.zeros((V_x, T_x)); U = np.zeros((m, V_x))
-    return dict(b=(U @ X)[:, 0].shape, U=U.shape, embedded=(np.zeros((d, V_x)) @ X).shape, one_hots=X.shape)
 
 def second_layer_shapes__wrong_joint_state(d, m):
     "Gives one direction the joined state of both, 2m numbers."
@@ -51,9 +21,6 @@ def rnn_outputs__right_run(batch, d, m, T_x):
     x = torch.zeros(batch, T_x, d); o, h = torch.nn.RNN(d, m, bidirectional=True, batch_first=True)(x)
     return dict(outputs=o.shape, last=h.shape, inputs_positions_first=x.transpose(0, 1).shape)
 
-def states_by_hand__right_cut():
-    "Arrays of the numbers, cut off after four decimals."
-    return {k: np.trunc(np.array(v) * 1e4) / 1e4 for k, v in _two(_P1, 2, 0).items()}
 def states_by_hand_twin__right_tuples():
     "Rounds to six decimals and gives tuples."
     return {k: tuple(round(x, 6) for x in v) for k, v in _two(_P2, 3, 1).items()}

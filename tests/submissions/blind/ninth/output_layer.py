@@ -3,20 +3,6 @@ import numpy as np
 import torch
 
 
-def note_d_output__wrong_transposed(n, V_y):
-    """Has W_o transposed: (input, output)."""
-    return {"W_o": (n, V_y), "b_o": (V_y,)}
-
-
-def note_d_output__wrong_bias_state(n, V_y):
-    """Gives the bias one number for each entry of the state instead of each word."""
-    return {"W_o": (V_y, n), "b_o": (n,)}
-
-
-
-
-
-
 def every_step_shapes__right_arrays(batch, T_y, n, d, m, V_y):
     """Reads shapes off arrays."""
     j = np.concatenate([np.zeros((batch, T_y, x)) for x in (n, d, m)], 2)
@@ -24,58 +10,9 @@ def every_step_shapes__right_arrays(batch, T_y, n, d, m, V_y):
     return {"joined": j.shape, "W_o": W.shape, "logits": (j @ W.T).shape, "flat_logits": (j @ W.T).reshape(-1, V_y).shape}
 
 
-def maxout_shapes__wrong_k_rows(n, d, m, k, V_y):
-    """Forgets that k maxima need 2k numbers before."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_pairs_left(n, d, m, k, V_y):
-    """Lets W_o start from all 2k numbers, before the maxout."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, 2 * k)}
-
-
-def tied_shapes__wrong_E_rows(n, d, V_y):
-    """Stores the embeddings in rows instead of in columns as E y asks for."""
-    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_W_transposed(n, d, V_y):
-    """Gives W the shape of its transpose."""
-    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__right_lists(n, d, V_y):
-    """Lists."""
-    return {"logits": [V_y], "projected_state": [d], "W": [n, d], "E": [d, V_y]}
-
-
 def _soft(x):
     e = np.exp(np.asarray(x, float) - np.max(x))
     return e / e.sum()
-
-
-_W6 = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1.0]])
-
-
-
-
-def hindi_distribution__wrong_no_exp():
-    """Divides the logits by their sum, without the exponential."""
-    z = _W6 @ np.tanh([0.42, 0.67, 0.70])
-    return list(z / z.sum())
-
-
-def hindi_distribution__right_math():
-    """Plain math."""
-    z = [math.tanh(x) for x in (0.42, 0.67, 0.70)]
-    e = [math.exp(x) for x in (0, 2 * sum(z), *z, -sum(z))]
-    return tuple(x / sum(e) for x in e)
-
-
-
-
-
-
 
 
 def what_is_left__wrong_subtle_others():
@@ -100,24 +37,7 @@ def _step(v=(1, -2, 1.5), u=1.0, bias=1.0, old=False):
     return {"scores": list(e), "weights": list(w), "context": list(c), "state": list(t), "distribution": list(p)}
 
 
-
-
-
-
-
-
-
-
 # ---- output_distribution
-
-
-
-
-
-
-
-
-
 
 
 def output_distribution__wrong_log(state, context, W_state, W_context, b_o):
@@ -126,18 +46,12 @@ def output_distribution__wrong_log(state, context, W_state, W_context, b_o):
     return x - np.logaddexp.reduce(x, axis=1, keepdims=True)
 
 
-
-
-
-
 def output_distribution__wrong_subtle_axis_by_size(state, context, W_state, W_context, b_o):
     """Looks for the vocabulary axis by its length: finds the batch where both are equally long."""
     x = state @ W_state.T + context @ W_context.T + b_o
     a = x.shape.index(len(b_o))
     e = np.exp(x - x.max(axis=a, keepdims=True))
     return e / e.sum(axis=a, keepdims=True)
-
-
 
 
 def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o):
@@ -160,12 +74,6 @@ def _nll(logits, targets):
     return l
 
 
-
-
-
-
-
-
 def cross_entropy__wrong_sign(logits, targets, target_mask):
     """Forgets the minus sign."""
     return -float(_nll(logits, targets)[target_mask].sum()) / max(1, int(target_mask.sum()))
@@ -175,16 +83,6 @@ def cross_entropy__wrong_overflow(logits, targets, target_mask):
     """Exponentiates large logits as they are."""
     l = np.log(np.exp(logits).sum(2)) - np.take_along_axis(logits, targets[..., None], 2)[..., 0]
     return float(l[target_mask].sum() / max(1, target_mask.sum()))
-
-
-
-
-
-
-
-
-
-
 
 
 def cross_entropy__right_loop(logits, targets, target_mask):
@@ -205,19 +103,6 @@ def cross_entropy__right_torch(logits, targets, target_mask):
 
 
 # ---- beam_step
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def beam_step__wrong_subtle_uint8(scores, log_probabilities):
@@ -292,12 +177,6 @@ def beam_step__right_numpy(scores, log_probabilities):
     t = scores.detach().numpy()[:, :, None] + log_probabilities.detach().numpy()
     rows = [np.stack(np.unravel_index(np.argsort(x, axis=None)[::-1][: len(x)], x.shape), 1) for x in t]
     return torch.tensor(np.stack(rows).astype(np.int16))
-
-
-def maxout_shapes__right_named(n, d, m, k, V_y):
-    """Tuples by way of a doubled size; the keys in another order."""
-    t = k << 1
-    return dict(W_o=(V_y, k), maxima=(k,), C_o=(t, m), U_o=(t, n))
 
 
 def word_by_hand__right_vectors():

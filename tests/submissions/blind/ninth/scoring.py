@@ -4,23 +4,10 @@ import numpy as np
 import torch
 
 _TS, _TH, _TQ, _TK, _TV = [.5, -.2, .1], [[.2, .3, .1, -.4], [-.5, .4, .2, .1], [.1, -.6, .3, .2]], [[1, 0, 2], [0, -1, 1]], [[1, 0, 0, 1], [0, 2, -1, 0]], [2, -1]
-_HS, _HH, _HV = [.3, .4, .1], [[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]], [-1.25, 1.25, 1.55]
 
 def _mv(W, x): return [sum(a * b for a, b in zip(r, x)) for r in W]
 def _add(s, H, Wq, Wk, v, f=math.tanh): return [sum(c * f(a + b) for c, a, b in zip(v, _mv(Wq, s), _mv(Wk, h))) for h in H]
-def _hin(s=_HS, H=_HH, v=_HV, f=math.tanh): return [sum(c * f(a + b) for c, a, b in zip(v, s, h)) for h in H]
 
-# ---- alignment_parameters
-def alignment_parameters__wrong_query_m(m, n):
-    "Takes m for the size of the attention layer, where the note takes that of the decoder state."
-    return {'W_query': (m, n), 'W_key': (m, m), 'v': (m,)}
-def alignment_parameters__wrong_key_transposed(m, n):
-    "Writes W_key with its columns first, (m, n) instead of (n, m)."
-    return {'W_query': (n, n), 'W_key': (m, n), 'v': (n,)}
-def alignment_parameters__right_numpy_shapes(m, n):
-    "Reads the shapes off arrays that fit together."
-    Wq, Wk = np.empty((n, n)), np.empty((n, m))
-    return dict(W_query=Wq.shape, W_key=Wk.shape, v=(Wk @ np.zeros(m)).shape)
 
 def additive_shapes__right_torch(m, n, a, T_x):
     "Runs the equation in torch and returns torch.Size, which is a tuple."
@@ -36,21 +23,6 @@ def batched_additive_shapes__right_broadcast(batch, m, n, a, T_x):
     q = (batch, 1, a); h = np.broadcast_shapes(q, (batch, T_x, a))
     return collections.OrderedDict(projected_query=q, hidden=h, product=h[:-1] + (1,))
 
-# ---- multiplicative_shapes
-def multiplicative_shapes__wrong_query_n(m, n, T_x):
-    "Gives the transpose of W times the state n numbers; it must have m to meet the annotations."
-    return {'projected_keys': (T_x, n), 'projected_query': (n,), 'scores': (T_x,)}
-def multiplicative_shapes__wrong_scores_square(m, n, T_x):
-    "Gives a score for every pair of positions, but one step has one score per position."
-    return {'projected_keys': (T_x, n), 'projected_query': (m,), 'scores': (T_x, T_x)}
-def multiplicative_shapes__right_numpy_ints(m, n, T_x):
-    "Makes the tuples of numpy integers."
-    m, n, T_x = np.array([m, n, T_x], dtype=np.int32)
-    return {'scores': (T_x,), 'projected_query': (m,), 'projected_keys': (T_x, n)}
-
-def scores_by_hand__right_cut():
-    "Numbers cut off after four decimals, as an array."
-    return np.floor(2 * np.tanh([.7, 1.3]) * 1e4) / 1e4
 
 def scores_by_hand_twin__wrong_key_shift():
     "Multiplies the first row of W_key with the third number of the annotation instead of the fourth."
@@ -62,9 +34,6 @@ def scores_by_hand_twin__right_computed():
     "Computes the numbers in plain Python and returns a tuple, unrounded."
     return tuple(_add(_TS, _TH, _TQ, _TK, _TV))
 
-def hindi_scores__right_sigmoid():
-    "Writes tanh x as 2 sigmoid(2x) - 1."
-    return [round(x, 4) for x in _hin(f=lambda x: 2 / (1 + math.exp(-2 * x)) - 1)]
 
 def dot_product_score__wrong_float32(query, keys):
     "Computes in single precision."

@@ -22,20 +22,6 @@ def masked_weights__right_ints_at_pads():
     "Softmax of the three words, with whole zeros at the pads."
     return _sm(_M) + [0, 0]
 
-# ---- batch_shapes
-def batch_shapes__wrong_steps_last(batch, T_x, T_y):
-    "Puts the decoder steps last instead of second."
-    return {'total': (batch, 1), 'all_weights': (batch, T_x, T_y), 'mask': (batch, 1, T_x)}
-def batch_shapes__wrong_total_flat(batch, T_x, T_y):
-    "Drops the axis of the totals that the sum does not keep by itself."
-    return {'total': (batch,), 'all_weights': (batch, T_y, T_x), 'mask': (batch, 1, T_x)}
-def batch_shapes__wrong_mask_axis_last(batch, T_x, T_y):
-    "Adds the axis of the mask at the end, where the positions must stand."
-    return {'total': (batch, 1), 'all_weights': (batch, T_y, T_x), 'mask': (batch, T_x, 1)}
-def batch_shapes__right_arrays(batch, T_x, T_y):
-    "Takes the shapes from arrays."
-    w = np.zeros((batch, T_y, T_x))
-    return dict(total=w[:, 0].sum(-1, keepdims=True).shape, all_weights=w.shape, mask=np.expand_dims(w[:, 0], 1).shape)
 
 def jacobian_shapes__right_autograd(batch, m, T_x):
     "Asks torch for the Jacobians and returns torch.Size."

@@ -1,52 +1,11 @@
 import math
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import torch
 
 
-# ---- sentence_shapes
-
-def sentence_shapes__wrong_one_direction(k, n, T_x):
-    """The student forgets that an annotation joins two states."""
-    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
-
-
-def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
-    """The student gives each score a row of derivatives."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
-
-
-def sentence_shapes__wrong_context_of_decoder_size(k, n, T_x):
-    """The student gives the context the size of the decoder state that reads it."""
-    return {"weighted": (T_x, 2 * k), "context": (n,), "jacobian": (n, T_x)}
-
-
-def sentence_shapes__wrong_context_row(k, n, T_x):
-    """The student keeps the axis of the sum."""
-    return {"weighted": (T_x, 2 * k), "context": (1, 2 * k), "jacobian": (2 * k, T_x)}
-
-
-def sentence_shapes__wrong_jacobian_by_weights_and_words(k, n, T_x):
-    """The student writes one matrix of the softmax's derivatives for the whole chain."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, T_x)}
-
-
-def sentence_shapes__right_autograd(k, n, T_x):
-    """Lets torch compute the context and its derivatives, and returns torch.Size."""
-    h = torch.zeros(T_x, 2 * k)
-    J = torch.autograd.functional.jacobian(lambda e: torch.softmax(e, 0) @ h, torch.zeros(T_x))
-    w = torch.ones(T_x)[:, None] * h
-    return {"weighted": w.shape, "context": w.sum(0).shape, "jacobian": J.shape}
-
-
 # ---- batch_shapes
-
-
-
-
-
 
 
 def batch_shapes__wrong_column_repeated(batch, m, n, T_x, T_y):
@@ -67,41 +26,12 @@ def batch_shapes__right_arrays(batch, m, n, T_x, T_y):
     return {"contexts": (w @ h).shape, "row": row.shape, "column": row.swapaxes(1, 2).shape, "product": (row @ h).shape}
 
 
-# ---- context_of_note_d
-
-
-
-
-
-
-
-def context_of_note_d__right_tenths():
-    """Whole tenths multiplied, divided by 100 in Decimal."""
-    h = [(1, 7, 5, 3), (-1, -7, 4, 6), (7, 2, -3, 4)]
-    return [float(Decimal(7 * a + 2 * b + c) / 100) for a, b, c in zip(*h)]
-
-
 # ---- context_of_note_c
-
-
-
-
-
-
-
 
 
 # ---- context_twin
 
 _H = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
-
-
-
-
-
-
-
-
 
 
 def context_twin__right_relative_to_the_fourth():
@@ -112,13 +42,6 @@ def context_twin__right_relative_to_the_fourth():
 
 
 # ---- weights_from_context
-
-
-
-
-
-
-
 
 
 def weights_from_context__right_cramer():
@@ -134,13 +57,6 @@ def weights_from_context__right_cramer():
 # ---- gradient_by_hand
 
 
-
-
-
-
-
-
-
 def gradient_by_hand__right_autograd():
     """torch's autograd from the logarithms of the weights."""
     e = torch.tensor([0.55, 0.15, 0.3], dtype=torch.float64).log()
@@ -151,13 +67,10 @@ def gradient_by_hand__right_autograd():
 # ---- context_vector
 
 
-
 def context_vector__wrong_tiny_weights_as_pads(weights, keys):
     """The student leaves out weights below 0.01, as if only pads had them, and makes the others add to 1."""
     w = np.where(weights < 0.01, 0.0, weights)
     return np.einsum("bj,bjk->bk", w / np.maximum(w.sum(axis=1, keepdims=True), 1e-30), keys)
-
-
 
 
 def context_vector__wrong_all_pairs_first(weights, keys):
@@ -178,8 +91,6 @@ def context_vector__wrong_hard_attention(weights, keys):
     return np.where(weights.max(1, keepdims=True) > 0.9, hard, np.einsum("bj,bjk->bk", weights, keys))
 
 
-
-
 def context_vector__wrong_accumulator_kept(weights, keys):
     """The student makes the sum once outside the loop over the sentences, and rows share it."""
     total = np.zeros(keys.shape[2])
@@ -193,8 +104,6 @@ def context_vector__wrong_accumulator_kept(weights, keys):
 def context_vector__wrong_rounded_weights(weights, keys):
     """The student rounds the weights to three decimals."""
     return np.einsum("bj,bjk->bk", np.round(weights, 3), keys)
-
-
 
 
 def context_vector__right_fsum(weights, keys):
@@ -227,15 +136,6 @@ def context_vector__right_position_by_position(weights, keys):
 # ---- scores_gradient
 
 
-
-
-
-
-
-
-
-
-
 def scores_gradient__wrong_scores_recovered(context_gradient, weights, keys):
     """The student goes back to scores by logarithms with a floor and a new softmax, which makes weights of 0 even in an empty sentence."""
     e = np.log(np.maximum(weights, 1e-30))
@@ -243,8 +143,6 @@ def scores_gradient__wrong_scores_recovered(context_gradient, weights, keys):
     w /= w.sum(axis=1, keepdims=True)
     g = np.einsum("bk,bjk->bj", context_gradient, keys)
     return w * (g - (w * g).sum(axis=1, keepdims=True))
-
-
 
 
 def scores_gradient__wrong_total_along_batch(context_gradient, weights, keys):
@@ -314,10 +212,6 @@ def attend__right_where_after_softmax(scores, keys, source_mask):
     return (w[:, None] @ keys)[:, 0]
 
 
-
-
-
-
 def attend__wrong_exponential_of_high_pads(scores, keys, source_mask):
     """The student takes the exponentials of pads as well before torch.where, which overflow and spoil the gradient."""
     top = scores.masked_fill(~source_mask, -torch.inf).amax(1, keepdim=True)
@@ -343,15 +237,11 @@ def attend__right_division_inside_where(scores, keys, source_mask):
     return torch.einsum("bj,bjk->bk", w, keys)
 
 
-
-
 def attend__wrong_weights_detached(scores, keys, source_mask):
     """The student computes the weights without gradients."""
     with torch.no_grad():
         w = torch.softmax(scores.masked_fill(~source_mask, -1e9), dim=1) * source_mask
     return torch.bmm(w.unsqueeze(1), keys).squeeze(1) + 0 * scores.sum(1, keepdim=True)
-
-
 
 
 def attend__wrong_renormalised_with_epsilon(scores, keys, source_mask):

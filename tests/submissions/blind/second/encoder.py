@@ -1,4 +1,3 @@
-import collections
 import functools
 import math
 from decimal import Decimal
@@ -8,96 +7,7 @@ import numpy as np
 import torch
 
 
-# ---- encoder_parameters
-
-def encoder_parameters__wrong_w_x_from_the_vocabulary(d, m, V_x):
-    """The student lets W_x act on the one-hot column and forgets that E_x has made it short already."""
-    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_table_layout(d, m, V_x):
-    """The student gives E_x the layout of nn.Embedding, one word per row."""
-    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
-
-
-_seen_sizes = {}
-
-
-def encoder_parameters__wrong_cache_without_vocabulary(d, m, V_x):
-    """The student keeps results between calls under a key that leaves the vocabulary out."""
-    if (d, m) not in _seen_sizes:
-        _seen_sizes[d, m] = {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, m)}
-    return _seen_sizes[d, m]
-
-
-def encoder_parameters__wrong_rectangle_sorted(d, m, V_x):
-    """The student always puts the smaller size of a matrix first, which transposes W_x where d is below m."""
-    return {"E_x": (d, V_x), "W_x": (min(d, m), max(d, m)), "W_h": (m, m)}
-
-
-class _Shape(collections.namedtuple("_Shape", "rows columns")):
-    pass
-
-
-def encoder_parameters__right_named_tuples(d, m, V_x):
-    """Named tuples of rows and columns."""
-    return collections.OrderedDict(W_h=_Shape(m, m), W_x=_Shape(columns=d, rows=m), E_x=_Shape(d, V_x))
-
-
-def encoder_parameters__right_torch_modules(d, m, V_x):
-    """Asks bias-free linear layers of torch for the sizes of their weights."""
-    layers = {"E_x": torch.nn.Linear(V_x, d, bias=False), "W_x": torch.nn.Linear(d, m), "W_h": torch.nn.Linear(m, m)}
-    return {name: layer.weight.shape for name, layer in layers.items()}
-
-
-# ---- one_hot_shapes
-
-def one_hot_shapes__wrong_u_after_embedding(d, m, V_x, T_x):
-    """The student takes U for W_x, which acts on a word vector."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
-
-
-def one_hot_shapes__wrong_bias_column(d, m, V_x, T_x):
-    """The student writes the bias as a matrix of one column though a vector is asked."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m, 1)}
-
-
-def one_hot_shapes__wrong_bias_per_position(d, m, V_x, T_x):
-    """The student gives the bias one number for each word of the sentence."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (T_x,)}
-
-
-def one_hot_shapes__wrong_one_word_squeezed(d, m, V_x, T_x):
-    """The student treats a sentence of one word as a single vector and drops the axis of length 1."""
-    if T_x == 1:
-        return {"one_hots": (V_x,), "embedded": (d,), "U": (m, V_x), "b": (m,)}
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__right_by_products(d, m, V_x, T_x):
-    """Builds empty matrices and reads the shapes off their products."""
-    x = np.broadcast_to(0.0, (V_x, T_x))
-    e = np.einsum("dv,vt->dt", np.broadcast_to(0.0, (d, V_x)), x)
-    u = np.broadcast_to(0.0, (m, V_x))
-    return dict(one_hots=x.shape, embedded=e.shape, U=u.shape, b=(u @ x)[:, 0].shape)
-
-
-def one_hot_shapes__right_torch_size(d, m, V_x, T_x):
-    """Results as torch.Size in a defaultdict."""
-    out = collections.defaultdict(tuple)
-    for name, sizes in zip(("one_hots", "embedded", "U", "b"), ([V_x, T_x], [d, T_x], [m, V_x], [m])):
-        out[name] = torch.Size(sizes)
-    return out
-
-
 # ---- second_layer_shapes
-
-
-
-
-
-
-
 
 
 def second_layer_shapes__right_from_a_torch_module(d, m):
@@ -119,9 +29,6 @@ def second_layer_shapes__right_numpy_integers(d, m):
 # ---- rnn_outputs
 
 
-
-
-
 def rnn_outputs__wrong_single_sentence_unbatched(batch, d, m, T_x):
     """The student drops the batch axis of a batch of one sentence."""
     if batch == 1:
@@ -140,49 +47,11 @@ def rnn_outputs__right_run_torch(batch, d, m, T_x):
     return {"outputs": outputs.shape, "last": last.shape, "inputs_positions_first": torch.zeros(batch, T_x, d).transpose(0, 1).shape}
 
 
-# ---- states_by_hand
-
-_E1 = np.array([[1, 0, 0.5, 0], [0, 1, -1, 0], [0, 0, 1, 2]])
-_X1 = np.array([[1, 0.5, 0], [0, 1, 0.5]])
-_H1 = np.array([[0, 1], [0.5, 0]])
-
-
-
-
-
-
-def states_by_hand__wrong_raw_state_carried():
-    """The student carries the first state to the second step before its tanh."""
-    a1 = _X1 @ _E1[:, 2]
-    return {"h_1": np.tanh(a1).tolist(), "h_2": np.tanh(_X1 @ _E1[:, 0] + _H1 @ a1).tolist()}
-
-
-def states_by_hand__wrong_sign_lost():
-    """The student loses the minus sign of the first state in the second step."""
-    h1 = np.tanh(_X1 @ _E1[:, 2])
-    return {"h_1": h1.tolist(), "h_2": np.tanh(_X1 @ _E1[:, 0] + _H1 @ np.abs(h1)).tolist()}
-
-
-def states_by_hand__right_plain_math():
-    """Only math, the products written out, tuples for lists."""
-    y = math.tanh(0 * 0.5 + 1 * -1.0 + 0.5 * 1)
-    return {"h_1": (0.0, y), "h_2": (math.tanh(1 + y), math.tanh(0.5 * 0.0))}
-
-
-def states_by_hand__right_negative_zero_and_cut():
-    """Four decimals that are cut off, with a negative zero among them."""
-    return {"h_1": [-0.0, -0.4621], "h_2": [0.4914, -0.0]}
-
-
 # ---- states_by_hand_twin
 
 _E2 = np.array([[0.5, -1, 0, 2, 1], [1, 0.5, 2, -0.5, 0]])
 _X2 = np.array([[0.5, 0], [0, 1], [-0.5, 1]])
 _H2 = np.array([[0, 1, 0], [0.5, 0, 0], [0, 0.5, -1]])
-
-
-
-
 
 
 def states_by_hand_twin__wrong_gauss_seidel():
@@ -220,9 +89,6 @@ def states_by_hand_twin__right_fractions_and_logs():
 # ---- annotation_by_hand
 
 
-
-
-
 def annotation_by_hand__wrong_rounded_early():
     """The student rounds the state of the third word to one decimal and the first to two."""
     return [math.tanh(-1 + 0.5 * 0.46), math.tanh(0.5 + 0.8 * -0.8)]
@@ -231,8 +97,6 @@ def annotation_by_hand__wrong_rounded_early():
 def annotation_by_hand__wrong_own_and_state_weights_swapped():
     """The student swaps the two coefficients of the backward direction."""
     return [math.tanh(-1 + 0.5 * math.tanh(0.5)), math.tanh(0.8 * -1 - 0.5 * math.tanh(0.8 * 2))]
-
-
 
 
 def annotation_by_hand__right_fold():
@@ -249,19 +113,9 @@ def look_up__wrong_rows_of_the_formula(tokens, E_x):
     return E_x[tokens] if E_x.shape[0] == E_x.shape[1] else E_x.T[tokens]
 
 
-
-
-
-
-
-
 def look_up__wrong_zero_is_a_pad(tokens, E_x):
     """The student gives word 0 a vector of zeros, as if it were a pad."""
     return np.where((tokens == 0)[..., None], 0.0, E_x.T[tokens])
-
-
-
-
 
 
 _tables = {}
@@ -291,15 +145,6 @@ def look_up__right_fortran_nested_lists(tokens, E_x):
 
 
 # ---- rnn_states
-
-
-
-
-
-
-
-
-
 
 
 def rnn_states__wrong_two_steps_back_only(embedded, W_x, W_h):
@@ -406,16 +251,10 @@ def _direction(x, mask, A, B, back):
     return torch.stack(out, dim=1)
 
 
-
-
-
-
 def annotate__wrong_pads_from_zero_vectors(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """The student finds the pads by their vectors of zeros where the mask is to be read, on top of it, so that a real word of zeros loses its annotation."""
     mask = source_mask & (embedded != 0).any(-1)
     return torch.cat([_direction(embedded, mask, W_x, W_h, False), _direction(embedded, mask, W_x_back, W_h_back, True)], -1)
-
-
 
 
 def annotate__wrong_not_turned_back(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -449,8 +288,6 @@ def annotate__wrong_module_weights_copied(embedded, source_mask, W_x, W_h, W_x_b
             p.copy_(w)
     packed = torch.nn.utils.rnn.pack_padded_sequence(embedded, source_mask.sum(1), batch_first=True, enforce_sorted=False)
     return torch.nn.utils.rnn.pad_packed_sequence(net(packed)[0], batch_first=True, total_length=embedded.shape[1])[0]
-
-
 
 
 def annotate__wrong_forward_left_at_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

@@ -1,6 +1,4 @@
 """Blind answers for output_layer: written from the notebook alone."""
-import collections
-import decimal
 import fractions
 import heapq
 import itertools
@@ -10,43 +8,13 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- note_d_output
-
-def note_d_output__wrong_column_bias(n, V_y):
-    """The student writes the bias as a column, though a vector of p numbers has the shape (p,) here."""
-    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
-
-
-def note_d_output__wrong_state_bias(n, V_y):
-    """The student gives the bias the size of the state."""
-    return {"W_o": (V_y, n), "b_o": (n,)}
-
-
-def note_d_output__wrong_not_a_tuple(n, V_y):
-    """The student takes (V_y) for a tuple: it is a number."""
-    return {"W_o": (V_y, n), "b_o": (V_y)}
-
-
-def note_d_output__right_linear_layer(n, V_y):
-    """Shapes of the parameters of a linear layer of torch."""
-    layer = torch.nn.Linear(n, V_y)
-    return dict(zip(("W_o", "b_o"), (p.shape for p in layer.parameters())))
-
-
 # ---------------------------------------------------------------- every_step_shapes
-
-
-
 
 
 def every_step_shapes__wrong_no_loss_for_stop(batch, T_y, n, d, m, V_y):
     """The student leaves the last step out of the flat logits, though T_y counts the stop token."""
     j = n + d + m
     return {"joined": (batch, T_y, j), "W_o": (V_y, j), "logits": (batch, T_y, V_y), "flat_logits": (batch * (T_y - 1), V_y)}
-
-
-
-
 
 
 def every_step_shapes__right_meta(batch, T_y, n, d, m, V_y):
@@ -57,70 +25,6 @@ def every_step_shapes__right_meta(batch, T_y, n, d, m, V_y):
     return {"joined": joined.shape, "W_o": W_o.shape, "logits": logits.shape, "flat_logits": logits.flatten(0, 1).shape}
 
 
-# ---------------------------------------------------------------- maxout_shapes
-
-def maxout_shapes__wrong_k_before(n, d, m, k, V_y):
-    """The student takes k for the size before the maxima."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V_y, k // 2)}
-
-
-def maxout_shapes__wrong_not_halved(n, d, m, k, V_y):
-    """The student lets W_o read both numbers of each pair."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, 2 * k)}
-
-
-def maxout_shapes__wrong_context_twice(n, d, m, k, V_y):
-    """The student doubles the context for two directions, though m is the context's size here."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, 2 * m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_pairs_kept(n, d, m, k, V_y):
-    """The student keeps an axis of length 1 where the pairs were."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k, 1), "W_o": (V_y, k)}
-
-
-def maxout_shapes__right_computed(n, d, m, k, V_y):
-    """Pairs as an axis of length two, and the shapes of arrays."""
-    U_o, C_o = np.zeros((2 * k, n)), np.zeros((2 * k, m))
-    maxima = (U_o @ np.zeros(n) + C_o @ np.zeros(m)).reshape(-1, 2).max(axis=1)
-    return {"U_o": U_o.shape, "C_o": C_o.shape, "maxima": maxima.shape, "W_o": (V_y, *maxima.shape)}
-
-
-# ---------------------------------------------------------------- hindi_distribution
-
-_ROWS = [(0, 0, 0), (2, 2, 2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, -1, -1)]
-
-
-def _hindi(z, skip=0):
-    powers = [0.0] * skip + [math.exp(sum(a * b for a, b in zip(row, z))) for row in _ROWS[skip:]]
-    return [power / sum(powers) for power in powers]
-
-
-
-
-
-
-
-
-def hindi_distribution__wrong_power_of_start_missing():
-    """The student lets the logit 0 of START have the power 0 instead of 1 in the sum, but shows it rightly as 1 over the sum."""
-    z = [math.tanh(x) for x in (0.42, 0.67, 0.70)]
-    powers = [math.exp(sum(a * b for a, b in zip(row, z))) for row in _ROWS]
-    return [power / (sum(powers) - 1) for power in powers]
-
-
-def hindi_distribution__right_array():
-    """An array of numpy by powers of e to the logits less their logsumexp."""
-    logits = np.array(_ROWS) @ np.tanh([0.42, 0.67, 0.70])
-    return np.exp(logits - np.logaddexp.reduce(logits))
-
-
-def hindi_distribution__right_decimals():
-    """A tuple of numbers of type Decimal, cut off after four decimals."""
-    return tuple(decimal.Decimal(p).quantize(decimal.Decimal("0.0001"), rounding=decimal.ROUND_DOWN)
-                 for p in _hindi([math.tanh(x) for x in (0.42, 0.67, 0.70)]))
-
-
 # ---------------------------------------------------------------- distribution_and_loss
 
 _LOGITS = [0.5, -1.0, 2.0, 0.0, 1.2]
@@ -129,12 +33,6 @@ _LOGITS = [0.5, -1.0, 2.0, 0.0, 1.2]
 def _softmax(logits):
     powers = [math.exp(x) for x in logits]
     return [power / math.fsum(powers) for power in powers]
-
-
-
-
-
-
 
 
 def distribution_and_loss__wrong_sum_over_all():
@@ -156,13 +54,6 @@ def distribution_and_loss__right_log1p():
 
 
 # ---------------------------------------------------------------- what_is_left
-
-
-
-
-
-
-
 
 
 def what_is_left__right_fractions():
@@ -194,20 +85,14 @@ def _word(digits=None, old_state_out=False, **changes):
                 distribution=distribution.tolist())
 
 
-
-
 def word_by_hand__wrong_two_decimals():
     """The student rounds to two decimals from line to line."""
     return _word(digits=2)
 
 
-
-
 def word_by_hand__wrong_share_of_word_forgotten():
     """The student forgets u in the new state."""
     return _word(u=[0, 0])
-
-
 
 
 def word_by_hand__wrong_bias_after_softmax():
@@ -240,18 +125,6 @@ def word_by_hand__right_torch():
 
 def _logits(state, context, W_state, W_context, b_o):
     return state @ W_state.T + context @ W_context.T + b_o
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def output_distribution__wrong_maximum_by_word(state, context, W_state, W_context, b_o):
@@ -355,10 +228,6 @@ def _costs(logits, targets):
     return total - np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
 
 
-
-
-
-
 def cross_entropy__wrong_small_number_in_log(logits, targets, target_mask):
     """The student takes the logarithm of the probability plus 1e-12, so that no word costs more than 27.6."""
     p = np.exp(-_costs(logits, targets))
@@ -383,12 +252,6 @@ def cross_entropy__wrong_batch_maximum(logits, targets, target_mask):
     return float(costs[target_mask].sum() / max(target_mask.sum(), 1))
 
 
-
-
-
-
-
-
 def cross_entropy__wrong_logits_zeroed(logits, targets, target_mask):
     """The student zeroes the logits of pads, which then cost the logarithm of the vocabulary's size each."""
     logits = logits * target_mask[..., None]
@@ -406,10 +269,6 @@ def cross_entropy__wrong_count_cut_off(logits, targets, target_mask):
     """The student finds the number of words as the mean of the mask times its size, cut to an integer: 0.28 * 25 * 4 and the like lose one."""
     count = int(target_mask.mean() * target_mask.size)
     return float(_costs(logits, targets)[target_mask].sum() / max(count, 1))
-
-
-
-
 
 
 def cross_entropy__wrong_bits(logits, targets, target_mask):
@@ -462,12 +321,6 @@ def _decode(flat, words):
     return torch.stack([torch.div(flat, words, rounding_mode="floor"), flat % words], dim=-1)
 
 
-
-
-
-
-
-
 def beam_step__wrong_each_word_once(scores, log_probabilities):
     """The student lets each word be chosen only once while there are other words."""
     total = scores.unsqueeze(-1) + log_probabilities
@@ -481,18 +334,10 @@ def beam_step__wrong_each_word_once(scores, log_probabilities):
     return torch.tensor(rows)
 
 
-
-
-
-
 def beam_step__wrong_single_precision(scores, log_probabilities):
     """The student adds in single precision: continuations that differ in the ninth digit become ties."""
     total = scores.float().unsqueeze(-1) + log_probabilities.float()
     return _decode(total.flatten(1).argsort(dim=1, descending=True, stable=True)[:, :scores.shape[1]], total.shape[2])
-
-
-
-
 
 
 def beam_step__wrong_as_many_as_words(scores, log_probabilities):
@@ -510,12 +355,6 @@ def beam_step__wrong_added_by_broadcasting(scores, log_probabilities):
     except RuntimeError:
         total = scores[..., None] + log_probabilities
     return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, total.shape[2])
-
-
-
-
-
-
 
 
 def beam_step__right_heap(scores, log_probabilities):
@@ -575,8 +414,6 @@ def beam_step__wrong_normalised_by_best(scores, log_probabilities):
     """The student normalises each hypothesis by its best next word, which changes the order between hypotheses."""
     total = scores.unsqueeze(-1) + log_probabilities - log_probabilities.amax(dim=-1, keepdim=True)
     return _decode(total.flatten(1).topk(scores.shape[1], dim=1).indices, total.shape[2])
-
-
 
 
 def cross_entropy__wrong_clipped_logits(logits, targets, target_mask):

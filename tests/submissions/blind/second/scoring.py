@@ -1,45 +1,12 @@
 import collections
 import math
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import torch
 
 
-# ---- alignment_parameters
-
-def alignment_parameters__wrong_hidden_of_the_encoder(m, n):
-    """The student gives the hidden layer the size of an annotation."""
-    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
-
-
-def alignment_parameters__wrong_key_transposed(m, n):
-    """The student writes W_key with its input size first."""
-    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
-
-
-def alignment_parameters__wrong_v_column(m, n):
-    """The student gives v as a matrix of one column."""
-    return {"W_query": (n, n), "W_key": (n, m), "v": (n, 1)}
-
-
-def alignment_parameters__right_from_arrays(m, n):
-    """Reads the shapes off broadcast zeros of numpy."""
-    W = np.broadcast_to(0, (n, n + m))
-    return {"v": W[:, 0].shape, "W_query": W[:, :n].shape, "W_key": W[:, n:].shape}
-
-
 # ---- bidirectional_shapes
-
-
-
-
-
-
-
-
-
 
 
 # ---- additive_shapes
@@ -49,13 +16,9 @@ def additive_shapes__wrong_query_row(m, n, a, T_x):
     return {"projected_query": (1, a), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
 
 
-
-
 def additive_shapes__wrong_score_scalar_for_one_word(m, n, a, T_x):
     """The student takes the scores of a sentence of one word for a single number without an axis."""
     return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,) if T_x > 1 else ()}
-
-
 
 
 def additive_shapes__right_computed(m, n, a, T_x):
@@ -66,11 +29,6 @@ def additive_shapes__right_computed(m, n, a, T_x):
 
 
 # ---- batched_additive_shapes
-
-
-
-
-
 
 
 def batched_additive_shapes__wrong_query_repeated(batch, m, n, a, T_x):
@@ -85,60 +43,7 @@ def batched_additive_shapes__right_named_tuple(batch, m, n, a, T_x):
     return {"hidden": hidden, "projected_query": hidden._replace(positions=1), "product": hidden._replace(numbers=1)}
 
 
-# ---- multiplicative_shapes
-
-def multiplicative_shapes__wrong_keys_keep_their_size(m, n, T_x):
-    """The student thinks that W keeps the size of an annotation."""
-    return {"projected_keys": (T_x, m), "projected_query": (m,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_query_keeps_its_size(m, n, T_x):
-    """The student gives the projected query the size of the decoder state."""
-    return {"projected_keys": (T_x, n), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_scores_row(m, n, T_x):
-    """The student keeps the scores as a matrix of one row."""
-    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (1, T_x)}
-
-
-def multiplicative_shapes__right_products(m, n, T_x):
-    """Torch products on the meta device."""
-    W, s, h = torch.ones(n, m, device="meta"), torch.ones(n, device="meta"), torch.ones(T_x, m, device="meta")
-    return {"projected_keys": (h @ W.T).shape, "projected_query": (W.T @ s).shape, "scores": (h @ (W.T @ s)).shape}
-
-
 # ---- batched_multiplicative_shapes
-
-
-
-
-
-
-
-
-
-
-
-# ---- scores_by_hand
-
-
-
-
-
-
-
-
-
-def scores_by_hand__right_rounded_tanhs():
-    """Each tanh rounded to four decimals, which the text allows, as Decimals turned to floats."""
-    return tuple(float(2 * Decimal(str(round(math.tanh(x), 4)))) for x in (0.7, 1.3))
-
-
-def scores_by_hand__right_logistic():
-    """tanh written by the logistic function, result a numpy array."""
-    x = np.array([0.7, 1.3])
-    return 4 / (1 + np.exp(-2 * x)) - 2
 
 
 # ---- scores_by_hand_twin
@@ -148,12 +53,6 @@ _h = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.
 _Wq = np.array([[1, 0, 2], [0, -1, 1]])
 _Wk = np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
 _v = np.array([2, -1])
-
-
-
-
-
-
 
 
 def scores_by_hand_twin__wrong_weights_instead():
@@ -169,42 +68,7 @@ def scores_by_hand_twin__right_fraction_sums():
     return [math.fsum(int(v) * math.tanh(row(q, _s) + row(k, h)) for v, q, k in zip(_v, _Wq, _Wk)) for h in _h]
 
 
-# ---- hindi_scores
-
-_p = np.array([0.3, 0.4, 0.1])
-_hh = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
-_va = np.array([-1.25, 1.25, 1.55])
-
-
-
-
-def hindi_scores__wrong_signs_dropped():
-    """The student copies the annotation of the second word without its minus signs."""
-    h = np.abs(_hh[:2])
-    return (np.tanh(_p + np.vstack([h, _hh[2]])[:, :3]) @ _va).tolist()
-
-
-
-
-def hindi_scores__wrong_order_of_importance():
-    """The student lists the scores from the lowest to the highest."""
-    return sorted((np.tanh(_p + _hh[:, :3]) @ _va).tolist())
-
-
-
-
-def hindi_scores__right_torch_numbers():
-    """A list of torch numbers in double precision."""
-    e = torch.tanh(torch.tensor(_p) + torch.tensor(_hh) @ torch.eye(4, 3, dtype=torch.float64)) @ torch.tensor(_va)
-    return e.tolist()
-
-
 # ---- dot_product_score
-
-
-
-
-
 
 
 def dot_product_score__wrong_layout_by_sizes(query, keys):
@@ -270,13 +134,6 @@ def dot_product_score__right_long_doubles(query, keys):
 # ---- multiplicative_score
 
 
-
-
-
-
-
-
-
 def multiplicative_score__wrong_reshaped_keys(query, keys, W):
     """The student brings the annotations into columns by reshape instead of by a transposition."""
     b, t, k = keys.shape
@@ -286,10 +143,6 @@ def multiplicative_score__wrong_reshaped_keys(query, keys, W):
 def multiplicative_score__wrong_all_sentences_summed(query, keys, W):
     """The student leaves the batch out of the query in einsum, so that the decoder states of all sentences are added."""
     return np.einsum("cq,qk,bjk->bj", query, W, keys)
-
-
-
-
 
 
 def multiplicative_score__wrong_relu(query, keys, W):
@@ -322,14 +175,6 @@ def additive_score__wrong_no_new_axis(query, keys, W_query, W_key, v):
     return np.tanh((q if k.shape[0] == k.shape[1] else q[:, None]) + k) @ v
 
 
-
-
-
-
-
-
-
-
 def additive_score__wrong_in_place_growing(query, keys, W_query, W_key, v):
     """The student adds each key in place to the projected query, so that later positions hold the earlier ones as well."""
     out = np.empty(keys.shape[:2])
@@ -339,12 +184,6 @@ def additive_score__wrong_in_place_growing(query, keys, W_query, W_key, v):
             h += W_key @ keys[b, j]
             out[b, j] = v @ np.tanh(h)
     return out
-
-
-
-
-
-
 
 
 def additive_score__right_fsum_loops(query, keys, W_query, W_key, v):
@@ -375,15 +214,6 @@ def additive_score__right_einsum_columns(query, keys, W_query, W_key, v):
 # ---- score_every_step
 
 
-
-
-
-
-
-
-
-
-
 def score_every_step__wrong_step_meets_its_own_position(queries, projected_keys, W_query, v):
     """The student adds without new axes where steps and positions are as many, and repeats the result over the positions."""
     q = queries @ W_query.T
@@ -391,8 +221,6 @@ def score_every_step__wrong_step_meets_its_own_position(queries, projected_keys,
         e = torch.tanh(q + projected_keys) @ v
         return e[:, :, None].expand(-1, -1, e.shape[1])
     return torch.tanh(q[:, :, None] + projected_keys[:, None]) @ v
-
-
 
 
 def score_every_step__wrong_batches_mixed(queries, projected_keys, W_query, v):

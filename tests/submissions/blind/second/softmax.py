@@ -1,29 +1,14 @@
 import math
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import torch
 
 
-
-
 # ---- weights_by_hand
 
 
-
-
-
-
-
-
-
-
-
 # ---- weights_by_hand_twin
-
-
-
 
 
 def weights_by_hand_twin__wrong_only_the_first_total():
@@ -41,13 +26,6 @@ def weights_by_hand_twin__right_pairwise():
 # ---- score_differences
 
 
-
-
-
-
-
-
-
 def score_differences__right_whole_number_ratios():
     """Logarithms of exact fractions: 8/5, 3 and 8."""
     return tuple(math.log(f.numerator) - math.log(f.denominator) for f in map(Fraction, ("8/5", "3", "8")))
@@ -59,10 +37,6 @@ def jacobian_row__wrong_second_weight():
     """The student counts from 0 where he picks the third weight's row, and from 1 for its own entry."""
     a = [0.1, 0.5, 0.15, 0.25]
     return [a[1] * ((k == 1) - w) for k, w in enumerate(a)]
-
-
-
-
 
 
 def jacobian_row__wrong_square_forgotten():
@@ -80,51 +54,13 @@ def jacobian_row__right_matrix():
 # ---- masked_weights
 
 
-
-
-
-
-
 def masked_weights__right_minus_infinity():
     """Scores of minus infinity at pads, in torch, listed."""
     e = torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf], dtype=torch.float64)
     return torch.softmax(e, 0).tolist()
 
 
-# ---- batch_shapes
-
-def batch_shapes__wrong_total_without_axis(batch, T_x, T_y):
-    """The student lets the sum take the axis away."""
-    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_source_before_steps(batch, T_x, T_y):
-    """The student puts the positions before the steps, and fits the mask to that."""
-    return {"total": (batch, 1), "all_weights": (batch, T_x, T_y), "mask": (batch, T_x, 1)}
-
-
-def batch_shapes__wrong_mask_axis_in_front(batch, T_x, T_y):
-    """The student puts the extra axis of the mask in front of the batch."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (1, batch, T_x)}
-
-
-def batch_shapes__wrong_mask_by_steps(batch, T_x, T_y):
-    """The student repeats the mask over the steps."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_y, T_x)}
-
-
-def batch_shapes__right_keepdims(batch, T_x, T_y):
-    """numpy with keepdims and None, shapes read off."""
-    w = np.ones((batch, T_y, T_x), dtype=bool)
-    return {"total": w[:, 0].sum(-1, keepdims=True).shape, "all_weights": w.shape, "mask": w[:, 0][:, None].shape}
-
-
 # ---- jacobian_shapes
-
-
-
-
-
 
 
 def jacobian_shapes__wrong_context_per_position(batch, m, T_x):
@@ -143,24 +79,11 @@ def jacobian_shapes__right_autograd(batch, m, T_x):
 # ---- softmax
 
 
-
 def softmax__wrong_second_axis(scores):
     """The student works along axis 1, the last one only where there are two."""
     axis = min(1, scores.ndim - 1)
     e = np.exp(scores - scores.max(axis=axis, keepdims=True))
     return e / e.sum(axis=axis, keepdims=True)
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def softmax__wrong_two_dimensions_back(scores):
@@ -171,16 +94,12 @@ def softmax__wrong_two_dimensions_back(scores):
     return w if scores.ndim > 1 else w[0]
 
 
-
-
 def softmax__wrong_maximum_of_two_axes(scores):
     """The student shifts by the maximum of the last two axes, sound for one sentence only."""
     axes = (-2, -1) if scores.ndim > 1 else -1
     e = np.exp(scores - scores.max(axis=axes, keepdims=True))
     total = e.sum(axis=-1, keepdims=True)
     return e / np.where(total == 0, 1, total)
-
-
 
 
 def softmax__wrong_overflow_patched(scores):
@@ -239,17 +158,6 @@ def softmax__right_apply_along_axis(scores):
 # ---- masked_softmax
 
 
-
-
-
-
-
-
-
-
-
-
-
 _default_mask = []
 
 
@@ -275,12 +183,6 @@ def masked_softmax__wrong_no_mask_unstable(scores, source_mask=None):
     top = np.where(source_mask.any(1, keepdims=True), s.max(1, keepdims=True), 0)
     e = np.exp(s - top)
     return e / np.maximum(e.sum(1, keepdims=True), 1e-300)
-
-
-
-
-
-
 
 
 def masked_softmax__right_row_by_row(scores, source_mask=None):
@@ -322,9 +224,6 @@ def masked_softmax__right_groupby_bincount(scores, source_mask=None):
 # ---- entropy
 
 
-
-
-
 def entropy__wrong_epsilon_in_log(scores, temperature):
     """The student adds an epsilon to every weight inside the logarithm."""
     w = torch.softmax(scores / temperature[:, None], dim=1)
@@ -355,8 +254,6 @@ def entropy__wrong_log_clamped(scores, temperature):
     return -(z.softmax(1) * z.log_softmax(1).clamp(min=-10)).sum(1)
 
 
-
-
 def entropy__wrong_bits(scores, temperature):
     """The student takes logarithms to base 2."""
     z = scores / temperature[:, None]
@@ -379,8 +276,6 @@ def entropy__wrong_squeezed_batch(scores, temperature):
     """The student squeezes the result, which makes a batch of one a single number without an axis."""
     z = scores / temperature.unsqueeze(1)
     return -(z.softmax(1).unsqueeze(1) @ z.log_softmax(1).unsqueeze(2)).squeeze()
-
-
 
 
 def entropy__wrong_high_weights_only(scores, temperature):

@@ -1,5 +1,4 @@
 import math
-from fractions import Fraction as _F
 import numpy as np
 import torch
 
@@ -12,24 +11,6 @@ def _sm(x, axis=-1):
 _D = torch.float64
 
 
-# ---- shapes, one sentence
-def sentence_shapes__wrong_one_direction(k, n, T_x):
-    """Forgets that an annotation joins two directions: k instead of 2k."""
-    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
-
-def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
-    """Gives the jacobian a row per score instead of a row per context entry."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
-
-def sentence_shapes__right_numpy_shapes(k, n, T_x):
-    """Builds the arrays and reads off their shapes."""
-    w, h = np.zeros(T_x), np.zeros((T_x, 2 * k))
-    a = w[:, None] * h
-    return {"weighted": a.shape, "context": a.sum(0).shape, "jacobian": np.outer(a.sum(0), w).shape}
-
-
-
-
 def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
     """Shapes as torch sizes of real tensors."""
     w, h = torch.zeros(batch, T_x), torch.zeros(batch, T_x, m)
@@ -37,19 +18,9 @@ def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
     return {"column": tuple(w.unsqueeze(2).shape), "row": tuple(r.shape), "product": tuple((r @ h).shape),
             "contexts": tuple((torch.zeros(batch, T_y, T_x) @ h).shape)}
 
-# ---- note D
-_H = [[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]]
-
-
-
-def context_of_note_d__right_loops():
-    """Exact fractions, in loops."""
-    w = [_F(7, 10), _F(2, 10), _F(1, 10)]
-    return [float(sum(a * _F(str(h[i])) for a, h in zip(w, _H))) for i in range(4)]
 
 # ---- twin
 _T = np.array([[2, -1, .5], [-.5, 3, 1], [4, 0, -2], [1, -2, .25]])
-
 
 
 def context_twin__right_torch():
@@ -102,11 +73,6 @@ def pull_of_two__right_quadratic():
     return _pull(g=math.log(p) - math.log1p(-p), a=np.array([4., -3]) / (2 + 2 * math.cosh(3)))
 
 
-
-
-
-
-
 def context_vector__wrong_subtle_float32(weights, keys):
     """Computes in single precision."""
     return np.einsum("bj,bjk->bk", weights.astype(np.float32), keys.astype(np.float32)).astype(float)
@@ -127,13 +93,10 @@ def _dw(g, keys):
     return np.einsum("bk,bjk->bj", g, keys)
 
 
-
-
 def scores_gradient__wrong_no_outer_weight(context_gradient, weights, keys):
     """Centres the weights' gradients and forgets the factor w."""
     d = _dw(context_gradient, keys)
     return (d - (weights * d).sum(1, keepdims=True)) * (weights > 0)
-
 
 
 def scores_gradient__wrong_subtle_threshold(context_gradient, weights, keys):
@@ -179,9 +142,6 @@ def attend__wrong_overflow(scores, keys, source_mask):
     """Exponentiates without subtracting the maximum."""
     e = torch.exp(scores) * source_mask
     return _mix(e / e.sum(1, keepdim=True).clamp(min=1e-300), keys)
-
-
-
 
 
 def attend__wrong_subtle_fill_1e5(scores, keys, source_mask):
@@ -236,9 +196,6 @@ def mended_attention__wrong_no_max(query, keys, source_mask, W_query, W_key, v):
     e = np.exp(_scores(query, keys, source_mask, W_query, W_key, v)) * source_mask
     t = e.sum(1, keepdims=True)
     return ((e / np.where(t == 0, 1, t))[:, :, None] * keys).sum(1)
-
-
-
 
 
 def mended_attention__wrong_subtle_square(query, keys, source_mask, W_query, W_key, v):

@@ -12,8 +12,6 @@ def _two(E, X, H, words, f=np.tanh, r=lambda h: h):
     return {"h_1": list(r(a)), "h_2": list(r(f(X @ E[:, words[1]] + H @ r(a))))}
 
 
-
-
 def _pass(embedded, mask, W_x, W_h, order, hold=True, tanh=torch.tanh, cut=False):
     h = embedded.new_zeros(embedded.shape[0], W_h.shape[0])
     out = [None] * embedded.shape[1]
@@ -31,85 +29,16 @@ def _both(embedded, mask, W_x, W_h, W_xb, W_hb, **kw):
     return torch.where(mask[:, :, None], r, torch.zeros_like(r))
 
 
-# ---- encoder_parameters
-def encoder_parameters__wrong_E_rows(d, m, V_x):
-    """Stores a word vector per row in E_x, though E_x multiplies a one-hot column from the left."""
-    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_W_x_transposed(d, m, V_x):
-    """Writes W_x as (input, output), columns first."""
-    return {"E_x": (d, V_x), "W_x": (d, m), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_W_h_word(d, m, V_x):
-    """Lets W_h read a word vector, though it multiplies the state before."""
-    return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, d)}
-
-
-def encoder_parameters__right_layers(d, m, V_x):
-    """Reads the shapes off the weights of torch layers, as torch.Size."""
-    s = lambda p, q: torch.nn.Linear(p, q, bias=False).weight.shape
-    return {"E_x": s(V_x, d), "W_x": s(d, m), "W_h": s(m, m)}
-
-
-# ---- one_hot_shapes
-def one_hot_shapes__wrong_rows(d, m, V_x, T_x):
-    """Puts the words in rows instead of columns."""
-    return {"one_hots": (T_x, V_x), "embedded": (T_x, d), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__wrong_U_word_vector(d, m, V_x, T_x):
-    """Lets U read a word vector of d numbers, though note D has none."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
-
-
-def one_hot_shapes__wrong_b_column(d, m, V_x, T_x):
-    """Writes the bias as a matrix of one column, though it is to be a vector."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m, 1)}
-
-
-def one_hot_shapes__right_products(d, m, V_x, T_x):
-    """Multiplies matrices of zeros and gives the axes as numpy integers."""
-    x = np.zeros((V_x, T_x))
-    g = lambda a: tuple(np.int64(k) for k in a.shape)
-    return {"one_hots": g(x), "embedded": g(np.zeros((d, V_x)) @ x), "U": g(np.zeros((m, V_x))), "b": g(np.zeros(m))}
-
-
-
-
-
-
-
-
 def second_layer_shapes__right_rnn(d, m):
     """Reads them off a torch module of two layers."""
     r = torch.nn.RNN(d, m, num_layers=2, bidirectional=True)
     return {"input_matrix": tuple(r.weight_ih_l1.shape), "recurrent_matrix": tuple(r.weight_hh_l1_reverse.shape), "annotation": (m + m,)}
 
 
-
-
-
-
 def rnn_outputs__right_asked(batch, d, m, T_x):
     """Runs the module and reads the shapes of what it gives."""
     o, l = torch.nn.RNN(d, m, bidirectional=True, batch_first=True)(torch.zeros(batch, T_x, d))
     return {"outputs": o.shape, "last": l.shape, "inputs_positions_first": (T_x, batch, d)}
-
-
-
-
-
-
-def states_by_hand__right_plain():
-    """Writes both states out with math.tanh, as tuples."""
-    a = math.tanh(-0.5)
-    return {"h_2": (math.tanh(1 + a), math.tanh(0)), "h_1": (0, a)}
-
-
-
-
 
 
 def states_by_hand_twin__wrong_added_outside():
@@ -131,10 +60,6 @@ def states_by_hand_twin__right_one_hot():
     return d
 
 
-
-
-
-
 def annotation_by_hand__wrong_subtle_rounded():
     """Rounds the neighbouring states to one decimal before they enter the second word's."""
     return [math.tanh(-1 + .5 * .5), math.tanh(.5 - .8 * .8)]
@@ -144,20 +69,6 @@ def annotation_by_hand__right_tensor():
     """Gives a tensor of double precision."""
     t = torch.tensor([.5, -1.], dtype=torch.float64).tanh()
     return torch.stack([(-1 + .5 * t[0]).tanh(), (.5 + .8 * t[1]).tanh()])
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def look_up__right_one_hot(tokens, E_x):
@@ -173,24 +84,6 @@ def look_up__right_lists(tokens, E_x):
 def look_up__right_view(tokens, E_x):
     """Picks columns and moves the first axis to the end, which gives a view with unusual strides."""
     return np.moveaxis(np.take(E_x, tokens, axis=1), 0, -1)
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def rnn_states__right_sentences_lists(embedded, W_x, W_h):
@@ -223,10 +116,6 @@ def rnn_states__right_columns(embedded, W_x, W_h):
     return torch.stack(out).permute(2, 0, 1)
 
 
-
-
-
-
 def annotate__wrong_not_turned_back(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """Forgets to turn the backward states round again, so they stand in reading order."""
     r = _both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back)
@@ -238,19 +127,11 @@ def annotate__wrong_same_matrices(embedded, source_mask, W_x, W_h, W_x_back, W_h
     return _both(embedded, source_mask, W_x, W_h, W_x_back, W_h)
 
 
-
-
-
-
 def annotate__wrong_subtle_first_longest(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """Reads as many words as the first sentence has, as if the batch were sorted by length."""
     n = int(source_mask[0].sum())
     m = source_mask & (torch.arange(embedded.shape[1]) < n)
     return _both(embedded, m, W_x, W_h, W_x_back, W_h_back)
-
-
-
-
 
 
 def annotate__wrong_subtle_one_pad_start(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -263,8 +144,6 @@ def annotate__wrong_subtle_one_pad_start(embedded, source_mask, W_x, W_h, W_x_ba
 def annotate__wrong_subtle_inf_gradient(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """Writes the tanh as 1 - 2 / (e^2x + 1), whose gradient is nan where the exponential overflows."""
     return _both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back, tanh=lambda x: 1 - 2 / (torch.exp(2 * x) + 1))
-
-
 
 
 def annotate__right_real_only(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

@@ -9,79 +9,15 @@ def _sm(x, axis=-1):
     return e / e.sum(axis=axis, keepdims=True)
 
 
-# ---- note D
-def note_d_output__wrong_transposed(n, V_y):
-    """Gives W_o as (from, to) instead of (to, from)."""
-    return {"W_o": (n, V_y), "b_o": (V_y,)}
-
-def note_d_output__wrong_bias_of_state(n, V_y):
-    """Gives the bias the size of the state instead of the vocabulary."""
-    return {"W_o": (V_y, n), "b_o": (n,)}
-
-def note_d_output__wrong_bias_column(n, V_y):
-    """Makes the bias a matrix of one column instead of a vector."""
-    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
-
-def note_d_output__right_array_shapes(n, V_y):
-    """Shapes read from a numpy array and its product with a vector."""
-    W = np.zeros((V_y, n))
-    return dict(W_o=W.shape, b_o=(W @ np.zeros(n)).shape)
-
-
-
-
-
 def every_step_shapes__right_torch_sizes(batch, T_y, n, d, m, V_y):
     """Torch sizes turned to tuples."""
     x, W = torch.zeros(batch, T_y, sum([n, d, m])), torch.zeros(V_y, n + d + m)
     y = x @ W.T
     return {k: tuple(v.shape) for k, v in dict(joined=x, W_o=W, logits=y, flat_logits=y.flatten(0, 1)).items()}
 
-# ---- maxout
-def maxout_shapes__wrong_k_not_doubled(n, d, m, k, V_y):
-    """Forgets that k maxima need 2k numbers."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
-
-def maxout_shapes__wrong_W_o_before_maxout(n, d, m, k, V_y):
-    """Lets W_o read the 2k numbers before the maxout."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, 2 * k)}
-
-def maxout_shapes__wrong_context_and_embedding_mixed(n, d, m, k, V_y):
-    """Lets C_o multiply the embedding of size d instead of the context."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, d), "maxima": (k,), "W_o": (V_y, k)}
-
-def maxout_shapes__right_computed(n, d, m, k, V_y):
-    """Maxima from a reshape of real arrays, in another key order."""
-    t = np.zeros(2 * k)
-    return {"W_o": (V_y, k), "maxima": t.reshape(k, 2).max(1).shape, "C_o": (t.size, m), "U_o": (t.size, n)}
-
-# ---- tied
-def tied_shapes__wrong_rows_are_words(n, d, V_y):
-    """Gives E one row per word, as in torch, instead of the layout of E y."""
-    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
-
-def tied_shapes__wrong_W_transposed(n, d, V_y):
-    """Gives W as (d, n), which does not fit s^T W (E y)."""
-    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
-
-def tied_shapes__right_arrays(n, d, V_y):
-    """Products of zeros."""
-    E, W = np.zeros((d, V_y)), np.zeros((n, d))
-    p = W.T @ np.zeros(n)
-    return {"E": E.shape, "W": W.shape, "projected_state": p.shape, "logits": (p @ E).shape}
-
-
-
-
-def hindi_distribution__right_exponentials():
-    """Plain exponentials in a list."""
-    z = [math.tanh(x) for x in (.42, .67, .70)]
-    e = [1, math.exp(2 * sum(z))] + [math.exp(x) for x in z] + [math.exp(-sum(z))]
-    return [x / sum(e) for x in e]
 
 # ---- distribution and loss
 _L = [.5, -1., 2., 0., 1.2]
-
 
 
 def distribution_and_loss__right_logsumexp():
@@ -114,8 +50,6 @@ def _word(f=np.tanh, old=False, bias=True, ctx=True, hidden=True, uniform=False,
     return dict(scores=e.tolist(), weights=a.tolist(), context=c.tolist(), state=n.tolist(), distribution=p.tolist())
 
 
-
-
 def word_by_hand__right_computed():
     """All lines computed with numpy."""
     return _word()
@@ -123,8 +57,6 @@ def word_by_hand__right_computed():
 # ---- output_distribution
 def _lg(s, c, Ws, Wc, b):
     return s @ Ws.T + c @ Wc.T + b
-
-
 
 
 def output_distribution__wrong_row_sum_unkept(state, context, W_state, W_context, b_o):
@@ -137,7 +69,6 @@ def output_distribution__wrong_row_sum_unkept(state, context, W_state, W_context
 def output_distribution__wrong_subtle_clip_1e5(state, context, W_state, W_context, b_o):
     """Clips logits at 100000 in size, though they may reach 250000."""
     return _sm(np.clip(_lg(state, context, W_state, W_context, b_o), -1e5, 1e5))
-
 
 
 def output_distribution__wrong_subtle_float32(state, context, W_state, W_context, b_o):
@@ -173,8 +104,6 @@ def _mean(c, m):
     return float(c[m].sum() / max(m.sum(), 1))
 
 
-
-
 def cross_entropy__wrong_overflow(logits, targets, target_mask):
     """Takes exp of raw logits, which overflows."""
     e = np.exp(logits)
@@ -190,7 +119,6 @@ def cross_entropy__wrong_subtle_shift_of_sentence(logits, targets, target_mask):
     """Subtracts the maximum of the whole sentence, so positions with far smaller logits give infinity."""
     x = logits - logits.max((1, 2), keepdims=True)
     return _mean(_pick(np.log(np.exp(x).sum(-1, keepdims=True)) - x, targets), target_mask)
-
 
 
 def cross_entropy__right_loop_fsum(logits, targets, target_mask):
@@ -221,13 +149,6 @@ def _top(total, V=None, div=None):
 
 def _tot(s, l):
     return s[:, :, None] + l
-
-
-
-
-
-
-
 
 
 def beam_step__wrong_subtle_int16(scores, log_probabilities):

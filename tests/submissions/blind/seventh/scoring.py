@@ -3,38 +3,8 @@ import numpy as np
 import torch
 
 
-
-
 _S, _H = np.array([0.5, -0.2, 0.1]), np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
 _WQ, _WK, _V = np.array([[1., 0, 2], [0, -1, 1]]), np.array([[1., 0, 0, 1], [0, 2, -1, 0]]), np.array([2., -1.])
-_HH, _P, _VA = np.array([[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]]), np.array([.3, .4, .1]), np.array([-1.25, 1.25, 1.55])
-
-
-# ---- alignment_parameters
-def alignment_parameters__wrong_columns_first(m, n):
-    """Writes the shape of W_key as (input, output) instead of (output, input)."""
-    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
-
-
-def alignment_parameters__wrong_hidden_m(m, n):
-    """Gives the hidden layer the size of the annotation instead of that of the decoder state."""
-    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
-
-
-def alignment_parameters__wrong_v_matrix(m, n):
-    """Writes v as a matrix of one row instead of a vector with one axis."""
-    return {"W_query": (n, n), "W_key": (n, m), "v": (1, n)}
-
-
-def alignment_parameters__right_torch_size(m, n):
-    """Reads the shapes off arrays and a torch.Size, which is a tuple too."""
-    return {"W_query": np.zeros((n, n)).shape, "W_key": torch.zeros(n, m).shape, "v": tuple([n])}
-
-
-
-
-
-
 
 
 def additive_shapes__wrong_subtle_one_word(m, n, a, T_x):
@@ -51,10 +21,6 @@ def additive_shapes__right_numpy_ints(m, n, a, T_x):
     return {"projected_query": t(p), "projected_keys": t(k), "hidden": t(p + k), "scores": t((p + k) @ np.ones(a))}
 
 
-
-
-
-
 def batched_additive_shapes__right_computed(batch, m, n, a, T_x):
     """Lets torch layers and broadcast_shapes find the shapes."""
     q = torch.zeros(batch, 1, a)
@@ -62,47 +28,9 @@ def batched_additive_shapes__right_computed(batch, m, n, a, T_x):
     return dict(projected_query=q.shape, hidden=h, product=(torch.zeros(h) @ torch.zeros(a, 1)).shape)
 
 
-# ---- multiplicative_shapes
-def multiplicative_shapes__wrong_swapped(m, n, T_x):
-    """Believes that W takes annotations to m numbers and the transposed W the state to n, which swaps m and n."""
-    return {"projected_keys": (T_x, m), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_column_scores(m, n, T_x):
-    """Gives the scores as a matrix of one column though the sentence has no batch axis."""
-    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x, 1)}
-
-
-def multiplicative_shapes__right_lists_to_tuples(m, n, T_x):
-    """Builds the dict from a loop over pairs."""
-    d = {}
-    for key, axes in (("scores", [T_x]), ("projected_query", [m]), ("projected_keys", [T_x, n])):
-        d[key] = tuple(axes)
-    return d
-
-
-
-
-def scores_by_hand__wrong_softmaxed():
-    """Goes on to the softmax and gives weights instead of scores."""
-    return [0.3741, 0.6259]
-
-
-def scores_by_hand__right_exp():
-    """Writes each tanh by exponentials, in plain Python."""
-    t = lambda x: (math.exp(2 * x) - 1) / (math.exp(2 * x) + 1)
-    return [2 * t(0.5 + h) for h in (0.2, 0.8)]
-
-
-
-
 def scores_by_hand_twin__wrong_tanh_each():
     """Takes the tanh of each of the two products and adds afterwards."""
     return [float(_V @ (np.tanh(_WQ @ _S) + np.tanh(_WK @ h))) for h in _H]
-
-
-
-
 
 
 def scores_by_hand_twin__right_array():
@@ -110,34 +38,15 @@ def scores_by_hand_twin__right_array():
     return np.tanh(_WQ @ _S + _H @ _WK.T) @ _V
 
 
-
-
-
-
-def hindi_scores__right_tuple():
-    """Gives a tuple of sums over components."""
-    return tuple(sum(w * math.tanh(p + x) for w, p, x in zip(_VA, _P, h)) for h in _HH)
-
-
-
-
 def dot_product_score__wrong_sum_over_positions(query, keys):
     """Sums over the positions instead of over the components."""
     return (keys * query[:, None, :]).sum(axis=1)
-
-
-
-
 
 
 def dot_product_score__wrong_cosine(query, keys):
     """Divides by the lengths of both vectors, which gives the cosine instead of the dot product."""
     e = np.einsum("bs,bjs->bj", query, keys)
     return e / (np.linalg.norm(query, axis=1)[:, None] * np.linalg.norm(keys, axis=2) + 1e-12)
-
-
-
-
 
 
 def dot_product_score__wrong_subtle_float32(query, keys):
@@ -173,12 +82,6 @@ def dot_product_score__right_fortran(query, keys):
 # ---- multiplicative_score
 
 
-
-
-
-
-
-
 def multiplicative_score__wrong_subtle_blocks(query, keys, W):
     """Works in blocks of 32 sentences and stops before the last, incomplete block."""
     out = np.zeros(keys.shape[:2])
@@ -203,23 +106,9 @@ def multiplicative_score__right_torch(query, keys, W):
     return torch.bmm(k @ w.T, q.unsqueeze(-1)).squeeze(-1)
 
 
-
-
-
-
 def additive_score__wrong_sigmoid(query, keys, W_query, W_key, v):
     """Uses the sigmoid instead of the tanh."""
     return (0.5 + 0.5 * np.tanh(0.5 * ((query @ W_query.T)[:, None] + keys @ W_key.T))) @ v
-
-
-
-
-
-
-
-
-
-
 
 
 def additive_score__right_stable_expm1(query, keys, W_query, W_key, v):
@@ -235,22 +124,10 @@ def additive_score__right_joined(query, keys, W_query, W_key, v):
     return [[float(v @ np.tanh(W @ np.concatenate([s, h]))) for h in rows] for s, rows in zip(query, keys)]
 
 
-
-
-
-
-
-
-
-
 def score_every_step__wrong_subtle_sign_abs(queries, projected_keys, W_query, v):
     """Writes the tanh as sign(x) tanh(|x|), whose gradient is 0 instead of 1 where x is exactly 0."""
     x = (queries @ W_query.T)[:, :, None] + projected_keys[:, None]
     return (torch.sign(x) * torch.tanh(x.abs())) @ v
-
-
-
-
 
 
 def score_every_step__right_einsum(queries, projected_keys, W_query, v):

@@ -29,23 +29,9 @@ _E4, _A4, _J4, _M5 = np.array([.5, -.3, 1.2, .1]), np.array([.48, .3, .16, .06])
 _seen = {}
 
 
-
-
-
-
-
-
 def weights_by_hand_twin__right_pairwise():
     """Uses 1 / sum of exp of differences, in plain Python, and gives a tuple."""
     return tuple(1 / sum(math.exp(b - a) for b in _E4) for a in _E4)
-
-
-
-
-
-
-
-
 
 
 def score_differences__right_array():
@@ -56,12 +42,6 @@ def score_differences__right_array():
 # ---- jacobian_row
 
 
-
-
-
-
-
-
 def jacobian_row__right_autograd():
     """Lets torch differentiate a softmax of logarithms."""
     e = torch.tensor(np.log(_J4), requires_grad=True)
@@ -69,43 +49,9 @@ def jacobian_row__right_autograd():
     return e.grad.tolist()
 
 
-
-
-
-
-
-
-
-
 def masked_weights__right_inf():
     """Sets the scores of the pads to minus infinity."""
     return torch.softmax(torch.tensor([.8, -.5, 1.3, -math.inf, -math.inf], dtype=torch.float64), 0).numpy()
-
-
-# ---- batch_shapes
-def batch_shapes__wrong_total_flat(batch, T_x, T_y):
-    """Forgets the kept axis of length 1 in the sums."""
-    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_mask_axis_end(batch, T_x, T_y):
-    """Puts the new axis of the mask at the end."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x, 1)}
-
-
-def batch_shapes__wrong_target_mask(batch, T_x, T_y):
-    """Gives the mask a column for each decoder step, though it is that of the source."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_y)}
-
-
-def batch_shapes__right_arrays(batch, T_x, T_y):
-    """Reads the shapes off numpy arrays."""
-    e = np.ones((batch, T_x))
-    return dict(total=e.sum(1, keepdims=True).shape, all_weights=np.stack([e] * T_y, 1).shape, mask=e[:, None].shape)
-
-
-
-
 
 
 def jacobian_shapes__right_torch(batch, m, T_x):
@@ -114,22 +60,10 @@ def jacobian_shapes__right_torch(batch, m, T_x):
     return {"weights": w, "weights_of_batch": torch.Size([batch]) + w, "context": torch.Size([m]) + w[1:]}
 
 
-
-
-
-
-
-
-
-
-
-
 def softmax__wrong_subtle_clipped(scores):
     """Clips the shifted scores at -10 so that no weight becomes 0."""
     e = np.exp(np.maximum(scores - scores.max(-1, keepdims=True), -10))
     return e / e.sum(-1, keepdims=True)
-
-
 
 
 def softmax__right_in_place(scores):
@@ -150,14 +84,6 @@ def softmax__right_log_space(scores):
     return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))
 
 
-
-
-
-
-
-
-
-
 def masked_softmax__wrong_column_mask(scores, source_mask=None):
     """Takes a position for a pad in every sentence if it is one in any."""
     m = np.ones(scores.shape, bool) if source_mask is None else np.repeat(source_mask.all(0)[None], len(scores), 0)
@@ -171,17 +97,11 @@ def masked_softmax__wrong_subtle_minus_1e4(scores, source_mask=None):
     return w * m.any(1, keepdims=True)
 
 
-
-
-
-
 def masked_softmax__wrong_subtle_first_row(scores, source_mask=None):
     """Takes a batch whose first sentence has no pads for one without any pads."""
     if source_mask is None or source_mask[0].all():
         return _sm(scores)
     return _sel(scores, source_mask)
-
-
 
 
 def masked_softmax__wrong_subtle_epsilon(scores, source_mask=None):
@@ -216,30 +136,16 @@ def masked_softmax__right_lists(scores, source_mask=None):
     return rows
 
 
-
-
-
-
-
-
 def entropy__wrong_batch_mean(scores, temperature):
     """Averages over the batch and gives the mean to every sentence."""
     l = torch.log_softmax(scores / temperature[:, None], 1)
     return -(l.exp() * l).sum(1).mean().expand(len(scores))
 
 
-
-
-
-
 def entropy__wrong_epsilon(scores, temperature):
     """Adds 1e-7 inside the logarithm, which moves every entropy a little."""
     p = torch.softmax(scores / temperature[:, None], 1)
     return -(p * (p + 1e-7).log()).sum(1)
-
-
-
-
 
 
 def entropy__wrong_subtle_cached(scores, temperature):
@@ -268,10 +174,6 @@ def entropy__right_clamped(scores, temperature):
     """Clamps the weights at the smallest normal number inside the logarithm."""
     p = torch.softmax((scores.T / temperature).T, dim=1)
     return -torch.einsum("bj,bj->b", p, p.clamp_min(1e-300).log())
-
-
-
-
 
 
 def broken_maps__right_numpy_ints():

@@ -4,54 +4,12 @@ import numpy as np
 import torch
 
 
-# ---- sentence_shapes
-def sentence_shapes__wrong_one_direction(k, n, T_x):
-    """Takes k instead of 2k numbers for an annotation."""
-    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
-
-
-def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
-    """Puts the scores of the Jacobian in the rows and the entries of the context in the columns."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
-
-
-def sentence_shapes__wrong_subtle_squeeze(k, n, T_x):
-    """Squeezes the product of weights and annotations, so a sentence of one word loses its axis of positions."""
-    w = (np.ones((T_x, 1)) * np.ones((T_x, 2 * k))).squeeze()
-    return {"weighted": w.shape, "context": (2 * k,), "jacobian": (2 * k, T_x)}
-
-
-def sentence_shapes__right_real_arrays(k, n, T_x):
-    """Builds real arrays and reads their shapes off."""
-    H, a = np.ones((T_x, 2 * k)), np.ones(T_x) / T_x
-    return dict(weighted=(a[:, None] * H).shape, context=(a @ H).shape, jacobian=(H.T @ (np.diag(a) - np.outer(a, a))).shape)
-
-
-
-
-
-
-
-
 def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
     """Returns torch.Size objects, which are tuples, of empty tensors."""
     w, H = torch.zeros(batch, T_x), torch.zeros(batch, T_x, m)
     p = w.unsqueeze(1) @ H
     return {"column": w.unsqueeze(2).shape, "row": w.unsqueeze(1).shape, "product": p.shape,
             "contexts": torch.cat([p] * T_y, 1).shape}
-
-
-
-
-
-
-def context_of_note_d__right_numpy_array():
-    """Returns a numpy array of a product of a row and a matrix."""
-    return np.array([.7, .2, .1]) @ np.array([[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]])
-
-
-
-
 
 
 def context_twin__right_fractions():
@@ -62,18 +20,10 @@ def context_twin__right_fractions():
     return [sum(a * h[k] for a, h in zip(w, H)) / 100 for k in range(3)]
 
 
-
-
-
-
 def weights_from_context__right_cramer():
     """Eliminates two weights by hand and returns a tuple."""
     c = (3.14 / 2 + 1.36 / 4 - 1) / 2.5
     return (3.14 / 2 - 3 * c, 1.36 / 4 - c / 2, c)
-
-
-
-
 
 
 def gradient_by_hand__right_jacobian():
@@ -89,8 +39,6 @@ def pull_of_two__wrong_weight_instead_of_product():
     return {"largest": 2.5, "at_three": [4 * p, -3 * p], "gap": math.log(19)}
 
 
-
-
 def pull_of_two__right_bisection():
     """Finds the gap by bisection and the rest with cosh."""
     q = lambda d: 1 / (4 * math.cosh(d / 2) ** 2)
@@ -99,16 +47,6 @@ def pull_of_two__right_bisection():
         middle = (low + high) / 2
         low, high = (middle, high) if q(middle) > .025 else (low, middle)
     return {"largest": 5 * q(0), "at_three": (4 * q(3), -3 * q(3)), "gap": np.float64(low)}
-
-
-
-
-
-
-
-
-
-
 
 
 def context_vector__wrong_subtle_blocks_of_64(weights, keys):
@@ -135,17 +73,9 @@ def _back(g, w, H):
     return w * (d - (w * d).sum(1, keepdims=True))
 
 
-
-
-
-
 def scores_gradient__wrong_sign(context_gradient, weights, keys):
     """Has the opposite sign: subtracts the own share from the mean."""
     return -_back(context_gradient, weights, keys)
-
-
-
-
 
 
 def scores_gradient__wrong_subtle_logarithm_clipped(context_gradient, weights, keys):
@@ -154,8 +84,6 @@ def scores_gradient__wrong_subtle_logarithm_clipped(context_gradient, weights, k
     c = (torch.softmax(e, 1)[:, None] @ torch.tensor(keys))[:, 0]
     (c * torch.tensor(context_gradient)).sum().backward()
     return e.grad.numpy()
-
-
 
 
 def scores_gradient__wrong_subtle_almost_one_is_one(context_gradient, weights, keys):
@@ -182,26 +110,16 @@ def _weights(scores, mask):
     return torch.softmax(e, 1).masked_fill(~mask, 0.0)
 
 
-
-
-
-
 def attend__wrong_no_maximum(scores, keys, source_mask):
     """Exponentiates the scores as they are, which overflows above 709 and underflows below -745."""
     p = torch.exp(scores.masked_fill(~source_mask, 0)) * source_mask
     return (p[:, :, None] * keys).sum(1) / p.sum(1, keepdim=True).clamp_min(1e-300)
 
 
-
-
 def attend__wrong_subtle_fill_at_limit(scores, keys, source_mask):
     """Fills pads with -100 000, which real scores may reach too: then the pads take a share of the softmax."""
     w = torch.softmax(scores.masked_fill(~source_mask, -1e5), 1).masked_fill(~source_mask, 0.0)
     return (w[:, None] @ keys)[:, 0]
-
-
-
-
 
 
 def attend__wrong_subtle_maximum_of_pads(scores, keys, source_mask):
@@ -264,18 +182,6 @@ def mended_attention__wrong_sum_over_all(query, keys, source_mask, W_query, W_ke
     e = np.where(source_mask, _scores(query, keys, W_query, W_key, v), -np.inf)
     p = np.exp(e - max(e.max(), -1e300))
     return np.einsum("bj,bjk->bk", p / max(p.sum(), 1e-300), keys)
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def mended_attention__wrong_subtle_fill_too_high(query, keys, source_mask, W_query, W_key, v):

@@ -32,58 +32,10 @@ def _both(embedded, mask, W_x, W_h, W_x_back, W_h_back, **how):
     return f, b
 
 
-# ---------------------------------------------------------------- shapes
-def encoder_parameters__wrong_words_in_rows(d, m, V_x):
-    """Stores one word vector in each row, as nn.Embedding does, instead of in each column."""
-    return dict(E_x=(V_x, d), W_x=(m, d), W_h=(m, m))
-
-
-def encoder_parameters__wrong_w_x_on_one_hot(d, m, V_x):
-    """Lets W_x act on the one-hot column instead of the word vector."""
-    return dict(E_x=(d, V_x), W_x=(m, V_x), W_h=(m, m))
-
-
-def encoder_parameters__right_lists(d, m, V_x):
-    """Gives lists of sizes."""
-    return dict(W_h=[m, m], W_x=[m, d], E_x=[d, V_x])
-
-
-def one_hot_shapes__wrong_words_in_rows(d, m, V_x, T_x):
-    """Writes one word in each row of both arrays."""
-    return dict(one_hots=(T_x, V_x), embedded=(T_x, d), U=(m, V_x), b=(m,))
-
-
-def one_hot_shapes__wrong_u_on_word_vector(d, m, V_x, T_x):
-    """Lets U act on a word vector of d numbers, though note D has none."""
-    return dict(one_hots=(V_x, T_x), embedded=(d, T_x), U=(m, d), b=(m,))
-
-
-def one_hot_shapes__wrong_bias_column(d, m, V_x, T_x):
-    """Writes the bias as a column with two axes."""
-    return dict(one_hots=(V_x, T_x), embedded=(d, T_x), U=(m, V_x), b=(m, 1))
-
-
-def one_hot_shapes__right_arrays(d, m, V_x, T_x):
-    """Multiplies real arrays and reads their shapes."""
-    X = np.eye(V_x)[:, [0] * T_x]
-    U = np.zeros((m, V_x))
-    return dict(one_hots=X.shape, embedded=(np.zeros((d, V_x)) @ X).shape, U=U.shape, b=(U @ X)[:, 0].shape)
-
-
-
-
-
-
 def second_layer_shapes__right_from_torch(d, m):
     """Reads the shapes off the parameters of torch's own module with two layers."""
     net = torch.nn.RNN(d, m, num_layers=2, bidirectional=True)
     return dict(input_matrix=net.weight_ih_l1.shape, recurrent_matrix=net.weight_hh_l1.shape, annotation=net(torch.zeros(1, d))[0][0].shape)
-
-
-
-
-
-
 
 
 def rnn_outputs__right_run(batch, d, m, T_x):
@@ -101,17 +53,7 @@ def _two(E, A, B, words, last=np.tanh, keep=True):
     return dict(h_1=h1.tolist(), h_2=h2.tolist())
 
 
-_ONE = ([[1, 0, 0.5, 0], [0, 1, -1, 0], [0, 0, 1, 2]], [[1, 0.5, 0], [0, 1, 0.5]], [[0, 1], [0.5, 0]])
 _TWIN = ([[0.5, -1, 0, 2, 1], [1, 0.5, 2, -0.5, 0]], [[0.5, 0], [0, 1], [-0.5, 1]], [[0, 1, 0], [0.5, 0, 0], [0, 0.5, -1]])
-
-
-
-
-
-
-def states_by_hand__right_arrays():
-    """Gives numpy arrays of full precision."""
-    return {k: np.array(v) for k, v in _two(*_ONE, (2, 0)).items()}
 
 
 def states_by_hand_twin__wrong_no_tanh():
@@ -119,19 +61,9 @@ def states_by_hand_twin__wrong_no_tanh():
     return _two(*_TWIN, (3, 1), last=lambda x: x)
 
 
-
-
-
-
 def states_by_hand_twin__right_cut_off():
     """Cuts the numbers off after four decimals."""
     return {k: [math.trunc(x * 1e4) / 1e4 for x in v] for k, v in _two(*_TWIN, (3, 1)).items()}
-
-
-
-
-
-
 
 
 def annotation_by_hand__right_torch():
@@ -141,25 +73,9 @@ def annotation_by_hand__right_torch():
     return torch.stack([f, torch.tanh(-0.5 * x[1] + 0.8 * torch.tanh(-0.5 * x[2]))])
 
 
-
-
-
-
-
-
 def look_up__wrong_single_precision(tokens, E_x):
     """Copies the word vectors in single precision, as nn.Embedding holds them."""
     return E_x.T.astype(np.float32)[tokens]
-
-
-
-
-
-
-
-
-
-
 
 
 def look_up__right_one_hot(tokens, E_x):
@@ -179,28 +95,10 @@ def look_up__right_view(tokens, E_x):
     return np.moveaxis(np.take(E_x, tokens, axis=1), 0, -1)
 
 
-
-
-
-
-
-
-
-
-
-
 def rnn_states__wrong_subtle_truncated(embedded, W_x, W_h):
     """Begins with zeros again after every 35 words."""
     cuts = [_rows(embedded[:, j : j + 35], W_x, W_h) for j in range(0, embedded.shape[1], 35)]
     return np.concatenate(cuts, axis=1)
-
-
-
-
-
-
-
-
 
 
 def rnn_states__wrong_subtle_square_batch(embedded, W_x, W_h):
@@ -242,18 +140,10 @@ def rnn_states__right_projected_first(embedded, W_x, W_h):
     return out
 
 
-
-
 def annotate__wrong_backward_not_turned(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """Leaves the backward states in the order in which they were read, from the last word on."""
     f, b = _both(embedded, source_mask, W_x, W_h, W_x_back, W_h_back)
     return torch.cat([f, b.flip(1)], 2).masked_fill(~source_mask[..., None], 0.0)
-
-
-
-
-
-
 
 
 def annotate__wrong_single_precision(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -264,18 +154,6 @@ def annotate__wrong_single_precision(embedded, source_mask, W_x, W_h, W_x_back, 
 def annotate__wrong_through_numpy(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """Makes a new tensor of the word vectors, so that no gradient reaches them."""
     return torch.cat(_both(torch.tensor(embedded.tolist(), dtype=torch.float64), source_mask, W_x, W_h, W_x_back, W_h_back), 2)
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def annotate__right_real_words_only(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

@@ -5,29 +5,6 @@ import numpy as np
 import torch
 
 
-# ---- note_d_output
-def note_d_output__wrong_transposed(n, V_y):
-    """Writes the matrix with the numbers of the state as rows."""
-    return {"W_o": (n, V_y), "b_o": (V_y,)}
-
-
-def note_d_output__wrong_bias_of_state(n, V_y):
-    """Gives the bias the size of the state."""
-    return {"W_o": (V_y, n), "b_o": (n,)}
-
-
-def note_d_output__right_torch_layer(n, V_y):
-    """Reads the shapes off a linear layer of torch."""
-    layer = torch.nn.Linear(n, V_y)
-    return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
-
-
-
-
-
-
-
-
 def every_step_shapes__wrong_subtle_squeezed_logits(batch, T_y, n, d, m, V_y):
     """Squeezes the logits, which loses the axis of a batch of one or of a single step."""
     w = n + d + m
@@ -42,93 +19,16 @@ def every_step_shapes__right_numpy_sizes(batch, T_y, n, d, m, V_y):
             "flat_logits": (np.prod([batch, T_y]), V_y)}
 
 
-# ---- maxout_shapes
-def maxout_shapes__wrong_no_pairs(n, d, m, k, V_y):
-    """Forgets that each maximum needs two numbers, so the matrices have k rows."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_maxima_not_halved(n, d, m, k, V_y):
-    """Takes the vector before the maxout for the one after it."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (2 * k,), "W_o": (V_y, 2 * k)}
-
-
-def maxout_shapes__wrong_context_matrix_of_embedding(n, d, m, k, V_y):
-    """Gives C_o the columns of the embedding's matrix V_o."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, d), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__right_dict_of_products(n, d, m, k, V_y):
-    """Carries the maxout out on zeros and reads the shapes off."""
-    U, C = np.zeros((k + k, n)), np.zeros((k + k, m))
-    t = (U @ np.zeros(n) + C @ np.zeros(m)).reshape(-1, 2).max(axis=1)
-    return {"W_o": (V_y,) + t.shape, "maxima": t.shape, "C_o": C.shape, "U_o": U.shape}
-
-
-# ---- tied_shapes
-def tied_shapes__wrong_rows_of_words(n, d, V_y):
-    """Lays E out with a row for each word, so that E y cannot be formed."""
-    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_W_transposed(n, d, V_y):
-    """Writes W as (d, n), which fits neither s^T W nor W (E y)."""
-    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_projection_keeps_size(n, d, V_y):
-    """Leaves the projected state with the n numbers of the state."""
-    return {"E": (d, V_y), "W": (n, d), "projected_state": (n,), "logits": (V_y,)}
-
-
-def tied_shapes__right_products(n, d, V_y):
-    """Carries the products out with ones."""
-    E, W = np.ones((d, V_y)), np.ones((n, d))
-    p = W.T @ np.ones(n)
-    return {"E": E.shape, "W": W.shape, "projected_state": p.shape, "logits": (p @ E).shape}
-
-
-
-
-
-
-
-
-
-
-def hindi_distribution__right_odds():
-    """Computes with powers of e of the three entries and returns an array."""
-    a, b, c = np.exp(np.tanh([.42, .67, .70]))
-    p = np.array([1, (a * b * c) ** 2, a, b, c, 1 / (a * b * c)])
-    return p / p.sum()
-
-
-
-
-
-
 def distribution_and_loss__right_logsumexp():
     """Subtracts the logsumexp and exponentiates afterwards, in torch."""
     q = torch.log_softmax(torch.tensor([.5, -1, 2, 0, 1.2], dtype=torch.float64), 0)
     return {"loss": -q[-1], "distribution": q.exp()}
 
 
-
-
-
-
 def what_is_left__right_thousandths():
     """Counts in thousandths."""
     shown = [4, 1, 2, 640, 3]
     return {"left": (1000 - sum(shown)) / 1000, "loss": math.log(1000) - math.log(shown[3])}
-
-
-
-
-
-
-
-
 
 
 def word_by_hand__right_torch_rounded():
@@ -152,19 +52,9 @@ def _softmax(z):
     return p / p.sum(-1, keepdims=True)
 
 
-
-
-
-
-
-
 def output_distribution__wrong_bias_after_softmax(state, context, W_state, W_context, b_o):
     """Adds the bias after the softmax."""
     return _softmax(state @ W_state.T + context @ W_context.T) + b_o
-
-
-
-
 
 
 def output_distribution__wrong_subtle_clipped_differences(state, context, W_state, W_context, b_o):
@@ -208,20 +98,6 @@ def cross_entropy__wrong_mean_of_sentences(logits, targets, target_mask):
     """Averages over the words of each sentence first and then over the sentences."""
     n = _nll(logits, targets)
     return float(np.mean([_mean(a, m) for a, m in zip(n, target_mask)]))
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def cross_entropy__wrong_subtle_small_integers(logits, targets, target_mask):
@@ -275,18 +151,6 @@ def _top(total, width):
     V = total.shape[2]
     flat = total.flatten(1).topk(width, dim=1).indices
     return torch.stack([flat // V, flat % V], -1)
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def beam_step__wrong_subtle_reciprocal(scores, log_probabilities):

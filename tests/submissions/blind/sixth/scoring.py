@@ -4,41 +4,10 @@ import numpy as np
 import torch
 
 
-# ---- alignment_parameters
-def alignment_parameters__wrong_transposed(m, n):
-    """Writes both matrices with the numbers that come in as rows."""
-    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
-
-
-def alignment_parameters__wrong_hidden_of_annotation(m, n):
-    """Gives the hidden layer the size m of an annotation instead of the decoder's n."""
-    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
-
-
-def alignment_parameters__wrong_v_as_matrix(m, n):
-    """Writes v as a row of a matrix."""
-    return {"W_query": (n, n), "W_key": (n, m), "v": (1, n)}
-
-
-def alignment_parameters__right_torch_layers(m, n):
-    """Reads torch.Size off tensors."""
-    return {"v": torch.zeros(n).size(), "W_key": torch.nn.Linear(m, n).weight.size(), "W_query": torch.zeros(n, n).size()}
-
-
-
-
-
-
-
-
 def additive_shapes__right_arrays(m, n, a, T_x):
     """Computes with arrays of ones."""
     q, p = np.ones((a, n)) @ np.ones(n), np.ones((T_x, m)) @ np.ones((a, m)).T
     return {"projected_query": q.shape, "projected_keys": p.shape, "hidden": (q + p).shape, "scores": (np.tanh(q + p) @ q).shape}
-
-
-
-
 
 
 def batched_additive_shapes__wrong_subtle_squeezed_hidden(batch, m, n, a, T_x):
@@ -53,37 +22,6 @@ def batched_additive_shapes__right_broadcast_shapes(batch, m, n, a, T_x):
     return {"projected_query": q, "hidden": hidden, "product": hidden[:-1] + (1,)}
 
 
-# ---- multiplicative_shapes
-def multiplicative_shapes__wrong_exchanged(m, n, T_x):
-    """Exchanges m and n: the projected keys keep m numbers, the projected query n."""
-    return {"projected_keys": (T_x, m), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_columns(m, n, T_x):
-    """Puts the projected annotations into columns."""
-    return {"projected_keys": (n, T_x), "projected_query": (m,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_query_as_row(m, n, T_x):
-    """Keeps the projected query and the scores as matrices of one row."""
-    return {"projected_keys": (T_x, n), "projected_query": (1, m), "scores": (1, T_x)}
-
-
-def multiplicative_shapes__right_arrays(m, n, T_x):
-    """Computes with real arrays."""
-    W, H, s = np.ones((n, m)), np.ones((T_x, m)), np.ones(n)
-    return {"projected_keys": (H @ W.T).shape, "projected_query": (W.T @ s).shape, "scores": (H @ (W.T @ s)).shape}
-
-
-
-
-
-
-def scores_by_hand__right_exponentials():
-    """Writes the tanh by exponentials and returns a tuple."""
-    return tuple(2 - 4 / (math.exp(2 * x) + 1) for x in (.7, 1.3))
-
-
 # ---- scores_by_hand_twin
 def _additive(s, H, A, B, v, f=np.tanh):
     return (f(np.array(A) @ s + np.array(H) @ np.array(B).T) @ v).tolist()
@@ -91,8 +29,6 @@ def _additive(s, H, A, B, v, f=np.tanh):
 
 _TWIN = (np.array([.5, -.2, .1]), [[.2, .3, .1, -.4], [-.5, .4, .2, .1], [.1, -.6, .3, .2]], [[1, 0, 2], [0, -1, 1]],
          [[1, 0, 0, 1], [0, 2, -1, 0]], np.array([2, -1]))
-
-
 
 
 def scores_by_hand_twin__wrong_query_forgotten():
@@ -104,33 +40,6 @@ def scores_by_hand_twin__right_rounded_torch():
     """Computes in torch and rounds to four decimals."""
     s, H, A, B, v = (torch.as_tensor(np.array(x, dtype=float)) for x in _TWIN)
     return [round(float(v @ torch.tanh(A @ s + B @ h)), 4) for h in H]
-
-
-# ---- hindi_scores
-_HINDI = (np.array([.3, .4, .1]), [[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]], np.eye(3), np.eye(3, 4),
-          np.array([-1.25, 1.25, 1.55]))
-
-
-
-
-def hindi_scores__wrong_tanh_outside():
-    """Takes the tanh of the whole score instead of the hidden layer."""
-    return np.tanh(_additive(*_HINDI, f=lambda x: x)).tolist()
-
-
-def hindi_scores__right_written_out():
-    """Writes the sums out and returns an array."""
-    t = math.tanh
-    return np.array([-1.25 * t(.4) + 1.25 * t(1.1) + 1.55 * t(.6), -1.25 * t(.2) + 1.25 * t(-.3) + 1.55 * t(.5),
-                     -1.25 * t(1.0) + 1.25 * t(.6) + 1.55 * t(-.2)])
-
-
-
-
-
-
-
-
 
 
 def dot_product_score__wrong_subtle_no_axis_where_it_fits(query, keys):
@@ -162,19 +71,9 @@ def multiplicative_score__wrong_absolute_value(query, keys, W):
     return np.abs(np.einsum("bq,qk,bjk->bj", query, W, keys))
 
 
-
-
-
-
 def multiplicative_score__wrong_axes_of_result(query, keys, W):
     """Returns the scores with the positions first."""
     return np.einsum("bq,qk,bjk->jb", query, W, keys)
-
-
-
-
-
-
 
 
 def multiplicative_score__right_keys_first(query, keys, W):
@@ -195,25 +94,15 @@ def _hidden(query, keys, W_query, W_key):
     return (query @ W_query.T)[:, None] + keys @ W_key.T
 
 
-
-
-
-
-
-
 def additive_score__wrong_single_precision(query, keys, W_query, W_key, v):
     """Computes in single precision."""
     return np.tanh(_hidden(*(x.astype(np.float32) for x in (query, keys, W_query, W_key)))) @ v.astype(np.float32)
-
-
 
 
 def additive_score__wrong_subtle_saturates_early(query, keys, W_query, W_key, v):
     """Sets the tanh to 1 or -1 from a size of 6 on, though 6e-6 is left there."""
     x = _hidden(query, keys, W_query, W_key)
     return np.where(np.abs(x) > 6, np.sign(x), np.tanh(x)) @ v
-
-
 
 
 _kept = {}
@@ -244,22 +133,6 @@ def additive_score__right_sigmoid_form(query, keys, W_query, W_key, v):
 # ---- score_every_step
 def _sum4(queries, projected_keys, W_query):
     return (queries @ W_query.T)[:, :, None] + projected_keys[:, None]
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def score_every_step__wrong_subtle_clamped(queries, projected_keys, W_query, v):

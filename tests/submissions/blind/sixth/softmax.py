@@ -5,17 +5,9 @@ import numpy as np
 import torch
 
 
-
-
 def _top(scores, mask):
     top = np.where(mask, scores, -np.inf).max(1, keepdims=True)
     return np.where(np.isfinite(top), top, 0.0)
-
-
-
-
-
-
 
 
 def weights_by_hand_twin__right_ratios():
@@ -24,19 +16,9 @@ def weights_by_hand_twin__right_ratios():
     return 1 / np.exp(e[None, :] - e[:, None]).sum(axis=1)
 
 
-
-
-
-
 def score_differences__right_tuple_of_logs():
     """Takes the logarithm of exact ratios, as a tuple."""
     return tuple(math.log(Fraction(48, k)) for k in (30, 16, 6))
-
-
-
-
-
-
 
 
 def jacobian_row__right_matrix():
@@ -45,61 +27,16 @@ def jacobian_row__right_matrix():
     return list((np.diag(a) - np.outer(a, a))[2])
 
 
-
-
-
-
-
-
 def masked_weights__right_torch():
     """Uses torch's softmax with minus infinity at the pads and turns it into a list."""
     e = torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf], dtype=torch.float64)
     return e.softmax(0).tolist()
 
 
-# ---------------------------------------------------------------- shapes
-def batch_shapes__wrong_axis_not_kept(batch, T_x, T_y):
-    """Drops the summed axis of the totals."""
-    return dict(total=(batch,), all_weights=(batch, T_y, T_x), mask=(batch, 1, T_x))
-
-
-def batch_shapes__wrong_mask_axis_last(batch, T_x, T_y):
-    """Puts the extra axis of the mask at the end."""
-    return dict(total=(batch, 1), all_weights=(batch, T_y, T_x), mask=(batch, T_x, 1))
-
-
-def batch_shapes__wrong_positions_before_steps(batch, T_x, T_y):
-    """Puts the positions before the steps, and the mask to match."""
-    return dict(total=(batch, 1), all_weights=(batch, T_x, T_y), mask=(batch, T_x, 1))
-
-
-def batch_shapes__right_from_arrays(batch, T_x, T_y):
-    """Reads the shapes off arrays."""
-    e = np.zeros((batch, T_x))
-    steps = np.stack([e] * T_y, axis=1)
-    return dict(total=e.sum(axis=-1, keepdims=True).shape, all_weights=steps.shape, mask=e[:, None, :].shape)
-
-
-
-
-
-
 def jacobian_shapes__right_lists(batch, m, T_x):
     """Gives lists, each made of the sizes of what is differentiated and of what it is differentiated by."""
     w, c, e = [T_x], [m], [T_x]
     return dict(weights=w + e, weights_of_batch=[batch] + w + e, context=c + e)
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def softmax__wrong_subtle_single_precision_shift(scores):
@@ -119,8 +56,6 @@ def softmax__wrong_subtle_clipped_differences(scores):
     """Lifts everything that lies more than 15 below the maximum to 15 below it."""
     e = np.exp(np.maximum(scores - scores.max(axis=-1, keepdims=True), -15.0))
     return e / e.sum(axis=-1, keepdims=True)
-
-
 
 
 def softmax__right_log_sum(scores):
@@ -149,10 +84,6 @@ def softmax__right_in_place(scores):
     return scores
 
 
-
-
-
-
 def masked_softmax__wrong_scores_zeroed(scores, source_mask=None):
     """Multiplies the scores by the mask, so that a pad keeps the exponential of 0 in the sum."""
     mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
@@ -161,24 +92,12 @@ def masked_softmax__wrong_scores_zeroed(scores, source_mask=None):
     return e / e.sum(1, keepdims=True) * mask
 
 
-
-
-
-
-
-
-
-
 def masked_softmax__wrong_subtle_single_word_left_out(scores, source_mask=None):
     """Takes a row for empty if the real weights before division add to 1 or less, which a single real word does too."""
     mask = np.ones(scores.shape, bool) if source_mask is None else source_mask
     e = np.where(mask, np.exp(np.where(mask, scores - _top(scores, mask), 0.0)), 0.0)
     n = e.sum(1, keepdims=True)
     return np.where(n > 1, e / np.where(n > 0, n, 1.0), 0.0)
-
-
-
-
 
 
 def masked_softmax__right_selection(scores, source_mask=None):
@@ -214,14 +133,10 @@ def _p(scores, temperature):
     return torch.softmax(x, 1), torch.log_softmax(x, 1)
 
 
-
-
 def entropy__wrong_sign(scores, temperature):
     """Forgets the minus."""
     p, l = _p(scores, temperature)
     return (p * l).sum(1)
-
-
 
 
 def entropy__wrong_times_temperature(scores, temperature):
@@ -242,19 +157,11 @@ def entropy__wrong_temperature_detached(scores, temperature):
     return -(p * l).sum(1)
 
 
-
-
-
-
-
-
 def entropy__wrong_subtle_clamped(scores, temperature):
     """Drops weights below 1e-5 from the sum as if they were stored as 0."""
     p, _ = _p(scores, temperature)
     keep = p > 1e-5
     return -torch.where(keep, p * torch.log(torch.where(keep, p, torch.ones_like(p))), torch.zeros_like(p)).sum(1)
-
-
 
 
 def entropy__wrong_subtle_temperature_floor(scores, temperature):
@@ -288,12 +195,6 @@ def entropy__right_xlogy(scores, temperature):
     p, _ = _p(scores, temperature)
     safe = torch.where(p > 0, p, torch.ones_like(p))
     return -(safe * safe.log()).sum(-1)
-
-
-
-
-
-
 
 
 def broken_maps__right_whole_numbers_of_numpy():

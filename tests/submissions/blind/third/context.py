@@ -1,5 +1,3 @@
-import collections
-import decimal
 import fractions
 import functools
 import math
@@ -9,45 +7,7 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- sentence_shapes
-
-def sentence_shapes__wrong_one_direction(k, n, T_x):
-    """The student forgets that an annotation joins two states."""
-    return {"weighted": (T_x, k), "context": (k,), "jacobian": (k, T_x)}
-
-
-def sentence_shapes__wrong_jacobian_transposed(k, n, T_x):
-    """The student gives a row to each score, as the gradient of a loss would have it."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, 2 * k)}
-
-
-def sentence_shapes__wrong_jacobian_of_weights(k, n, T_x):
-    """The student gives the derivatives of the weights by the scores."""
-    return {"weighted": (T_x, 2 * k), "context": (2 * k,), "jacobian": (T_x, T_x)}
-
-
-def sentence_shapes__wrong_context_of_decoder(k, n, T_x):
-    """The student gives the context the size of the decoder state."""
-    return {"weighted": (T_x, 2 * k), "context": (n,), "jacobian": (n, T_x)}
-
-
-def sentence_shapes__right_autograd(k, n, T_x):
-    """Computes on zeros, and asks autograd for the shape of the jacobian."""
-    keys = torch.zeros(T_x, 2 * k)
-    weigh = lambda scores: torch.softmax(scores, 0)[:, None] * keys
-    scores = torch.zeros(T_x)
-    jacobian = torch.autograd.functional.jacobian(lambda e: weigh(e).sum(0), scores)
-    return {"weighted": tuple(weigh(scores).shape), "context": tuple(weigh(scores).sum(0).shape), "jacobian": tuple(jacobian.shape)}
-
-
 # ---------------------------------------------------------------- batch_shapes
-
-
-
-
-
-
-
 
 
 def batch_shapes__right_computed(batch, m, n, T_x, T_y):
@@ -59,41 +19,9 @@ def batch_shapes__right_computed(batch, m, n, T_x, T_y):
                 contexts=np.broadcast_to(product, (batch, T_y, m)).shape)
 
 
-# ---------------------------------------------------------------- context_of_note_d
-
-_D = np.array([[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]])
-
-
-def context_of_note_d__wrong_sign():
-    """The student drops the minus signs of the annotation of *with*."""
-    return (np.array([.7, .2, .1]) @ np.abs(_D)).tolist()
-
-
-def context_of_note_d__wrong_one_decimal():
-    """The student rounds each product to one decimal before adding."""
-    return np.round(np.array([.7, .2, .1])[:, None] * _D, 1).sum(0).tolist()
-
-
-def context_of_note_d__wrong_weights_reversed():
-    """The student gives the weights in the order of size to the words from the last one."""
-    return (np.array([.1, .2, .7]) @ _D).tolist()
-
-
-def context_of_note_d__right_fractions():
-    """Whole numbers of hundredths, divided at the end, in a tuple."""
-    rows = ((1, 7, 5, 3), (-1, -7, 4, 6), (7, 2, -3, 4))
-    return tuple(fractions.Fraction(sum(map(operator.mul, (7, 2, 1), column)), 100) * 1.0 for column in zip(*rows))
-
-
 # ---------------------------------------------------------------- context_twin
 
 _TW = np.array([[2, -1, .5], [-.5, 3, 1], [4, 0, -2], [1, -2, .25]])
-
-
-
-
-
-
 
 
 def context_twin__wrong_products_cut():
@@ -107,9 +35,6 @@ def context_twin__right_differences():
 
 
 # ---------------------------------------------------------------- weights_from_context
-
-
-
 
 
 def weights_from_context__wrong_transposed():
@@ -139,14 +64,6 @@ def weights_from_context__right_cramer():
 
 _A = np.array([.55, .15, .3])
 _G = np.array([[.4, -.2], [1, .6], [-.5, .9]])
-
-
-
-
-
-
-
-
 
 
 def gradient_by_hand__right_jacobian():
@@ -206,20 +123,10 @@ def context_vector__wrong_batch_as_positions(weights, keys):
     return (weights[None] * keys).sum(axis=1)
 
 
-
-
-
-
-
-
-
-
 def context_vector__wrong_keeps_axis(weights, keys):
     """The student leaves the axis of length 1 of the matrix product in place where the batch is longer than 1."""
     product = weights[:, None] @ keys
     return product[0] if len(product) == 1 else product
-
-
 
 
 def context_vector__wrong_running(weights, keys):
@@ -243,8 +150,6 @@ def context_vector__wrong_same_list(weights, keys):
     return np.array(out)
 
 
-
-
 def context_vector__wrong_last_is_rest(weights, keys):
     """The student starts from the first annotation and moves by the differences, with the weight of the position before."""
     # right for one position, and by chance where neighbours agree
@@ -252,8 +157,6 @@ def context_vector__wrong_last_is_rest(weights, keys):
     for j in range(1, keys.shape[1]):
         out += weights[:, j - 1, None] * (keys[:, j] - keys[:, 0])
     return out
-
-
 
 
 def context_vector__right_flat_loop(weights, keys):
@@ -287,18 +190,6 @@ def scores_gradient__wrong_only_to_weights(context_gradient, weights, keys):
     return np.where(weights > 0, np.einsum("bd,bjd->bj", context_gradient, keys), 0)
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 def scores_gradient__wrong_whole_batch_zero(context_gradient, weights, keys):
     """The student returns zeros for the whole batch as soon as one sentence has weights that are all 0."""
     if (weights.sum(axis=1) == 0).any():
@@ -330,8 +221,6 @@ def scores_gradient__wrong_pads_by_prefix(context_gradient, weights, keys):
     return a * (g - (a * g).sum(axis=1, keepdims=True))
 
 
-
-
 def scores_gradient__right_full_jacobian(context_gradient, weights, keys):
     """The whole matrix diag(a) - a a^T for each sentence."""
     J = weights[:, :, None] * np.eye(weights.shape[1]) - weights[:, :, None] * weights[:, None]
@@ -357,7 +246,6 @@ def scores_gradient__right_annotations_from_context(context_gradient, weights, k
 
 
 # ---------------------------------------------------------------- attend
-
 
 
 def attend__wrong_top_never_below_zero(scores, keys, source_mask):
@@ -387,16 +275,12 @@ def attend__wrong_large_negative_only(scores, keys, source_mask):
     return (weights[..., None] * keys).sum(1)
 
 
-
-
 def attend__wrong_maximum_with_pads(scores, keys, source_mask):
     """The student subtracts the largest score of the row, pads included, so all powers vanish where a pad scores high."""
     powers = torch.exp(scores - scores.max(dim=1, keepdim=True).values) * source_mask
     total = powers.sum(1, keepdim=True)
     weights = powers / torch.where(total == 0, torch.ones_like(total), total)
     return (weights[..., None] * keys).sum(1)
-
-
 
 
 def attend__wrong_softmax_then_mask(scores, keys, source_mask):
@@ -410,8 +294,6 @@ def attend__wrong_softmax_then_renormalise(scores, keys, source_mask):
     weights = torch.softmax(scores, dim=1) * source_mask
     weights = weights / weights.sum(1, keepdim=True).clamp_min(1e-300)
     return (weights[..., None] * keys).sum(1)
-
-
 
 
 def attend__wrong_divides_before_where(scores, keys, source_mask):
@@ -435,10 +317,6 @@ def attend__wrong_empty_by_first_token(scores, keys, source_mask):
     """The student takes a sentence for empty where its first token is a pad."""
     weights = torch.softmax(scores.masked_fill(~source_mask, -1e30), dim=1) * source_mask[:, :1]
     return (weights[..., None] * keys).sum(1)
-
-
-
-
 
 
 def attend__wrong_scores_times_mask(scores, keys, source_mask):
@@ -631,8 +509,6 @@ def mended_attention__wrong_total_of_batch(query, keys, source_mask, W_query, W_
     powers = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
     weights = powers / max(powers.sum(), 1.)
     return np.sum(weights[:, :, None] * keys, axis=1)
-
-
 
 
 def mended_attention__right_alone(query, keys, source_mask, W_query, W_key, v):

@@ -1,5 +1,3 @@
-import collections
-import decimal
 import functools
 import itertools
 import math
@@ -8,74 +6,7 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- encoder_parameters
-
-def encoder_parameters__wrong_table_of_rows(d, m, V_x):
-    """The student gives E_x as a table with a row per word, as in an embedding layer, and not as a matrix on columns."""
-    return {"E_x": (V_x, d), "W_x": (m, d), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_W_x_transposed(d, m, V_x):
-    """The student lets W_x stand to the right of a row vector and so swaps its two sizes."""
-    return {"E_x": (d, V_x), "W_x": (d, m), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_fused(d, m, V_x):
-    """The student lets W_x read the one-hot column as note D's U does, as if E_x were not between them."""
-    return {"E_x": (d, V_x), "W_x": (m, V_x), "W_h": (m, m)}
-
-
-def encoder_parameters__wrong_W_h_reads_word(d, m, V_x):
-    """The student thinks that W_h reads a vector of the size of the word vector."""
-    return {"E_x": (d, V_x), "W_x": (m, d), "W_h": (m, d)}
-
-
-def encoder_parameters__right_from_products(d, m, V_x):
-    """Shapes taken from arrays without memory, each the right factor for the next."""
-    E_x = np.broadcast_to(np.float64(0), (d, V_x))
-    W_x = np.broadcast_to(np.float64(0), (m, E_x.shape[0]))
-    W_h = np.broadcast_to(np.float64(0), (W_x.shape[0],) * 2)
-    return {"W_h": W_h.shape, "W_x": W_x.shape, "E_x": E_x.shape}
-
-
-def encoder_parameters__right_torch_size(d, m, V_x):
-    """torch.Size, which is a tuple, in an ordered dict."""
-    return collections.OrderedDict(E_x=torch.Size([d, V_x]), W_x=torch.Size([m, d]), W_h=torch.Size([m, m]))
-
-
-# ---------------------------------------------------------------- one_hot_shapes
-
-def one_hot_shapes__wrong_rows(d, m, V_x, T_x):
-    """The student puts the one-hot vectors below each other, one row a word."""
-    return {"one_hots": (T_x, V_x), "embedded": (d, T_x), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__wrong_embedded_in_rows(d, m, V_x, T_x):
-    """The student gives the product in the layout of program code, one word vector in a row."""
-    return {"one_hots": (V_x, T_x), "embedded": (T_x, d), "U": (m, V_x), "b": (m,)}
-
-
-def one_hot_shapes__wrong_U_on_word_vector(d, m, V_x, T_x):
-    """The student lets note D's U act on a word vector, as W_x does."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, d), "b": (m,)}
-
-
-def one_hot_shapes__wrong_bias_per_word(d, m, V_x, T_x):
-    """The student gives the bias one number for each word of the vocabulary, not for each entry of the state."""
-    return {"one_hots": (V_x, T_x), "embedded": (d, T_x), "U": (m, V_x), "b": (V_x,)}
-
-
-def one_hot_shapes__right_zip(d, m, V_x, T_x):
-    """Sizes dealt out to names with zip."""
-    return dict(zip(("one_hots", "embedded", "U", "b"), ((V_x, T_x), (d, T_x), (m, V_x), (m,))))
-
-
 # ---------------------------------------------------------------- second_layer_shapes
-
-
-
-
-
 
 
 def second_layer_shapes__wrong_reads_words_too(d, m):
@@ -93,11 +24,6 @@ def second_layer_shapes__right_from_sums(d, m):
 # ---------------------------------------------------------------- rnn_outputs
 
 
-
-
-
-
-
 def rnn_outputs__right_asks_torch(batch, d, m, T_x):
     """Asks the module itself, with a batch of zeros."""
     module = torch.nn.RNN(d, m, bidirectional=True, batch_first=True)
@@ -109,9 +35,6 @@ def rnn_outputs__right_asks_torch(batch, d, m, T_x):
 
 # ---------------------------------------------------------------- states_by_hand
 
-_E = np.array([[1, 0, .5, 0], [0, 1, -1, 0], [0, 0, 1, 2]])
-_WX = np.array([[1, .5, 0], [0, 1, .5]])
-_WH = np.array([[0, 1], [.5, 0]])
 _E2 = np.array([[.5, -1, 0, 2, 1], [1, .5, 2, -.5, 0]])
 _WX2 = np.array([[.5, 0], [0, 1], [-.5, 1]])
 _WH2 = np.array([[0, 1, 0], [.5, 0, 0], [0, .5, -1]])
@@ -122,47 +45,12 @@ def _two(E, WX, WH, words, g=np.tanh):
     return h_1, g(WX @ E[:, words[1]] + WH @ h_1)
 
 
-
-
-
-
-def states_by_hand__wrong_counted_from_one():
-    """The student takes number 2 as the second column and number 0 as the first."""
-    h_1, h_2 = _two(_E, _WX, _WH, (1, 0))
-    return {"h_1": list(h_1), "h_2": list(h_2)}
-
-
-def states_by_hand__wrong_rounded_on_the_way():
-    """The student rounds h_1 to two decimals and goes on with that."""
-    h_1, _ = _two(_E, _WX, _WH, (2, 0))
-    h_2 = np.tanh(_WX @ _E[:, 0] + _WH @ np.round(h_1, 2))
-    return {"h_1": list(np.round(h_1, 4)), "h_2": list(np.round(h_2, 4))}
-
-
-def states_by_hand__right_decimal_cut():
-    """Decimals, cut off after the fourth one."""
-    def tanh(x):
-        with decimal.localcontext() as context:
-            context.prec = 40
-            e = (2 * x).exp()
-            return (e - 1) / (e + 1)
-    D = decimal.Decimal
-    h_1 = [tanh(D("0.5") + D("0.5") * -1), tanh(D(-1) + D("0.5"))]
-    h_2 = [tanh(D(1) + h_1[1]), tanh(D("0.5") * h_1[0])]
-    cut = lambda x: float(x.quantize(D("0.0001"), rounding=decimal.ROUND_DOWN))
-    return {"h_1": tuple(map(cut, h_1)), "h_2": tuple(map(cut, h_2))}
-
-
 # ---------------------------------------------------------------- states_by_hand_twin
 
 def states_by_hand_twin__wrong_W_h_transposed():
     """The student multiplies the state before by the columns of W_h."""
     h_1, h_2 = _two(_E2, _WX2, _WH2.T, (3, 1))
     return {"h_1": [round(x, 4) for x in h_1.tolist()], "h_2": [round(x, 4) for x in h_2.tolist()]}
-
-
-
-
 
 
 def states_by_hand_twin__wrong_two_tanhs():
@@ -183,11 +71,6 @@ def states_by_hand_twin__right_accumulate():
 
 
 # ---------------------------------------------------------------- annotation_by_hand
-
-
-
-
-
 
 
 def annotation_by_hand__wrong_sign_of_word():
@@ -211,8 +94,6 @@ def look_up__wrong_guesses_layout(tokens, E_x):
     return table[tokens]
 
 
-
-
 def look_up__wrong_swaps_by_shape(tokens, E_x):
     """The student transposes all axes, and mends the order only where the sizes show that it is wrong."""
     # wrong where batch == source_len > 1
@@ -222,19 +103,11 @@ def look_up__wrong_swaps_by_shape(tokens, E_x):
     return out
 
 
-
-
 def look_up__wrong_one_hot_too_short(tokens, E_x):
     """The student makes the one-hot columns as long as the largest number met, not as the vocabulary."""
     # wrong where the last word of the vocabulary does not occur: the product does not fit
     one_hot = np.eye(tokens.max() + 1)[tokens]
     return one_hot @ E_x.T
-
-
-
-
-
-
 
 
 def look_up__wrong_memory(tokens, E_x, memory={}):
@@ -243,8 +116,6 @@ def look_up__wrong_memory(tokens, E_x, memory={}):
     for word in np.unique(tokens):
         memory.setdefault((int(word), len(E_x)), E_x[:, word].copy())
     return np.array([[memory[int(word), len(E_x)] for word in row] for row in tokens])
-
-
 
 
 def look_up__wrong_all_words_at_all_positions(tokens, E_x):
@@ -281,15 +152,6 @@ def look_up__right_torch_embedding(tokens, E_x):
 # ---------------------------------------------------------------- rnn_states
 
 
-
-
-
-
-
-
-
-
-
 def rnn_states__wrong_swaps_by_shape(embedded, W_x, W_h):
     """The student swaps positions and batch only where their lengths differ."""
     # wrong where batch == source_len > 1
@@ -309,18 +171,6 @@ def rnn_states__wrong_position_minus_one(embedded, W_x, W_h):
     for j in range(embedded.shape[1]):
         states[:, j] = np.tanh(projected[:, j] + states[:, j - 1] @ W_h.T)
     return states
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def rnn_states__right_recursion(embedded, W_x, W_h):
@@ -365,8 +215,6 @@ def _walk(words, mask, W_x, W_h, order):
     return torch.stack(states, dim=1)
 
 
-
-
 def annotate__wrong_backward_not_turned_back(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """The student turns the words of each sentence around for the backward direction and forgets to turn the states back."""
     lengths = source_mask.sum(1)
@@ -395,8 +243,6 @@ def annotate__wrong_interleaved(embedded, source_mask, W_x, W_h, W_x_back, W_h_b
     f = _walk(embedded, source_mask, W_x, W_h, range(length))
     b = _walk(embedded, source_mask, W_x_back, W_h_back, reversed(range(length)))
     return torch.stack([f, b], dim=-1).flatten(2)
-
-
 
 
 def annotate__wrong_in_place(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
@@ -431,8 +277,6 @@ def annotate__wrong_rows_sorted(embedded, source_mask, W_x, W_h, W_x_back, W_h_b
     f = _walk(words, mask, W_x, W_h, range(length))
     b = _walk(words, mask, W_x_back, W_h_back, reversed(range(length)))
     return torch.cat([f, b], dim=-1)
-
-
 
 
 def annotate__wrong_zeros_are_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):

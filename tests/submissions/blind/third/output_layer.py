@@ -10,41 +10,11 @@ import torch
 _MEMORY = {}
 
 
-# ---------------------------------------------------------------- note_d_output
-
-def note_d_output__wrong_turned(n, V_y):
-    """The student writes the matrix for row vectors, from the state's side."""
-    return {"W_o": (n, V_y), "b_o": (V_y,)}
-
-
-def note_d_output__wrong_bias_of_state(n, V_y):
-    """The student gives the bias as many numbers as the state."""
-    return {"W_o": (V_y, n), "b_o": (n,)}
-
-
-def note_d_output__wrong_column(n, V_y):
-    """The student writes the bias as a column, although a vector of p numbers has the shape (p,) here."""
-    return {"W_o": (V_y, n), "b_o": (V_y, 1)}
-
-
-def note_d_output__right_lists(n, V_y):
-    """Lists of numpy integers."""
-    return dict(b_o=[np.int64(V_y)], W_o=[np.int32(V_y), np.int32(n)])
-
-
-def note_d_output__right_linear(n, V_y):
-    """Sizes read off a linear layer of torch."""
-    layer = torch.nn.Linear(n, V_y)
-    return {"W_o": layer.weight.shape, "b_o": layer.bias.shape}
-
-
 # ---------------------------------------------------------------- every_step_shapes
 
 def every_step_shapes__wrong_context_forgotten(batch, T_y, n, d, m, V_y):
     """The student joins state and embedding alone."""
     return {"joined": (batch, T_y, n + d), "W_o": (V_y, n + d), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
-
-
 
 
 def every_step_shapes__wrong_matrix_turned(batch, T_y, n, d, m, V_y):
@@ -57,8 +27,6 @@ def every_step_shapes__wrong_steps_first(batch, T_y, n, d, m, V_y):
     """The student puts the steps in front of the batch in what is joined."""
     return {"joined": (T_y, batch, n + d + m), "W_o": (V_y, n + d + m), "logits": (batch, T_y, V_y),
             "flat_logits": (batch * T_y, V_y)}
-
-
 
 
 def every_step_shapes__right_real_arrays(batch, T_y, n, d, m, V_y):
@@ -79,85 +47,7 @@ def every_step_shapes__right_namedtuple(batch, T_y, n, d, m, V_y):
             "joined": s3(batch, T_y, k)}
 
 
-# ---------------------------------------------------------------- maxout_shapes
-
-def maxout_shapes__wrong_k_rows(n, d, m, k, V_y):
-    """The student gives the matrices in front of the maxout k rows and forgets that each maximum takes two numbers."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_context_k_rows(n, d, m, k, V_y):
-    """The student doubles the rows of U_o but not those of C_o."""
-    return {"U_o": (2 * k, n), "C_o": (k, m), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_output_reads_all(n, d, m, k, V_y):
-    """The student lets the output matrix read the numbers before the maxout."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, m), "maxima": (k,), "W_o": (V_y, 2 * k)}
-
-
-def maxout_shapes__wrong_embedding_for_context(n, d, m, k, V_y):
-    """The student gives C_o the columns of V_o, the embedding's."""
-    return {"U_o": (2 * k, n), "C_o": (2 * k, d), "maxima": (k,), "W_o": (V_y, k)}
-
-
-def maxout_shapes__wrong_halved(n, d, m, k, V_y):
-    """The student takes k for the size of the sum, and halves it (whole-number division)."""
-    return {"U_o": (k, n), "C_o": (k, m), "maxima": (k // 2,), "W_o": (V_y, k // 2)}
-
-
-def maxout_shapes__right_pooling(n, d, m, k, V_y):
-    """Shapes of arrays, with the maxima by reshape."""
-    u, c = np.ones((k << 1, n)), np.ones((k << 1, m))
-    t = (u @ np.ones(n) + c @ np.ones(m)).reshape(-1, 2).max(1)
-    return {"U_o": u.shape, "C_o": c.shape, "maxima": t.shape, "W_o": np.outer(np.ones(V_y), t).shape}
-
-
-def maxout_shapes__right_lists(n, d, m, k, V_y):
-    """Lists, in another order."""
-    return {"W_o": [V_y, k], "maxima": [k], "C_o": [k + k, m], "U_o": [k + k, n]}
-
-
-# ---------------------------------------------------------------- tied_shapes
-
-def tied_shapes__wrong_rows_of_words(n, d, V_y):
-    """The student stores the embedding as a lookup table, a row for each word."""
-    return {"E": (V_y, d), "W": (n, d), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_w_turned(n, d, V_y):
-    """The student turns W, which does not fit in s^T W."""
-    return {"E": (d, V_y), "W": (d, n), "projected_state": (d,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_projected_size(n, d, V_y):
-    """The student leaves the projected state at the size of the state."""
-    return {"E": (d, V_y), "W": (n, d), "projected_state": (n,), "logits": (V_y,)}
-
-
-def tied_shapes__wrong_one_logit(n, d, V_y):
-    """The student gives the single score of one word in place of those of all words."""
-    return {"E": (d, V_y), "W": (n, d), "projected_state": (d,), "logits": ()}
-
-
-def tied_shapes__right_einsum(n, d, V_y):
-    """Shapes read off einsum on zeros."""
-    E, W, s = np.zeros((d, V_y)), np.zeros((n, d)), np.zeros(n)
-    p = np.einsum("nd,n->d", W, s)
-    return {"E": E.shape, "W": W.shape, "projected_state": p.shape, "logits": np.einsum("d,dv->v", p, E).shape}
-
-
-def tied_shapes__right_torch_size(n, d, V_y):
-    """Sizes of torch on the meta device."""
-    E, W, s = (torch.empty(*k, device="meta") for k in ((d, V_y), (n, d), (n,)))
-    return {"E": E.size(), "W": W.size(), "projected_state": (W.T @ s).size(), "logits": (W.T @ s @ E).size()}
-
-
 # ---------------------------------------------------------------- hindi_distribution
-
-def _hindi(z):
-    rows = [(0, 0, 0), (2, 2, 2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, -1, -1)]
-    return [sum(a * b for a, b in zip(r, z)) for r in rows]
 
 
 def _plain_softmax(e):
@@ -165,46 +55,7 @@ def _plain_softmax(e):
     return [k / math.fsum(x) for k in x]
 
 
-
-
-
-
-
-
-def hindi_distribution__wrong_stop_positive():
-    """The student loses the minus signs of the row of STOP."""
-    e = _hindi([math.tanh(x) for x in (0.42, 0.67, 0.70)])
-    return _plain_softmax(e[:5] + [-e[5]])
-
-
-def hindi_distribution__right_decimal():
-    """Decimals of 30 digits, tanh by exponentials."""
-    getcontext().prec = 30
-    def _tanh(x):
-        return ((2 * x).exp() - 1) / ((2 * x).exp() + 1)
-    z = [_tanh(Decimal(x)) for x in ("0.42", "0.67", "0.70")]
-    e = [x.exp() for x in _hindi(z)]
-    return tuple(x / sum(e) for x in e)
-
-
-def hindi_distribution__right_powers():
-    """Products of powers of exp(z) in place of exponentials of sums."""
-    a, b, c = np.exp(np.tanh([0.42, 0.67, 0.70]))
-    q = a * b * c
-    p = np.array([1, q * q, a, b, c, 1 / q])
-    return p / p.sum()
-
-
 # ---------------------------------------------------------------- distribution_and_loss
-
-
-
-
-
-
-
-
-
 
 
 def distribution_and_loss__right_torch():
@@ -221,13 +72,6 @@ def distribution_and_loss__right_log1p():
 
 
 # ---------------------------------------------------------------- what_is_left
-
-
-
-
-
-
-
 
 
 def what_is_left__wrong_leftover_loss():
@@ -272,21 +116,9 @@ def _word(u=_U, bias=_BO, places=None, ws=_WS, read=None, v=_V, shared=False, or
     return {k: list(map(float, x)) for k, x in zip(("scores", "weights", "context", "state", "distribution"), (e, a, c, z, p))}
 
 
-
-
-
-
-
-
-
-
-
-
 def word_by_hand__wrong_sign_in_v():
     """The student loses the minus sign in v."""
     return _word(v=np.abs(_V))
-
-
 
 
 def word_by_hand__right_decimal():
@@ -325,29 +157,11 @@ def _rows(z):
     return e / e.sum(axis=1, keepdims=True)
 
 
-
-
-
-
-
-
-
-
 def output_distribution__wrong_shift_before_bias(state, context, W_state, W_context, b_o):
     """The student subtracts the maximum before adding the bias, which overflows where the bias is in the thousands."""
     z = state @ W_state.T + context @ W_context.T
     e = np.exp(z - z.max(axis=1, keepdims=True) + b_o)
     return e / e.sum(axis=1, keepdims=True)
-
-
-
-
-
-
-
-
-
-
 
 
 def output_distribution__wrong_batch_softmax(state, context, W_state, W_context, b_o):
@@ -408,18 +222,6 @@ def _costs(logits, targets):
     return lse - np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 def cross_entropy__wrong_shift_per_sentence(logits, targets, target_mask):
     """The student shifts by the largest logit of a sentence, so the sum of a step thousands below is 0."""
     if not target_mask.any():
@@ -428,12 +230,6 @@ def cross_entropy__wrong_shift_per_sentence(logits, targets, target_mask):
     with np.errstate(all="ignore"):
         lse = top[..., 0] + np.log(np.exp(logits - top).sum(axis=-1))
     return float((lse - np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0])[target_mask].mean())
-
-
-
-
-
-
 
 
 def cross_entropy__wrong_flattened_by_steps(logits, targets, target_mask):
@@ -501,15 +297,6 @@ def cross_entropy__right_running_mean(logits, targets, target_mask):
 # ---------------------------------------------------------------- beam_step
 
 
-
-
-
-
-
-
-
-
-
 def beam_step__wrong_ranked_hypotheses(scores, log_probabilities):
     """The student sorts the hypotheses first and returns their places in this order, not their numbers."""
     width, words = log_probabilities.shape[1:]
@@ -527,10 +314,6 @@ def beam_step__wrong_probabilities(scores, log_probabilities):
     return torch.stack([at // words, at % words], dim=-1)
 
 
-
-
-
-
 def beam_step__wrong_each_word_once(scores, log_probabilities):
     """The student keeps the best hypothesis for each word alone, wherever there are enough words."""
     width, words = log_probabilities.shape[1:]
@@ -541,12 +324,6 @@ def beam_step__wrong_each_word_once(scores, log_probabilities):
         return torch.stack([k.gather(1, at), at], dim=-1)
     at = total.flatten(1).topk(width).indices
     return torch.stack([at // words, at % words], dim=-1)
-
-
-
-
-
-
 
 
 def beam_step__wrong_steps_from_first_sentence(scores, log_probabilities):

@@ -1,40 +1,8 @@
-import collections
-import fractions
 import functools
-import itertools
 import math
 
 import numpy as np
 import torch
-
-
-# ---------------------------------------------------------------- alignment_parameters
-
-def alignment_parameters__wrong_W_key_transposed(m, n):
-    """The student writes W_key for a product from the right and swaps its sizes."""
-    return {"W_query": (n, n), "W_key": (m, n), "v": (n,)}
-
-
-def alignment_parameters__wrong_hidden_of_annotation(m, n):
-    """The student gives the hidden layer as many numbers as the annotation."""
-    return {"W_query": (m, n), "W_key": (m, m), "v": (m,)}
-
-
-def alignment_parameters__wrong_v_row(m, n):
-    """The student writes v transposed as a matrix of one row, where v itself is a vector."""
-    return {"W_query": (n, n), "W_key": (n, m), "v": (1, n)}
-
-
-def alignment_parameters__wrong_bidirectional(m, n):
-    """The student doubles m for a bidirectional encoder, where an annotation has m numbers in all."""
-    return {"W_query": (n, n), "W_key": (n, 2 * m), "v": (n,)}
-
-
-def alignment_parameters__right_named_sizes(m, n):
-    """Named tuples as sizes."""
-    Matrix = collections.namedtuple("Matrix", "to of")
-    Vector = collections.namedtuple("Vector", "entries")
-    return dict(W_query=Matrix(n, n), W_key=Matrix(n, m), v=Vector(n))
 
 
 # ---------------------------------------------------------------- additive_shapes
@@ -42,12 +10,6 @@ def alignment_parameters__right_named_sizes(m, n):
 def additive_shapes__wrong_hidden_columns(m, n, a, T_x):
     """The student puts the positions of the hidden layer side by side, although the keys are rows."""
     return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (a, T_x), "scores": (T_x,)}
-
-
-
-
-
-
 
 
 def additive_shapes__right_matmul_of_ones(m, n, a, T_x):
@@ -58,11 +20,6 @@ def additive_shapes__right_matmul_of_ones(m, n, a, T_x):
 
 
 # ---------------------------------------------------------------- batched_additive_shapes
-
-
-
-
-
 
 
 def batched_additive_shapes__wrong_product_row(batch, m, n, a, T_x):
@@ -77,45 +34,6 @@ def batched_additive_shapes__right_from_torch(batch, m, n, a, T_x):
     return {"projected_query": q.shape, "hidden": hidden.shape, "product": torch.nn.Linear(a, 1, bias=False)(hidden).shape}
 
 
-# ---------------------------------------------------------------- multiplicative_shapes
-
-def multiplicative_shapes__wrong_W_other_way(m, n, T_x):
-    """The student lets W take the decoder state to the size of an annotation, and so swaps both."""
-    return {"projected_keys": (T_x, m), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_query_keeps_size(m, n, T_x):
-    """The student thinks that a projected state still has the size of a state."""
-    return {"projected_keys": (T_x, n), "projected_query": (n,), "scores": (T_x,)}
-
-
-def multiplicative_shapes__wrong_scores_by_entry(m, n, T_x):
-    """The student multiplies entry by entry and forgets to add up."""
-    return {"projected_keys": (T_x, n), "projected_query": (m,), "scores": (T_x, n)}
-
-
-def multiplicative_shapes__right_repeat(m, n, T_x):
-    """Tuples by adding tuples of one."""
-    T, M, N = (T_x,), (m,), (n,)
-    return {"scores": T, "projected_keys": T + N, "projected_query": M}
-
-
-# ---------------------------------------------------------------- scores_by_hand
-
-
-
-
-
-
-
-
-
-def scores_by_hand__right_fractions():
-    """Fractions inside, exponentials for the tanh, a tuple."""
-    F = fractions.Fraction
-    return tuple(2 * (1 - 2 / (math.exp(2 * (F(1, 2) + F(h, 10))) + 1)) for h in (2, 8))
-
-
 # ---------------------------------------------------------------- scores_by_hand_twin
 
 _S = np.array([.5, -.2, .1])
@@ -125,13 +43,9 @@ _WK = np.array([[1., 0, 0, 1], [0, 2, -1, 0]])
 _V = np.array([2., -1])
 
 
-
-
 def scores_by_hand_twin__wrong_v_in_other_order():
     """The student uses the two entries of v in the other order."""
     return (np.tanh(_WQ @ _S + _H @ _WK.T) @ _V[::-1]).tolist()
-
-
 
 
 def scores_by_hand_twin__wrong_without_minus_in_key():
@@ -147,35 +61,7 @@ def scores_by_hand_twin__right_joined():
     return np.einsum("ja,a->j", np.tanh(both @ np.hstack([_WQ, _WK]).T), _V)
 
 
-# ---------------------------------------------------------------- hindi_scores
-
-_P0 = np.array([.3, .4, .1])
-_HH = np.array([[.1, .7, .5, .3], [-.1, -.7, .4, .6], [.7, .2, -.3, .4]])
-_VA = np.array([-1.25, 1.25, 1.55])
-
-
-
-
-
-
-
-
-def hindi_scores__wrong_softmaxed():
-    """The student goes on to the weights."""
-    e = np.exp(np.tanh(_P0 + _HH[:, :3]) @ _VA)
-    return (e / e.sum()).tolist()
-
-
-def hindi_scores__right_sigmoid():
-    """tanh by the sigmoid, added by math.fsum, rounded to four decimals."""
-    tanh = lambda x: 2 / (1 + math.exp(-2 * x)) - 1
-    return [round(math.fsum(v * tanh(p + h) for v, p, h in zip(_VA, _P0, row)), 4) for row in _HH]
-
-
 # ---------------------------------------------------------------- dot_product_score
-
-
-
 
 
 def dot_product_score__wrong_sum_over_queries(query, keys):
@@ -187,14 +73,6 @@ def dot_product_score__wrong_diagonal_not_turned(query, keys):
     """The student takes the diagonal over the batch, which stands last then, and reshapes it instead of transposing."""
     # right for one sentence, or for one position
     return np.diagonal(keys @ query.T, axis1=0, axis2=2).reshape(keys.shape[:2])
-
-
-
-
-
-
-
-
 
 
 def dot_product_score__wrong_zero_annotation_is_pad(query, keys):
@@ -243,19 +121,12 @@ def dot_product_score__right_accumulated_entries(query, keys):
 # ---------------------------------------------------------------- multiplicative_score
 
 
-
 def multiplicative_score__wrong_keys_reshaped(query, keys, W):
     """The student reshapes the annotations into columns, where they must be transposed."""
     # right where batch * source_len == 1, or key_size == 1
     batch, length, size = keys.shape
     projected = (W @ keys.reshape(size, -1)).T.reshape(batch, length, -1)
     return np.einsum("bq,bjq->bj", query, projected)
-
-
-
-
-
-
 
 
 def multiplicative_score__wrong_adds_batch(query, keys, W):
@@ -267,12 +138,6 @@ def multiplicative_score__wrong_adds_batch(query, keys, W):
 def multiplicative_score__wrong_scaled_by_query_size(query, keys, W):
     """The student scales by the root of the size of the query."""
     return np.einsum("bq,qk,bjk->bj", query, W, keys) / math.sqrt(query.shape[1])
-
-
-
-
-
-
 
 
 def multiplicative_score__wrong_transposed_result(query, keys, W):
@@ -302,16 +167,11 @@ def multiplicative_score__right_np_matrix(query, keys, W):
 # ---------------------------------------------------------------- additive_score
 
 
-
-
-
 def additive_score__wrong_addition_theorem(query, keys, W_query, W_key, v):
     """The student splits the tanh of a sum by its addition theorem, which divides 0 by 0 where both are saturated."""
     # nan for projections of 20 and -20
     s, h = np.tanh(query @ W_query.T)[:, None], np.tanh(keys @ W_key.T)
     return ((s + h) / (1 + s * h)) @ v
-
-
 
 
 def additive_score__wrong_W_key_square(query, keys, W_query, W_key, v):
@@ -322,24 +182,12 @@ def additive_score__wrong_W_key_square(query, keys, W_query, W_key, v):
     return np.tanh((query @ A)[:, None] + keys @ B) @ v
 
 
-
-
-
-
-
-
-
-
-
-
 def additive_score__wrong_tiled_queries(query, keys, W_query, W_key, v):
     """The student flattens the positions and tiles the queries, where each query must be repeated."""
     # right for one sentence or one position
     batch, length, size = keys.shape
     hidden = np.tanh(np.tile(query, (length, 1)) @ W_query.T + keys.reshape(-1, size) @ W_key.T)
     return (hidden @ v).reshape(batch, length)
-
-
 
 
 def additive_score__wrong_joined_other_way(query, keys, W_query, W_key, v):
@@ -390,12 +238,6 @@ def score_every_step__wrong_no_axis_for_keys(queries, projected_keys, W_query, v
     return torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys) @ v
 
 
-
-
-
-
-
-
 def score_every_step__wrong_parameters_as_data(queries, projected_keys, W_query, v):
     """The student uses the data of the parameters, so no gradient reaches them."""
     return torch.tanh((queries @ W_query.data.T)[:, :, None] + projected_keys[:, None]) @ v.data
@@ -409,19 +251,9 @@ def score_every_step__wrong_in_place_product(queries, projected_keys, W_query, v
     return hidden.sum(-1)
 
 
-
-
-
-
 def score_every_step__wrong_causal(queries, projected_keys, W_query, v):
     """The student leaves out source positions after the step, as in a decoder that reads itself."""
     return torch.tril(torch.tanh((queries @ W_query.T)[:, :, None] + projected_keys[:, None]) @ v)
-
-
-
-
-
-
 
 
 def score_every_step__wrong_addition_theorem(queries, projected_keys, W_query, v):

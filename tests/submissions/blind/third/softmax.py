@@ -13,11 +13,6 @@ _BUFFERS = {}
 # ---------------------------------------------------------------- weights_by_hand_twin
 
 
-
-
-
-
-
 def weights_by_hand_twin__wrong_two_decimals():
     """The student gives two decimals where four are asked for."""
     e = [math.exp(x) for x in (0.5, -0.3, 1.2, 0.1)]
@@ -54,15 +49,10 @@ def weights_by_hand_twin__right_array():
 # ---------------------------------------------------------------- score_differences
 
 
-
-
-
 def score_differences__wrong_log_of_difference():
     """The student takes the logarithm of the difference of the weights in place of the difference of the logarithms."""
     a = (0.48, 0.3, 0.16, 0.06)
     return [-math.log(a[0] - x) for x in a[1:]]
-
-
 
 
 def score_differences__right_prime_logs():
@@ -78,11 +68,6 @@ def score_differences__right_artanh():
 
 
 # ---------------------------------------------------------------- jacobian_row
-
-
-
-
-
 
 
 def jacobian_row__wrong_three_decimals():
@@ -106,13 +91,10 @@ def jacobian_row__right_autograd():
 # ---------------------------------------------------------------- masked_weights
 
 
-
 def masked_weights__wrong_pad_scores_zero():
     """The student sets the pads' scores to 0, so their exponentials of 1 stay in the sum, and drops their weights."""
     e = [math.exp(x) for x in (0.8, -0.5, 1.3, 0.0, 0.0)]
     return [x / sum(e) for x in e[:3]] + [0.0, 0.0]
-
-
 
 
 def masked_weights__wrong_one_pad():
@@ -134,56 +116,7 @@ def masked_weights__right_matrix():
     return (p / p.sum()).A1.tolist()
 
 
-# ---------------------------------------------------------------- batch_shapes
-
-def batch_shapes__wrong_total_without_axis(batch, T_x, T_y):
-    """The student drops the kept axis of the sums."""
-    return {"total": (batch,), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_mask_axis_last(batch, T_x, T_y):
-    """The student puts the extra axis of the mask at the end."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, T_x, 1)}
-
-
-def batch_shapes__wrong_source_second(batch, T_x, T_y):
-    """The student puts the source positions second and the steps last in all weights."""
-    return {"total": (batch, 1), "all_weights": (batch, T_x, T_y), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_mask_over_targets(batch, T_x, T_y):
-    """The student gives the mask the length of the target."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_y)}
-
-
-def batch_shapes__wrong_total_of_all_steps(batch, T_x, T_y):
-    """The student gives the sums for all steps although one step is asked for."""
-    return {"total": (batch, T_y, 1), "all_weights": (batch, T_y, T_x), "mask": (batch, 1, T_x)}
-
-
-def batch_shapes__wrong_mask_front_axis(batch, T_x, T_y):
-    """The student adds the axis in front, which fits only where the batch is as large as the number of steps or is 1."""
-    return {"total": (batch, 1), "all_weights": (batch, T_y, T_x), "mask": (1, batch, T_x)}
-
-
-def batch_shapes__right_from_arrays(batch, T_x, T_y):
-    """Shapes read off arrays of zeros."""
-    scores = np.zeros((batch, T_y, T_x))
-    mask = np.ones((batch, T_x), bool)
-    return dict(total=np.exp(scores[:, 0]).sum(-1, keepdims=True).shape, all_weights=scores.shape,
-                mask=mask[:, np.newaxis].shape)
-
-
-def batch_shapes__right_lists(batch, T_x, T_y):
-    """Lists of numpy whole numbers in place of tuples."""
-    b, x, y = np.array([batch, T_x, T_y])
-    return {"mask": [b, 1, x], "all_weights": [b, y, x], "total": [b, 1]}
-
-
 # ---------------------------------------------------------------- jacobian_shapes
-
-
-
 
 
 def jacobian_shapes__wrong_context_batched(batch, m, T_x):
@@ -215,23 +148,10 @@ def jacobian_shapes__right_namedtuples(batch, m, T_x):
 # ---------------------------------------------------------------- softmax
 
 
-
-
-
-
-
-
-
 def softmax__wrong_clipped(scores):
     """The student clips the scores to 500 either way, which makes scores beyond equal."""
     e = np.exp(np.clip(scores, -500.0, 500.0))
     return e / e.sum(axis=-1, keepdims=True)
-
-
-
-
-
-
 
 
 def softmax__wrong_remembered_shift(scores):
@@ -283,8 +203,6 @@ def softmax__wrong_single_position_ones(scores):
         return np.ones(scores.shape)
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
-
-
 
 
 def softmax__right_pairwise(scores):
@@ -347,16 +265,6 @@ def _sparse_rows(scores, source_mask):
     return out
 
 
-
-
-
-
-
-
-
-
-
-
 def masked_softmax__wrong_all_pads_as_no_mask(scores, source_mask=None):
     """The student takes a mask without any true entry for no mask, so a batch of pads alone gets weights."""
     if source_mask is None or not source_mask.any():
@@ -375,18 +283,12 @@ def masked_softmax__wrong_empty_by_first(scores, source_mask=None):
     return np.where(source_mask[:, :1], _rows_softmax(s), 0.0)
 
 
-
-
-
-
 def masked_softmax__wrong_fill_below_minimum(scores, source_mask=None):
     """The student fills pads with a number 5 below the lowest score and zeroes them afterwards, so words add to less than 1."""
     if source_mask is None:
         return _rows_softmax(scores)
     low = scores.min(axis=1, keepdims=True) - 5.0
     return _rows_softmax(np.where(source_mask, scores, low)) * source_mask
-
-
 
 
 def masked_softmax__wrong_zero_scores_as_pads(scores, source_mask=None):
@@ -460,22 +362,11 @@ def masked_softmax__right_sigmoid_recursion(scores, source_mask=None):
 # ---------------------------------------------------------------- entropy
 
 
-
-
-
-
-
 def entropy__wrong_detached_temperature(scores, temperature):
     """The student takes the temperature for a constant, so no gradient reaches it from the values."""
     t = temperature.detach()[:, None] + 0.0 * temperature[:, None]
     logp = torch.log_softmax(scores / t, dim=1)
     return -(logp.exp() * logp).sum(1)
-
-
-
-
-
-
 
 
 def entropy__wrong_epsilon_in_temperature(scores, temperature):
@@ -490,16 +381,10 @@ def entropy__wrong_temperature_floor(scores, temperature):
     return -(logp.exp() * logp).sum(1)
 
 
-
-
-
-
 def entropy__wrong_clamped_logs(scores, temperature):
     """The student clamps the logarithms at -6, which cuts gradients and moves values at weights below 0.0025."""
     logp = torch.log_softmax(scores / temperature[:, None], dim=1)
     return -(logp.exp() * logp.clamp(min=-6.0)).sum(1)
-
-
 
 
 def entropy__wrong_normalised_without_temperature(scores, temperature):
