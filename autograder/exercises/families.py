@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from solutions.answer_key.domains import MOST_WORDS, SCORES, SMALLEST_WEIGHT
+from solutions.answer_key.domains import SCORES, SMALLEST_WEIGHT
 
 FAR = SCORES[1] - 10.0  # numbers drawn around it stay within the limits
 HUGE_SCORES = (FAR, 1e10, 1e20, 1e300)  # at pads: larger than the numbers often subtracted there
@@ -368,19 +368,6 @@ KINDS["temperature"] = (
 
 def _whole_from(least, below):
     return lambda rng, context: rng.integers(least, below, size=context.shape)
-
-
-def _equal_lengths(rng, context):
-    """Return one length for all hypotheses of a sentence."""
-    return np.broadcast_to(rng.integers(1, 30, size=(*context.shape[:-1], 1)), context.shape).copy()
-
-
-KINDS["lengths"] = (
-    Family("ordinary", _whole_from(1, 30)),
-    Family("alike", _equal_lengths, "{} all equal", WHERE_ALIKE),
-    Family("short", _whole_from(1, 3), "{} of one or two words", "what does your code do with a single word?"),
-    Family("long", _whole_from(100, MOST_WORDS + 1), "{} of a hundred words or more", WHERE_LARGE),
-)
 
 
 def _negative(scale):

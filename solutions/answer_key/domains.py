@@ -16,13 +16,11 @@ LIMITS = {  # of the entries, by kind of argument; a key may state narrower ones
 MASKED = ("scores", "logits", "annotations")  # kinds whose entries at padding may be any finite number
 LONGEST = 71  # entries of an axis, unless the key says how many
 SMALLEST_WEIGHT = 1e-7  # of those that are not 0
-MOST_WORDS = 200  # of a finished hypothesis
 OF_KIND = {
     "tokens": "{} contains whole numbers (`int64`) from 0 to `{below}` − 1.",
     "weights": "Each row of {} is a softmax in double precision. A weight may be exactly 0, or as small as 10⁻⁷.",
     "log_probabilities": "{} are normalized: the probabilities of all words sum to 1.",
     "hypotheses": "{} are 0 or negative.",
-    "lengths": f"{{}} contains whole numbers (`int64`) from 1 to {MOST_WORDS}.",
     "phonemes": "{} contains whole numbers (`int64`) from 3 to 41.",
     "links": "{} contains whole numbers (`int64`) from −1 to `{below}` − 1.",
     "hand": "{} contains whole numbers (`int64`) from 0 to 2.",

@@ -68,23 +68,8 @@ def hindi_distribution():
     ### END SOLUTION
 
 
-def distribution_and_loss():
-    """Return the exercise's distribution, and the loss of the target word under it.
-
-    Returns
-    -------
-    dict
-        ``distribution``: 5 probabilities, in the order of the logits; ``loss``: the cross-entropy, in nats.
-    """
-    ### BEGIN SOLUTION
-    logits = np.array([0.5, -1.0, 2.0, 0.0, 1.2])
-    distribution = np.exp(logits) / np.exp(logits).sum()
-    return {"distribution": distribution.tolist(), "loss": -math.log(distribution[4])}
-    ### END SOLUTION
-
-
 def what_is_left():
-    """Return the probability that the exercise's slide does not show, and the cross-entropy of the target word.
+    """Return the probability that note D's slide does not show, and the cross-entropy of the target word.
 
     Returns
     -------
@@ -92,8 +77,8 @@ def what_is_left():
         ``left``: a probability; ``loss``: in nats.
     """
     ### BEGIN SOLUTION
-    printed = [0.004, 0.001, 0.002, 0.64, 0.003]
-    return {"left": 1 - sum(printed), "loss": -math.log(printed[3])}
+    printed = [0.001, 0.001, 0.87, 0.0, 0.0, 0.001]
+    return {"left": 1 - sum(printed), "loss": -math.log(printed[2])}
     ### END SOLUTION
 
 
@@ -168,11 +153,9 @@ def output_distribution(state, context, W_state, W_context, b_o):
     (batch, vocab_size)
         Probabilities that sum to 1 in each row, even if the logits are in the thousands.
     """
-    ### BEGIN SOLUTION
     logits = state @ W_state.T + context @ W_context.T + b_o  # (batch, vocab_size)
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
-    ### END SOLUTION
 
 
 def cross_entropy(logits, targets, target_mask):
@@ -199,31 +182,4 @@ def cross_entropy(logits, targets, target_mask):
     log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     right = np.take_along_axis(log_probabilities, targets[..., None], axis=-1)[..., 0]  # (batch, target_len)
     return -right[target_mask].sum() / max(1, target_mask.sum())
-    ### END SOLUTION
-
-
-def rank_finished(log_probabilities, lengths, power):
-    """Order the finished hypotheses of each sentence by their log-probabilities, divided by a length penalty.
-
-    score[b, k] = log_probabilities[b, k] / ((5 + lengths[b, k]) / (5 + 1)) ** power[b]
-
-    Parameters
-    ----------
-    log_probabilities : (batch, width)
-        Log-probability of each hypothesis, 0 or below.
-    lengths : (batch, width)
-        Number of words of each hypothesis.
-    power : (batch,)
-        Strength of the penalty for each sentence, positive.
-
-    Returns
-    -------
-    (batch, width)
-        Whole numbers: the hypotheses of each sentence, best first.
-
-    Source: Wu et al. (2016), arXiv:1609.08144, without the coverage penalty.
-    """
-    ### BEGIN SOLUTION
-    penalties = (5 + lengths) ** power[:, None]  # without the constant, which changes no order
-    return np.argsort(-log_probabilities / penalties, axis=1)
     ### END SOLUTION

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 
-from solutions.in_numpy.output_layer import cross_entropy, output_distribution, rank_finished
+from solutions.in_numpy.output_layer import cross_entropy
 
 
 def _figure(**changed):
@@ -142,96 +142,24 @@ def hindi_distribution__divided_by_the_sum():
     return _hindi(words=lambda logits: logits / logits.sum())
 
 
-def _five(words=_softmax, loss=lambda p: -math.log(p[4])):
-    distribution = words(np.array([0.5, -1.0, 2.0, 0.0, 1.2]))
-    return {"distribution": distribution.tolist(), "loss": float(loss(distribution))}
-
-
-def distribution_and_loss__divided_by_the_sum():
-    """You divided the logits by their sum. The softmax divides their exponentials by the sum of the exponentials."""
-    return _five(words=lambda logits: logits / logits.sum())
-
-
-def distribution_and_loss__softmax_twice():
-    """You applied the softmax twice, which flattens the distribution. nn.CrossEntropyLoss, too, already contains one."""
-    return _five(words=lambda logits: _softmax(_softmax(logits)))
-
-
-def distribution_and_loss__sigmoid():
-    """You applied a sigmoid to each logit separately: these numbers do not sum to 1."""
-    return _five(words=lambda logits: 1 / (1 + np.exp(-logits)))
-
-
-def distribution_and_loss__base_two():
-    """You took the logarithm to base 2, which gives bits. Nats come from the natural logarithm."""
-    return _five(loss=lambda p: -math.log2(p[4]))
-
-
-def distribution_and_loss__base_ten():
-    """You took the logarithm to base 10. Nats come from the natural logarithm."""
-    return _five(loss=lambda p: -math.log10(p[4]))
-
-
-def distribution_and_loss__sign():
-    """A cross-entropy is never negative: the logarithm of a probability is negative, and the loss is minus that logarithm."""
-    return _five(loss=lambda p: math.log(p[4]))
-
-
-def distribution_and_loss__likeliest_word():
-    """You took the word that the model prefers. The loss uses the probability of the right word."""
-    return _five(loss=lambda p: -math.log(p.max()))
-
-
-def distribution_and_loss__complement():
-    """One minus the probability is not a cross-entropy: the logarithm is missing."""
-    return _five(loss=lambda p: 1 - p[4])
-
-
-def distribution_and_loss__entropy():
-    """You averaged over all words. Only the probability of the right word enters the cross-entropy."""
-    return _five(loss=lambda p: -(p * np.log(p)).sum())
-
-
 def what_is_left__largest_only():
     """You subtracted only the largest probability. The small ones that are printed count too."""
-    return _left(left=1 - _PRINTED[3])
-
-
-def what_is_left__nothing():
-    """Add up the printed numbers: they fall short of 1. The rest belongs to the words that are not printed."""
-    return _left(left=0.0)
+    return {"left": 0.13, "loss": 0.1393}
 
 
 def what_is_left__sum_of_the_printed():
     """That is the total probability of the printed words. The question is what remains for the others."""
-    return _left(left=sum(_PRINTED))
-
-
-def what_is_left__base_two():
-    """You took the logarithm to base 2, which gives bits. Nats come from the natural logarithm."""
-    return _left(loss=-math.log2(_PRINTED[3]))
+    return {"left": 0.873, "loss": 0.1393}
 
 
 def what_is_left__base_ten():
     """You took the logarithm to base 10. Nats come from the natural logarithm."""
-    return _left(loss=-math.log10(_PRINTED[3]))
+    return {"left": 0.127, "loss": -math.log10(0.87)}
 
 
 def what_is_left__sign():
     """A cross-entropy is never negative: the logarithm of a probability is negative, and the loss is minus that logarithm."""
-    return _left(loss=math.log(_PRINTED[3]))
-
-
-def what_is_left__complement():
-    """One minus the probability is not a cross-entropy: the logarithm is missing."""
-    return _left(loss=1 - _PRINTED[3])
-
-
-_PRINTED = [0.004, 0.001, 0.002, 0.64, 0.003]
-
-
-def _left(**changed):
-    return {"left": 1 - sum(_PRINTED), "loss": -math.log(_PRINTED[3]), **changed}
+    return {"left": 0.127, "loss": math.log(0.87)}
 
 
 def _word(
@@ -408,64 +336,6 @@ def wider_beam__turn_upside_down():
     return _beam(turn=math.log(13 / 7) / math.log(3.6 / 2.6))
 
 
-def output_distribution__logits(state, context, W_state, W_context, b_o):
-    """These are logits, so the rows do not sum to 1. The softmax is missing."""
-    return state @ W_state.T + context @ W_context.T + b_o
-
-
-def output_distribution__overflow(state, context, W_state, W_context, b_o):
-    """With large logits, exp overflows, and infinity over infinity is nan. What can you subtract from a row first?"""
-    exponentials = np.exp(state @ W_state.T + context @ W_context.T + b_o)
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
-def output_distribution__over_the_batch(state, context, W_state, W_context, b_o):
-    """Your columns sum to 1. Each row is a sentence and needs a distribution of its own: check the axis of the sum."""
-    logits = state @ W_state.T + context @ W_context.T + b_o
-    exponentials = np.exp(logits - logits.max(axis=0))
-    return exponentials / exponentials.sum(axis=0)
-
-
-def output_distribution__sum_without_its_axis(state, context, W_state, W_context, b_o):
-    """The sum has lost its axis of length 1, so rows are divided by the sums of other rows: see keepdims."""
-    logits = state @ W_state.T + context @ W_context.T + b_o
-    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return exponentials / exponentials.sum(axis=1)
-
-
-def output_distribution__over_everything(state, context, W_state, W_context, b_o):
-    """Your whole array sums to 1. Each row is a sentence and needs a distribution of its own."""
-    logits = state @ W_state.T + context @ W_context.T + b_o
-    exponentials = np.exp(logits - logits.max())
-    return exponentials / exponentials.sum()
-
-
-def output_distribution__bias_dropped(state, context, W_state, W_context, b_o):
-    """Your result does not depend on the bias: it belongs in the logits."""
-    return output_distribution(state, context, W_state, W_context, 0 * b_o)
-
-
-def output_distribution__context_dropped(state, context, W_state, W_context, b_o):
-    """Your result does not depend on the context: half of the formula is missing."""
-    return output_distribution(state, 0 * context, W_state, W_context, b_o)
-
-
-def output_distribution__sigmoid(state, context, W_state, W_context, b_o):
-    """You applied a sigmoid to each logit separately: these rows do not sum to 1."""
-    return 0.5 + 0.5 * np.tanh(0.5 * (state @ W_state.T + context @ W_context.T + b_o))
-
-
-def output_distribution__softmax_twice(state, context, W_state, W_context, b_o):
-    """You applied the softmax twice, which flattens the distribution."""
-    exponentials = np.exp(output_distribution(state, context, W_state, W_context, b_o))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
-def output_distribution__squeezed(state, context, W_state, W_context, b_o):
-    """An axis of length 1 went missing: with one sentence the result still has two axes."""
-    return np.squeeze(output_distribution(state, context, W_state, W_context, b_o))
-
-
 def cross_entropy__pads_count(logits, targets, target_mask):
     """Your average includes padding. Only positions where the mask is True have a right word."""
     return cross_entropy(logits, targets, np.ones_like(target_mask))
@@ -605,72 +475,3 @@ def beam_step__all_vocabulary(scores, log_probabilities):
 def beam_step__squeezed(scores, log_probabilities):
     """An axis of length 1 went missing: squeeze() without an axis also drops a batch of one, or a beam of one."""
     return _chosen(scores.unsqueeze(-1) + log_probabilities, scores.shape[1]).squeeze()
-
-
-def _ranked(log_probabilities, penalties):
-    return np.argsort(-log_probabilities / penalties, axis=1)
-
-
-def rank_finished__no_penalty(log_probabilities, lengths, power):
-    """You sorted by the log-probabilities themselves, so the lengths do not affect your order."""
-    return _ranked(log_probabilities, 1)
-
-
-def rank_finished__mean_per_word(log_probabilities, lengths, power):
-    """You compared means per word. Here each log-probability is divided by the length penalty."""
-    return _ranked(log_probabilities, lengths)
-
-
-def rank_finished__five_forgotten(log_probabilities, lengths, power):
-    """You raised the number of words itself to the power: the penalty adds 5 to it first."""
-    return _ranked(log_probabilities, lengths ** power[:, None])
-
-
-def rank_finished__exponent_as_a_factor(log_probabilities, lengths, power):
-    """You used the exponent as a factor, which is the same for all hypotheses and keeps their order. Raise the fraction to it."""
-    return _ranked(log_probabilities, power[:, None] * (5 + lengths) / 6)
-
-
-def rank_finished__multiplied(log_probabilities, lengths, power):
-    """You multiplied by the penalty. Log-probabilities are negative, so this penalises long hypotheses twice: divide instead."""
-    return np.argsort(-log_probabilities * (5 + lengths) ** power[:, None], axis=1)
-
-
-def rank_finished__subtracted(log_probabilities, lengths, power):
-    """You subtracted the penalty. The log-probability is divided by it."""
-    return np.argsort(-(log_probabilities - ((5 + lengths) / 6) ** power[:, None]), axis=1)
-
-
-def rank_finished__probabilities_divided(log_probabilities, lengths, power):
-    """You divided the probabilities. The penalty divides their logarithms."""
-    return np.argsort(-np.exp(log_probabilities) / (5 + lengths) ** power[:, None], axis=1)
-
-
-def rank_finished__worst_first(log_probabilities, lengths, power):
-    """Your order is reversed: argsort starts with the smallest number, but the best score is the largest."""
-    return rank_finished(log_probabilities, lengths, power)[:, ::-1]
-
-
-def rank_finished__places(log_probabilities, lengths, power):
-    """You returned the rank of each hypothesis. Return the hypotheses in the order of their ranks."""
-    return np.argsort(rank_finished(log_probabilities, lengths, power), axis=1)
-
-
-def rank_finished__first_exponent(log_probabilities, lengths, power):
-    """You used the exponent of the first sentence for all of them. Each sentence has its own."""
-    return rank_finished(log_probabilities, lengths, np.full_like(power, power[0]))
-
-
-def rank_finished__over_the_batch(log_probabilities, lengths, power):
-    """You sorted across the sentences of the batch. Sort the hypotheses of each sentence, along the last axis."""
-    return np.argsort(-log_probabilities / (5 + lengths) ** power[:, None], axis=0)
-
-
-def rank_finished__winner_only(log_probabilities, lengths, power):
-    """You returned only the best hypothesis of each sentence. The exercise asks for all of them, the best first."""
-    return rank_finished(log_probabilities, lengths, power)[:, 0]
-
-
-def rank_finished__squeezed(log_probabilities, lengths, power):
-    """An axis of length 1 went missing: with one sentence or one hypothesis, the result still has two axes."""
-    return rank_finished(log_probabilities, lengths, power).squeeze()

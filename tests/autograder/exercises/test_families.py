@@ -308,15 +308,6 @@ def test_temperatures_are_near_0_around_1_and_far_above():
     assert (ones == 1).all()
 
 
-def test_lengths_are_of_one_word_or_two_of_a_few_and_of_hundreds_or_all_alike():
-    ordinary, alike, short, long = (drawn("lengths", name, (200, 3)) for name in ("ordinary", "alike", "short", "long"))
-    assert (ordinary.min(), ordinary.max()) == (1, 29)
-    assert (alike == alike[:, :1]).all()
-    assert len(np.unique(alike)) > 20
-    assert set(np.unique(short)) == {1, 2}
-    assert (long.min(), long.max()) == (100, 200)
-
-
 def test_log_probabilities_are_at_most_0():
     kinds = {"log_probabilities": ("ordinary", "same", "low", "certain"), "hypotheses": ("ordinary", "leader", "close")}
     for kind, name in [(kind, name) for kind, names in kinds.items() for name in names]:

@@ -43,50 +43,6 @@ def every_step_shapes__right_numpy_arrays(batch, T_y, n, d, m, V_y):
     return {name: array.shape for name, array in found.items()}
 
 
-def distribution_and_loss__wrong_bits():
-    """Takes the logarithm to base 2, which gives bits and not nats."""
-    e = np.exp([0.5, -1.0, 2.0, 0.0, 1.2])
-    p = e / e.sum()
-    return {"distribution": p.tolist(), "loss": float(-np.log2(p[-1]))}
-
-
-def distribution_and_loss__wrong_likeliest_word():
-    """Takes the likeliest word for the right one."""
-    e = np.exp([0.5, -1.0, 2.0, 0.0, 1.2])
-    p = e / e.sum()
-    return {"distribution": p.tolist(), "loss": float(-np.log(p.max()))}
-
-
-def distribution_and_loss__wrong_zero_logit_masked():
-    """Takes the logit 0 for a probability of 0 and leaves its word out of the sum."""
-    e = np.array([math.exp(0.5), math.exp(-1), math.exp(2), 0.0, math.exp(1.2)])
-    p = e / e.sum()
-    return {"distribution": p.tolist(), "loss": float(-np.log(p[-1]))}
-
-
-def distribution_and_loss__wrong_complement_as_loss():
-    """Gives what is missing to probability 1 as the loss, without a logarithm."""
-    p = torch.softmax(torch.tensor([0.5, -1.0, 2.0, 0.0, 1.2]), dim=0)
-    return {"distribution": p.tolist(), "loss": 1 - p[-1].item()}
-
-
-def distribution_and_loss__right_torch_cross_entropy():
-    """Lets torch compute both, in single precision."""
-    logits = torch.tensor([0.5, -1.0, 2.0, 0.0, 1.2])
-    loss = torch.nn.functional.cross_entropy(logits, torch.tensor(4))
-    return {"distribution": logits.softmax(-1).tolist(), "loss": loss.item()}
-
-
-def what_is_left__wrong_printed_others_only():
-    """Adds up the four other printed probabilities and forgets the words that the slide does not show."""
-    return {"left": 0.004 + 0.001 + 0.002 + 0.003, "loss": -math.log(0.64)}
-
-
-def what_is_left__wrong_common_logarithm():
-    """Uses the logarithm to base 10."""
-    return {"left": 0.36, "loss": -math.log10(0.64)}
-
-
 def word_by_hand__wrong_read_out_of_old_state():
     """Reads the word out of the state before the step."""
     s, h = np.array([0.4, -0.6]), np.array([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]])
@@ -169,87 +125,6 @@ def word_by_hand__right_torch_double():
         "state": [round(x, 4) for x in state.tolist()],
         "distribution": [round(x, 4) for x in logits.softmax(0).tolist()],
     }
-
-
-def output_distribution__wrong_overflow(state, context, W_state, W_context, b_o):
-    """Takes exponentials of the logits as they are, which overflow in the thousands."""
-    e = np.exp(state @ W_state.T + context @ W_context.T + b_o)
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def output_distribution__wrong_maximum_of_the_batch(state, context, W_state, W_context, b_o):
-    """Subtracts the largest logit of the whole batch, so a sentence with smaller logits becomes 0 / 0."""
-    logits = state @ W_state.T + context @ W_context.T + b_o
-    e = np.exp(logits - logits.max())
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def output_distribution__wrong_clipped_logits(state, context, W_state, W_context, b_o):
-    """Clips the logits to plus or minus 700 against the overflow, which makes different large logits equal."""
-    logits = np.clip(state @ W_state.T + context @ W_context.T + b_o, -700, 700)
-    e = np.exp(logits)
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def output_distribution__wrong_bias_as_column(state, context, W_state, W_context, b_o):
-    """Adds the bias as a column, so that numpy spreads it over the sentences instead of the words."""
-    logits = state @ W_state.T + context @ W_context.T + b_o[:, None]
-    e = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-def output_distribution__wrong_squeeze(state, context, W_state, W_context, b_o):
-    """Drops the batch axis when there is only one sentence."""
-    logits = np.squeeze(state @ W_state.T + context @ W_context.T) + b_o
-    e = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-def output_distribution__wrong_two_softmaxes_averaged(state, context, W_state, W_context, b_o):
-    """Makes one distribution of the state and one of the context and averages the two."""
-    parts = []
-    for logits in (state @ W_state.T + b_o, context @ W_context.T + b_o):
-        e = np.exp(logits - logits.max(axis=1, keepdims=True))
-        parts.append(e / e.sum(axis=1, keepdims=True))
-    return (parts[0] + parts[1]) / 2
-
-
-def output_distribution__wrong_normalised_down_the_batch(state, context, W_state, W_context, b_o):
-    """Divides by the sum over the sentences and not over the words."""
-    logits = state @ W_state.T + context @ W_context.T + b_o
-    e = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return e / e.sum(axis=0)
-
-
-def output_distribution__right_joined_product(state, context, W_state, W_context, b_o):
-    """Joins state and context, and the two matrices, and does one product."""
-    logits = np.concatenate((state, context), axis=1) @ np.concatenate((W_state, W_context), axis=1).T + b_o
-    logits = logits - np.max(logits, axis=1)[:, None]
-    p = np.exp(logits)
-    p /= np.sum(p, axis=1)[:, None]
-    return p
-
-
-def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o):
-    """Takes the logarithm of the sum by logaddexp and returns the exponential of a difference."""
-    logits = np.einsum("vq,bq->bv", W_state, state) + np.einsum("vk,bk->bv", W_context, context) + b_o
-    return np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
-
-
-def output_distribution__right_sentence_loop(state, context, W_state, W_context, b_o):
-    """Handles one sentence after the other with a helper for the softmax."""
-
-    def softmax(x):
-        e = np.exp(x - x.max())
-        return e / e.sum()
-
-    return np.stack([softmax(W_state @ s + W_context @ c + b_o) for s, c in zip(state, context, strict=True)])
-
-
-def output_distribution__right_torch_inside(state, context, W_state, W_context, b_o):
-    """Leaves the softmax to torch and goes back to numpy."""
-    logits = torch.from_numpy(np.asarray(state @ W_state.T + context @ W_context.T + b_o))
-    return torch.softmax(logits, dim=1).numpy()
 
 
 def cross_entropy__wrong_empty_batch(logits, targets, target_mask):

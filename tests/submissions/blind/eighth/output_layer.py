@@ -19,20 +19,6 @@ def _softmax(e):
     return p / p.sum(-1, keepdims=True)
 
 
-_L5 = np.array([0.5, -1.0, 2.0, 0.0, 1.2])
-
-
-def distribution_and_loss__right_logsumexp():
-    """The loss by log-sum-exp, the distribution as an array."""
-    z = math.log(sum(math.exp(x) for x in _L5))
-    return {"loss": np.float64(z - 1.2), "distribution": np.exp(_L5 - z)}
-
-
-def what_is_left__right_fsum():
-    """By a compensated sum and log1p."""
-    return {"left": 1 - math.fsum([0.004, 0.001, 0.002, 0.64, 0.003]), "loss": -math.log1p(-0.36)}
-
-
 def _word(order="right", query=True, state="new", weights="softmax", bias=True):
     s, h = np.array([0.4, -0.6]), np.array([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]])
     Wq, v = np.array([[1, -1], [0, 2], [0.5, 1]]), np.array([1, -2, 1.5])
@@ -56,41 +42,6 @@ def word_by_hand__wrong_tanh_after_v():
 def word_by_hand__right_rounded_at_the_end():
     """All results rounded to four decimals, only at the end, as tuples."""
     return {k: tuple(round(x, 4) for x in r) for k, r in _word().items()}
-
-
-# ---- output_distribution
-
-def _logits(state, context, W_state, W_context, b_o):
-    return state @ W_state.T + context @ W_context.T + b_o
-
-
-def output_distribution__wrong_subtle_eps(state, context, W_state, W_context, b_o):
-    """Adds 1e-7 to the denominator, so the probabilities no longer add to 1."""
-    e = _logits(state, context, W_state, W_context, b_o)
-    p = np.exp(e - e.max(1, keepdims=True))
-    return p / (p.sum(1, keepdims=True) + 1e-7)
-
-
-def output_distribution__right_joined(state, context, W_state, W_context, b_o):
-    """State and context joined end to end, torch's log_softmax, the result a tensor."""
-    x = torch.from_numpy(np.hstack([state, context]))
-    W = torch.from_numpy(np.hstack([W_state, W_context]))
-    return torch.log_softmax(x @ W.T + torch.from_numpy(b_o), 1).exp()
-
-
-def output_distribution__right_word_by_word(state, context, W_state, W_context, b_o):
-    """Loops over sentences and words, with 1 over a sum of exponentials of differences, as nested lists."""
-    rows = []
-    for s, c in zip(state, context):
-        e = [math.fsum(list(w * s) + list(u * c) + [b]) for w, u, b in zip(W_state, W_context, b_o)]
-        rows.append([1 / sum(math.exp(min(y - x, 700.0)) for y in e) for x in e])
-    return rows
-
-
-def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o):
-    """By np.logaddexp.reduce, from columns, transposed at the end."""
-    e = W_state @ state.T + W_context @ context.T + b_o[:, None]
-    return np.exp(e - np.logaddexp.reduce(e, axis=0)).T
 
 
 # ---- cross_entropy

@@ -10,10 +10,6 @@ def _soft(e):
     return p / p.sum(axis=-1, keepdims=True)
 
 
-def _logits(state, context, W_state, W_context, b_o):
-    return state @ W_state.T + context @ W_context.T + b_o
-
-
 def _costs(logits, targets):
     top = logits.max(axis=-1)
     lse = top + np.log(np.exp(logits - top[..., None]).sum(axis=-1))
@@ -32,21 +28,6 @@ def every_step_shapes__right_arrays(batch, T_y, n, d, m, V_y):
     W = np.ones((V_y, j.shape[-1]))
     z = j @ W.T
     return {"joined": j.shape, "W_o": W.shape, "logits": z.shape, "flat_logits": z.reshape(-1, V_y).shape}
-
-
-# ---- distribution_and_loss
-_L5 = np.array([0.5, -1.0, 2.0, 0.0, 1.2])
-
-
-def distribution_and_loss__right_logsumexp():
-    """Gets the loss as logsumexp minus logit, with numpy arrays as values."""
-    lse = np.logaddexp.reduce(_L5)
-    return {"distribution": np.exp(_L5 - lse), "loss": lse - 1.2}
-
-
-def what_is_left__right_cut_off():
-    """Cuts the loss off after four decimals and leaves the float error of the sum."""
-    return {"left": 1 - sum([0.004, 0.001, 0.002, 0.64, 0.003]), "loss": 0.4462}
 
 
 # ---- word_by_hand
@@ -90,43 +71,6 @@ def word_by_hand__right_tensors():
 def word_by_hand__right_cut_off():
     """Carries everything and cuts off after four decimals."""
     return {k: [math.trunc(y * 1e4) / 1e4 for y in x] for k, x in _word().items()}
-
-
-# ---- output_distribution
-def output_distribution__wrong_logits(state, context, W_state, W_context, b_o):
-    """Stops at the logits and forgets the softmax."""
-    return _logits(state, context, W_state, W_context, b_o)
-
-
-def output_distribution__wrong_no_bias(state, context, W_state, W_context, b_o):
-    """Forgets the bias."""
-    return _soft(state @ W_state.T + context @ W_context.T)
-
-
-def output_distribution__wrong_subtle_float32(state, context, W_state, W_context, b_o):
-    """Takes the softmax in torch's single precision."""
-    z = torch.tensor(_logits(state, context, W_state, W_context, b_o), dtype=torch.float32)
-    return torch.softmax(z, 1).double().numpy()
-
-
-def output_distribution__right_joined(state, context, W_state, W_context, b_o):
-    """Joins vectors and matrices, with the bias as one more column."""
-    x = np.concatenate([state, context, np.ones((len(state), 1))], axis=1)
-    return _soft(x @ np.concatenate([W_state, W_context, b_o[:, None]], axis=1).T)
-
-
-def output_distribution__right_log_softmax(state, context, W_state, W_context, b_o):
-    """Exponentiates torch's log_softmax and returns a tensor."""
-    t = [torch.as_tensor(x, dtype=torch.float64) for x in (state, context, W_state, W_context, b_o)]
-    return torch.log_softmax(t[0] @ t[2].T + (t[1] @ t[3].T + t[4]), dim=1).exp()
-
-
-def output_distribution__right_differences(state, context, W_state, W_context, b_o):
-    """Writes each probability as 1 over a sum of exponentials of differences, capped where they are beyond all digits."""
-    rows = []
-    for z in _logits(state, context, W_state, W_context, b_o):
-        rows.append([1 / np.exp(np.minimum(z - x, 700)).sum() if z.max() - x < 690 else 0.0 for x in z])
-    return rows
 
 
 # ---- cross_entropy

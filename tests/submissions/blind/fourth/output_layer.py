@@ -19,36 +19,6 @@ def every_step_shapes__right_views(batch, T_y, n, d, m, V_y):
     return dict(zip(("flat_logits", "logits", "W_o", "joined"), (flat, logits, W_o.shape, joined.shape)))
 
 
-# 6.6 distribution_and_loss
-
-
-def distribution_and_loss__right_decimal():
-    """Decimal numbers with a precision of 40 digits, cut off as floats at the end."""
-    getcontext().prec = 40
-    logits = [Decimal(x) for x in ("0.5", "-1", "2", "0", "1.2")]
-    total = sum(x.exp() for x in logits)
-    return {"loss": float(total.ln() - logits[-1]), "distribution": tuple(float((x - total.ln()).exp()) for x in logits)}
-
-
-# 6.7 what_is_left
-
-
-def what_is_left__wrong_all_but_the_right_word():
-    """The student takes all that the right word leaves, the four other words of the slide among it."""
-    return {"left": 0.36, "loss": 0.4463}
-
-
-def what_is_left__wrong_cross_entropy_of_all_shown():
-    """The student adds what all wrong words on the slide cost, -ln(1 - p), to the loss."""
-    shown = [0.004, 0.001, 0.002, 0.003]
-    return {"left": 0.35, "loss": -math.log(0.64) - sum(math.log1p(-p) for p in shown)}
-
-
-def what_is_left__right_logarithms():
-    """0.64 is 2^6 / 10^2, so the loss is a sum of logarithms, and the rest is counted in thousandths."""
-    return {"left": (1000 - 4 - 1 - 2 - 640 - 3) / 1000, "loss": 2 * math.log(10) - 6 * math.log(2)}
-
-
 # 6.8 word_by_hand
 
 
@@ -95,50 +65,6 @@ def word_by_hand__right_sums():
     o = [x + float(b) for x, b in zip(rows(W_o, z), b_o)]
     p = [1 / sum(math.exp(y - x) for y in o) for x in o]
     return {"distribution": p, "state": z, "context": c, "weights": a, "scores": e}
-
-
-# 6.9 output_distribution
-
-
-def output_distribution__wrong_axis_of_batch(state, context, W_state, W_context, b_o):
-    """The student takes the softmax over the sentences, not over the words."""
-    x = state @ W_state.T + context @ W_context.T + b_o
-    x = np.exp(x - x.max(axis=0))
-    return x / x.sum(axis=0)
-
-
-def output_distribution__wrong_clipped(state, context, W_state, W_context, b_o):
-    """The student clips the logits to what exp can bear, which makes logits of 1000 and 2000 equal."""
-    x = np.exp(np.clip(state @ W_state.T + context @ W_context.T + b_o, -500, 500))
-    return x / x.sum(axis=1, keepdims=True)
-
-
-def output_distribution__right_differences(state, context, W_state, W_context, b_o):
-    """No maximum: each probability is one over the sum of the exponentials of all differences, of which inf gives 0."""
-    x = np.einsum("bq,vq->bv", state, W_state) + np.einsum("bk,vk->bv", context, W_context) + b_o
-    with np.errstate(over="ignore"):
-        return 1 / np.exp(x[:, None, :] - x[:, :, None]).sum(axis=2)
-
-
-def output_distribution__right_decimals(state, context, W_state, W_context, b_o):
-    """Exponentials of decimal numbers do not overflow at some thousands; lists of floats come back."""
-    getcontext().prec = 30
-    rows = []
-    for s, c in zip(state.tolist(), context.tolist()):
-        x = [
-            (math.fsum([b, *(p * q for p, q in zip(s, r)), *(p * q for p, q in zip(c, t))]))
-            for r, t, b in zip(W_state.tolist(), W_context.tolist(), b_o.tolist())
-        ]
-        x = [Decimal(z).exp() for z in x]
-        rows.append([float(z / sum(x)) for z in x])
-    return rows
-
-
-def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o):
-    """The bias is a column more of the matrix, and the logarithm of the sum comes from logaddexp.reduce."""
-    W = np.column_stack([b_o, W_state, W_context])
-    x = np.inner(np.column_stack([np.ones(len(state)), state, context]), W)
-    return np.exp((x.T - np.logaddexp.reduce(x, axis=1)).T)
 
 
 # 6.10 cross_entropy

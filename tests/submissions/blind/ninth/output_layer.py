@@ -15,16 +15,6 @@ def _soft(x):
     return e / e.sum()
 
 
-def what_is_left__wrong_subtle_others():
-    """Counts as left all but the right word, also the four words that the slide shows."""
-    return {"left": 0.36, "loss": 0.446287}
-
-
-def what_is_left__right_sum():
-    """1 minus the sum; log of the reciprocal."""
-    return {"loss": math.log(1 / 0.64), "left": 1 - sum([0.004, 0.001, 0.002, 0.64, 0.003])}
-
-
 def _step(v=(1, -2, 1.5), u=1.0, bias=1.0, old=False):
     s, h = np.array([0.4, -0.6]), np.array([[0.5, -0.2, 0.1, 0.3], [-0.4, 0.6, 0.2, -0.1]])
     q = np.array([[1, -1], [0, 2], [0.5, 1]]) @ s
@@ -35,35 +25,6 @@ def _step(v=(1, -2, 1.5), u=1.0, bias=1.0, old=False):
     z = np.array([[1, -1], [2, 0], [0, 2], [-1, 1], [1, 1.0]]) @ (s if old else t)
     p = _soft(z + bias * np.array([0, -0.5, 0.5, 0, 0.2]))
     return {"scores": list(e), "weights": list(w), "context": list(c), "state": list(t), "distribution": list(p)}
-
-
-# ---- output_distribution
-
-
-def output_distribution__wrong_log(state, context, W_state, W_context, b_o):
-    """Returns log-probabilities."""
-    x = state @ W_state.T + context @ W_context.T + b_o
-    return x - np.logaddexp.reduce(x, axis=1, keepdims=True)
-
-
-def output_distribution__wrong_subtle_axis_by_size(state, context, W_state, W_context, b_o):
-    """Looks for the vocabulary axis by its length: finds the batch where both are equally long."""
-    x = state @ W_state.T + context @ W_context.T + b_o
-    a = x.shape.index(len(b_o))
-    e = np.exp(x - x.max(axis=a, keepdims=True))
-    return e / e.sum(axis=a, keepdims=True)
-
-
-def output_distribution__right_logaddexp(state, context, W_state, W_context, b_o):
-    """exp of the log-softmax by logaddexp, on joined inputs."""
-    x = np.hstack([state, context]) @ np.hstack([W_state, W_context]).T + b_o
-    return np.exp(x - np.logaddexp.reduce(x, axis=1, keepdims=True))
-
-
-def output_distribution__right_torch_list(state, context, W_state, W_context, b_o):
-    """torch, one sentence at a time, as a list."""
-    f = lambda x: torch.tensor(x)
-    return [torch.softmax(f(W_state) @ f(s) + f(W_context) @ f(c) + f(b_o), 0).tolist() for s, c in zip(state, context)]
 
 
 # ---- cross_entropy
@@ -146,13 +107,6 @@ def beam_step__right_argmax_rounds(scores, log_probabilities):
         got.append(torch.stack([torch.div(i, V, rounding_mode="floor"), i.remainder(V)], 1))
         t = t.scatter(1, i[:, None], -math.inf)
     return torch.stack(got, 1)
-
-
-def output_distribution__right_differences(state, context, W_state, W_context, b_o):
-    """1 / sum of exp(x_k - x_i); overflow to infinity gives the 0 it should; column-major memory."""
-    x = (W_state @ state.T + W_context @ context.T).T + b_o
-    with np.errstate(over="ignore"):
-        return np.asfortranarray(1 / np.exp(x[:, None, :] - x[:, :, None]).sum(2))
 
 
 def cross_entropy__right_one_hot(logits, targets, target_mask):

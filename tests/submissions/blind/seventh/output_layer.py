@@ -16,25 +16,6 @@ def every_step_shapes__right_torch_sizes(batch, T_y, n, d, m, V_y):
     return {k: tuple(v.shape) for k, v in dict(joined=x, W_o=W, logits=y, flat_logits=y.flatten(0, 1)).items()}
 
 
-# ---- distribution and loss
-_L = [.5, -1., 2., 0., 1.2]
-
-
-def distribution_and_loss__right_logsumexp():
-    """Loss as logsumexp minus logit, in torch."""
-    x = torch.tensor(_L, dtype=torch.float64)
-    return {"distribution": torch.softmax(x, 0), "loss": torch.logsumexp(x, 0) - 1.2}
-
-# ---- what is left
-def what_is_left__wrong_without_right_word():
-    """Subtracts only the four wrong words' probabilities."""
-    return {"left": .99, "loss": -math.log(.64)}
-
-
-def what_is_left__right_rounded():
-    """Rounded to four decimals."""
-    return {"left": round(1 - sum([.004, .001, .002, .64, .003]), 4), "loss": round(math.log(100 / 64), 4)}
-
 # ---- word by hand
 def _word(f=np.tanh, old=False, bias=True, ctx=True, hidden=True, uniform=False, prev=True):
     s, H = np.array([.4, -.6]), np.array([[.5, -.2, .1, .3], [-.4, .6, .2, -.1]])
@@ -53,49 +34,6 @@ def _word(f=np.tanh, old=False, bias=True, ctx=True, hidden=True, uniform=False,
 def word_by_hand__right_computed():
     """All lines computed with numpy."""
     return _word()
-
-# ---- output_distribution
-def _lg(s, c, Ws, Wc, b):
-    return s @ Ws.T + c @ Wc.T + b
-
-
-def output_distribution__wrong_row_sum_unkept(state, context, W_state, W_context, b_o):
-    """Divides by the row sums without keeping their axis."""
-    x = _lg(state, context, W_state, W_context, b_o)
-    e = np.exp(x - x.max(1, keepdims=True))
-    return e / e.sum(1)
-
-
-def output_distribution__wrong_subtle_clip_1e5(state, context, W_state, W_context, b_o):
-    """Clips logits at 100000 in size, though they may reach 250000."""
-    return _sm(np.clip(_lg(state, context, W_state, W_context, b_o), -1e5, 1e5))
-
-
-def output_distribution__wrong_subtle_float32(state, context, W_state, W_context, b_o):
-    """Stores the logits in single precision before the softmax."""
-    return _sm(_lg(state, context, W_state, W_context, b_o).astype(np.float32).astype(float))
-
-def output_distribution__right_joined(state, context, W_state, W_context, b_o):
-    """Joins state, context and a 1 and uses one product, column-major, through torch."""
-    x = np.hstack([state, context, np.ones((len(state), 1))])
-    W = np.hstack([W_state, W_context, b_o[:, None]])
-    return torch.softmax(torch.from_numpy(W @ x.T), 0).T
-
-def output_distribution__right_reciprocal(state, context, W_state, W_context, b_o):
-    """Each probability as 1 over the sum of exp of differences; overflow to infinity gives 0."""
-    x = _lg(state, context, W_state, W_context, b_o)
-    with np.errstate(over="ignore"):
-        return 1 / np.exp(x[:, None, :] - x[:, :, None]).sum(2)
-
-def output_distribution__right_pure_lists(state, context, W_state, W_context, b_o):
-    """Loops over sentences and words with math.fsum, nested tuples."""
-    out = []
-    for s, c in zip(state, context):
-        l = [math.fsum([*(a * s), *(k * c), t]) for a, k, t in zip(W_state, W_context, b_o)]
-        e = [math.exp(x - max(l)) for x in l]
-        out.append(tuple(x / math.fsum(e) for x in e))
-    return tuple(out)
-
 
 def _pick(a, t):
     return np.take_along_axis(a, t[..., None], -1)[..., 0]

@@ -19,18 +19,6 @@ def every_step_shapes__right_numpy_sizes(batch, T_y, n, d, m, V_y):
             "flat_logits": (np.prod([batch, T_y]), V_y)}
 
 
-def distribution_and_loss__right_logsumexp():
-    """Subtracts the logsumexp and exponentiates afterwards, in torch."""
-    q = torch.log_softmax(torch.tensor([.5, -1, 2, 0, 1.2], dtype=torch.float64), 0)
-    return {"loss": -q[-1], "distribution": q.exp()}
-
-
-def what_is_left__right_thousandths():
-    """Counts in thousandths."""
-    shown = [4, 1, 2, 640, 3]
-    return {"left": (1000 - sum(shown)) / 1000, "loss": math.log(1000) - math.log(shown[3])}
-
-
 def word_by_hand__right_torch_rounded():
     """Computes with torch, projects state and annotations together, and rounds to four decimals."""
     t = lambda x: torch.tensor(x, dtype=torch.float64)
@@ -44,43 +32,6 @@ def word_by_hand__right_torch_rounded():
     p = torch.softmax(torch.stack([x - y, 2 * x - .5, 2 * y + .5, y - x, x + y + .2]), 0)
     names = ("scores", "weights", "context", "state", "distribution")
     return {k: [round(i, 4) for i in r.tolist()] for k, r in zip(names, (e, a, c, new, p))}
-
-
-# ---- output_distribution
-def _softmax(z):
-    p = np.exp(z - z.max(-1, keepdims=True))
-    return p / p.sum(-1, keepdims=True)
-
-
-def output_distribution__wrong_bias_after_softmax(state, context, W_state, W_context, b_o):
-    """Adds the bias after the softmax."""
-    return _softmax(state @ W_state.T + context @ W_context.T) + b_o
-
-
-def output_distribution__wrong_subtle_clipped_differences(state, context, W_state, W_context, b_o):
-    """Clips the logits to plus or minus 500 000, so larger ones become ties."""
-    return _softmax(np.clip(state @ W_state.T + context @ W_context.T + b_o, -5e5, 5e5))
-
-
-def output_distribution__wrong_subtle_floor(state, context, W_state, W_context, b_o):
-    """Lifts every probability to at least 1e-7, which rows no longer adding to 1 shows only where words are very unlikely."""
-    return np.maximum(_softmax(state @ W_state.T + context @ W_context.T + b_o), 1e-7)
-
-
-def output_distribution__right_pairwise_differences(state, context, W_state, W_context, b_o):
-    """Takes 1 over the sum of exp of differences to each logit, clipped where exp would overflow, and returns lists."""
-    rows = []
-    for s, c in zip(state, context):
-        z = W_state @ s + W_context @ c + b_o
-        rows.append([1 / math.fsum(math.exp(min(x - y, 700.0)) for x in z) for y in z])
-    return rows
-
-
-def output_distribution__right_shifts_bias_in_place(state, context, W_state, W_context, b_o):
-    """Subtracts the bias's maximum from the bias in place, which changes no softmax, and then takes torch's."""
-    b_o -= b_o.max()
-    z = np.einsum("vq,bq->bv", W_state, state) + np.einsum("vk,bk->bv", W_context, context) + b_o
-    return torch.softmax(torch.from_numpy(z), dim=1)
 
 
 # ---- cross_entropy

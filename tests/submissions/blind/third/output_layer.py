@@ -7,9 +7,6 @@ from fractions import Fraction
 import numpy as np
 import torch
 
-_MEMORY = {}
-
-
 # ---------------------------------------------------------------- every_step_shapes
 
 def every_step_shapes__wrong_context_forgotten(batch, T_y, n, d, m, V_y):
@@ -48,46 +45,6 @@ def every_step_shapes__right_namedtuple(batch, T_y, n, d, m, V_y):
 
 
 # ---------------------------------------------------------------- hindi_distribution
-
-
-def _plain_softmax(e):
-    x = [math.exp(k - max(e)) for k in e]
-    return [k / math.fsum(x) for k in x]
-
-
-# ---------------------------------------------------------------- distribution_and_loss
-
-
-def distribution_and_loss__right_torch():
-    """torch's cross_entropy, with a tensor of no axes as the loss."""
-    e = torch.tensor([0.5, -1.0, 2.0, 0.0, 1.2], dtype=torch.float64)
-    return {"loss": torch.nn.functional.cross_entropy(e[None], torch.tensor([4])), "distribution": e.softmax(0)}
-
-
-def distribution_and_loss__right_log1p():
-    """The loss as log1p of the sum of the other words' ratios."""
-    rest = [math.exp(x - 1.2) for x in (0.5, -1.0, 2.0, 0.0)]
-    loss = math.log1p(math.fsum(rest))
-    return {"distribution": (*[x * math.exp(-loss) for x in rest], math.exp(-loss)), "loss": loss}
-
-
-# ---------------------------------------------------------------- what_is_left
-
-
-def what_is_left__wrong_leftover_loss():
-    """The student takes the cross-entropy to be -ln of what is not left over, 0.65."""
-    return {"left": 0.35, "loss": -math.log(1 - 0.35)}
-
-
-def what_is_left__right_fraction():
-    """An exact fraction, and the logarithm as 2 ln 5 - 4 ln 2."""
-    return {"left": 1 - sum(map(Fraction, ("0.004", "0.001", "0.002", "0.64", "0.003"))),
-            "loss": 2 * math.log(5) - 4 * math.log(2)}
-
-
-def what_is_left__right_log1p():
-    """Numpy numbers with log1p."""
-    return {"left": np.float64(0.35), "loss": np.array(-np.log1p(-0.36))}
 
 
 # ---------------------------------------------------------------- word_by_hand
@@ -148,70 +105,6 @@ def word_by_hand__right_sigmoid():
     o = _WO @ z + _BO
     return {"scores": np.trunc(e * 1e4) / 1e4, "weights": (a1, 1 - a1), "context": c, "state": z,
             "distribution": np.exp(o - np.logaddexp.reduce(o))}
-
-
-# ---------------------------------------------------------------- output_distribution
-
-def _rows(z):
-    e = np.exp(z - z.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def output_distribution__wrong_shift_before_bias(state, context, W_state, W_context, b_o):
-    """The student subtracts the maximum before adding the bias, which overflows where the bias is in the thousands."""
-    z = state @ W_state.T + context @ W_context.T
-    e = np.exp(z - z.max(axis=1, keepdims=True) + b_o)
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def output_distribution__wrong_batch_softmax(state, context, W_state, W_context, b_o):
-    """The student takes the softmax along the longer axis, which is the batch's where it has more sentences than words."""
-    z = state @ W_state.T + context @ W_context.T + b_o
-    axis = int(np.argmax(z.shape)) if z.shape[0] != z.shape[1] else 1
-    e = np.exp(z - z.max(axis=axis, keepdims=True))
-    return e / e.sum(axis=axis, keepdims=True)
-
-
-def output_distribution__wrong_mean_over_batch(state, context, W_state, W_context, b_o):
-    """The student centres the logits of each word over the batch, which a batch of one turns into an even distribution."""
-    z = state @ W_state.T + context @ W_context.T
-    return _rows(z - z.mean(axis=0) + b_o)
-
-
-def output_distribution__wrong_remembered_matrix(state, context, W_state, W_context, b_o):
-    """The student keeps the joined matrix of the first call for all later calls with the same sizes."""
-    key = (W_state.shape, W_context.shape)
-    if key not in _MEMORY:
-        _MEMORY[key] = np.hstack([W_state, W_context])
-    return _rows(np.hstack([state, context]) @ _MEMORY[key].T + b_o)
-
-
-def output_distribution__right_joined_with_one(state, context, W_state, W_context, b_o):
-    """State, context and a one joined end to end, with the bias as a last column of the matrix."""
-    x = np.c_[state, context, np.ones(len(state))]
-    return _rows(x @ np.c_[W_state, W_context, b_o].T)
-
-
-def output_distribution__right_einsum_pairs(state, context, W_state, W_context, b_o):
-    """einsum, and each probability as one over a sum of exponentials of differences, cut at 700."""
-    z = np.einsum("vq,bq->bv", W_state, state) + np.einsum("vk,bk->bv", W_context, context) + b_o[None]
-    return np.reciprocal(np.exp(np.minimum(z[:, None, :] - z[:, :, None], 700.0)).sum(2))
-
-
-def output_distribution__right_python_loops(state, context, W_state, W_context, b_o):
-    """Plain loops with math.fsum, and lists as the result."""
-    out = []
-    for s, c in zip(state.tolist(), context.tolist()):
-        z = [math.fsum([*(a * b for a, b in zip(ws, s)), *(a * b for a, b in zip(wc, c)), bias])
-             for ws, wc, bias in zip(W_state.tolist(), W_context.tolist(), b_o.tolist())]
-        out.append(_plain_softmax(z))
-    return out
-
-
-def output_distribution__right_matrix(state, context, W_state, W_context, b_o):
-    """np.matrix for the products, and logaddexp for the sum; an array as the result."""
-    z = np.asarray(np.matrix(W_state) * np.matrix(state).T + np.matrix(W_context) * np.matrix(context).T + np.matrix(b_o).T)
-    return np.exp(z - np.logaddexp.reduce(z, axis=0)).T
 
 
 # ---------------------------------------------------------------- cross_entropy
