@@ -139,7 +139,7 @@ def _padded(rows, filler, width=0):
 
 
 def count_parameters():
-    """Count the parameters of the exercise's additive attention: in each matrix or vector, and in all.
+    """Count the parameters of the model's additive attention: in each matrix or vector, and in all.
 
     Returns
     -------
@@ -147,8 +147,7 @@ def count_parameters():
         ``W_query``, ``W_key``, ``v`` and ``all``.
     """
     ### BEGIN SOLUTION
-    sizes = [40, 36, 24]
-    query_size, hidden_size, attention_size = sizes
+    query_size, hidden_size, attention_size = 48, 48, 48
     counts = {
         "W_query": attention_size * query_size,
         "W_key": attention_size * 2 * hidden_size,

@@ -46,12 +46,6 @@ def multi_head_shapes__annotation_divided(heads, m, r, T_x, T_y):
     return {"W_key": (r, m), "keys": (heads, T_x, m), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
 
 
-_QUERIES = np.array([[1, 0, -1, 2], [0, 1, 1, -1]])
-_KEYS = np.array([[[2, 1, 0, 1], [0, 3, 1, 1], [1, -1, 2, 0]], [[1, 1, -1, 3], [2, 0, 3, 0], [0, 0, 2, 1]]])
-_PRODUCTS = np.einsum("zr,zjr->zj", _QUERIES, _KEYS)
-_FIRST, _SECOND = (_PRODUCTS / 2).tolist()
-
-
 def _saturation(spread, plain=None, scaled=None):
     def pull(difference):
         weight = 1 / (1 + math.exp(-difference))

@@ -4,17 +4,6 @@ import numpy as np
 import torch
 
 
-def count_parameters__by_layers():
-    layers = {"W_query": torch.nn.Linear(40, 24, bias=False), "W_key": torch.nn.Linear(72, 24, bias=False)}
-    counts = {name: layer.weight.numel() for name, layer in layers.items()}
-    counts["v"] = 24
-    return counts | {"all": sum(counts.values())}
-
-
-def count_parameters__floats():
-    return {"all": 2712.0, "v": 24.0, "W_key": 1728.0, "W_query": 960.0}
-
-
 def choose_rate__typed():
     return {"next": 3.0, "stop_column": 6, "stop_curve": 2, "long": 2, "short": 3, "diverges": 6}
 

@@ -7,26 +7,6 @@ import torch
 import torch.nn.functional as F
 
 
-def note_c_dimensions__lists(d, m, n, V_x, V_y):
-    decoder = dict(E=[d, V_y], W_y=[n, d], W_s=[n, n], W_c=[n, m])
-    return dict(E_x=[d, V_x], W_x=[m, d], W_h=[m, m], W_query=[n, n], W_key=[n, m], v=[n], **decoder)
-
-
-def note_c_dimensions__linear_layers(d, m, n, V_x, V_y):
-    sizes = {
-        "W_x": (d, m),
-        "W_h": (m, m),
-        "W_query": (n, n),
-        "W_key": (m, n),
-        "W_y": (d, n),
-        "W_s": (n, n),
-        "W_c": (m, n),
-    }
-    layers = {name: torch.nn.Linear(*size).weight.shape for name, size in sizes.items()}
-    embeddings = {name: torch.nn.Embedding(V, d).weight.T.shape for name, V in (("E_x", V_x), ("E", V_y))}
-    return {**layers, **embeddings, "v": torch.zeros(n).shape}
-
-
 def fusion_shapes__lists(d, m, n, r):
     return dict(W_context=[n, m + m], W_input=[n, r], L_1=[r, d + m + m], joined=[d + m + m])
 

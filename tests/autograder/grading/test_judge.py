@@ -769,13 +769,12 @@ def test_a_print_in_place_of_a_return_is_told_so():
 
 
 def test_of_two_mistakes_that_explain_as_much_the_one_that_nothing_speaks_against_is_named():
-    exercise = exercise_named("decoder_fusion-note_c_dimensions")
-
-    def context_alone(d, m, n, V_x, V_y):
-        return {**reference_of(exercise)(d, m, n, V_x, V_y), "W_c": (n, n)}
-
-    (hint,) = verdict_on(exercise, replies_of(context_alone, exercise)).hints
-    assert hint == exercise.hints["note_c_dimensions__context_of_the_decoder"]
+    exercise = exercise_named("from_bahdanau_to_transformers-saturation")
+    divided = exercise.hidden[0].mistaken["saturation__divided_by_the_size"].value
+    not_added = exercise.hidden[0].mistaken["saturation__not_added"].value
+    assert divided["scaled"] == pytest.approx(not_added["scaled"])  # all else is right in the first alone
+    (hint,) = verdict_on(exercise, same_reply(exercise, Reply(value=divided))).hints
+    assert hint == exercise.hints["saturation__divided_by_the_size"]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if ENTRIES[name].kind == "number"])

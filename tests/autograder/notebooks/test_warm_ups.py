@@ -63,10 +63,10 @@ def test_the_check_answers_each_mistake_with_its_hint_the_right_numbers_and_a_wo
 
 @each_warm_up
 def test_an_answer_that_is_missing_or_fails_is_not_given_away(exercise):
-    def untouched(**sizes):
+    def untouched(*sizes):
         raise NotImplementedError
 
-    def failing(**sizes):
+    def failing(*sizes):
         return 1 / 0
 
     assert complaint(exercise, untouched).endswith("Replace `raise NotImplementedError()` with your answer.")

@@ -1,44 +1,6 @@
 """Answers written from the released notebook alone, before any was graded."""
 
 import numpy as np
-import torch
-
-
-def count_parameters__wrong_one_direction():
-    """Takes an annotation to have 36 numbers, forgetting the second direction."""
-    return {"W_query": 24 * 40, "W_key": 24 * 36, "v": 24, "all": 24 * 40 + 24 * 36 + 24}
-
-
-def count_parameters__wrong_biases_counted():
-    """Counts a bias for every layer, although the score has none."""
-    return {"W_query": 24 * 41, "W_key": 24 * 73, "v": 25, "all": 24 * 41 + 24 * 73 + 25}
-
-
-def count_parameters__wrong_v_left_out_of_the_sum():
-    """Forgets v in the sum."""
-    return {"W_query": 960, "W_key": 1728, "v": 24, "all": 2688}
-
-
-def count_parameters__wrong_v_takes_two_vectors():
-    """Takes v to act on query and key joined end to end, so it has twice as many numbers."""
-    return {"W_query": 960, "W_key": 1728, "v": 48, "all": 2736}
-
-
-def count_parameters__right_torch_layers():
-    """Makes the three layers and counts what they hold."""
-    layers = {
-        "W_query": torch.nn.Linear(40, 24, bias=False),
-        "W_key": torch.nn.Linear(2 * 36, 24, bias=False),
-        "v": torch.nn.Linear(24, 1, bias=False),
-    }
-    found = {name: sum(p.numel() for p in layer.parameters()) for name, layer in layers.items()}
-    return {**found, "all": sum(found.values())}
-
-
-def count_parameters__right_numpy_numbers():
-    """Counts the entries of arrays and returns numpy numbers."""
-    sizes = np.array([np.empty((24, 40)).size, np.empty((24, 72)).size, np.empty(24).size])
-    return {"W_query": sizes[0], "W_key": sizes[1], "v": sizes[2], "all": np.sum(sizes)}
 
 
 def exact_match__wrong_common_columns_only(words, target):

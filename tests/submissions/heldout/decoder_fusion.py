@@ -1,6 +1,5 @@
 """Answers written from the released notebook alone, before any was graded."""
 
-import math
 
 import numpy as np
 import torch

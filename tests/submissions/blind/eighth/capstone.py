@@ -1,18 +1,6 @@
-import math
 
 import numpy as np
 import torch
-
-
-def count_parameters__right_torch_numel():
-    """Counts the entries of torch tensors."""
-    q, k, v = (torch.zeros(24, n).numel() for n in (40, 72, 1))
-    return {"all": q + k + v, "v": v, "W_key": k, "W_query": q}
-
-
-def count_parameters__right_floats():
-    """Whole numbers as numpy integers and floats."""
-    return {"W_query": 960.0, "W_key": np.int64(1728), "v": np.int32(24), "all": 2712.0}
 
 
 # ---- exact_match

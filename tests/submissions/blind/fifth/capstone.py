@@ -1,23 +1,8 @@
 """Answers to the exercises of capstone.ipynb, right and wrong. PAD, START and STOP of the notebook are written as numbers."""
-import itertools
-import math
 
 import numpy as np
 import torch
 from torch.nn import functional as F
-
-
-def count_parameters__right_modules():
-    """Right: counts the parameters of linear layers without bias."""
-    layers = {"W_query": (40, 24), "W_key": (2 * 36, 24), "v": (24, 1)}
-    counts = {k: torch.nn.Linear(*s, bias=False).weight.numel() for k, s in layers.items()}
-    return {**counts, "all": sum(counts.values())}
-
-
-def count_parameters__right_numpy_integers():
-    """Right: products by numpy, as numpy integers."""
-    c = np.prod([(24, 40), (24, 72), (24, 1)], axis=1)
-    return dict(W_query=c[0], W_key=c[1], v=c[2], all=c.sum())
 
 
 # ---------------------------------------------------------------- 7.4

@@ -1,50 +1,8 @@
-import collections
 import itertools
 import math
 from fractions import Fraction
 
 import numpy as np
-import torch
-
-
-# ---------------------------------------------------------------- count_parameters
-
-def _count(state=40, annotation=72, size=24, v=24, bias=0):
-    out = {"W_query": size * state + bias, "W_key": size * annotation + bias, "v": v}
-    return dict(out, all=sum(out.values()))
-
-
-def count_parameters__wrong_biases():
-    """The student adds a bias to both matrices."""
-    return _count(bias=24)
-
-
-def count_parameters__wrong_v_is_one():
-    """The student counts v as one number, since it gives one score."""
-    return _count(v=1)
-
-
-def count_parameters__wrong_both_doubled():
-    """The student doubles the decoder's state as well."""
-    return _count(state=80)
-
-
-def count_parameters__wrong_square():
-    """The student makes W_query lead from 40 numbers to 40."""
-    return dict(W_query=1600, W_key=24 * 72, v=24, all=1600 + 24 * 72 + 24)
-
-
-def count_parameters__right_tensors():
-    """Counted on torch parameters."""
-    out = {k: torch.empty(*shape, device="meta").numel() for k, shape in (("W_query", (24, 40)), ("W_key", (24, 2 * 36)), ("v", (24,)))}
-    out["all"] = sum(out.values())
-    return out
-
-
-def count_parameters__right_numpy():
-    """numpy integers, counted by arrays' sizes."""
-    sizes = np.multiply(24, np.array([40, 36 + 36, 1]))
-    return dict(zip(("W_query", "W_key", "v", "all"), np.append(sizes, sizes.sum())))
 
 
 # ---------------------------------------------------------------- exact_match

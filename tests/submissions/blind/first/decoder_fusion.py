@@ -1,9 +1,5 @@
-import collections
-import functools
 import itertools
 import math
-from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import torch

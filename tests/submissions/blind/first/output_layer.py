@@ -2,7 +2,6 @@ import collections
 import heapq
 import itertools
 import math
-from decimal import Decimal
 
 import numpy as np
 import torch

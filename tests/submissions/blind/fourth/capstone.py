@@ -1,33 +1,7 @@
-import functools
 import itertools
-import math
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
-import torch
-
-
-# 7.2 count_parameters
-
-
-def count_parameters__wrong_v_a_matrix():
-    """The student takes v for a square matrix of the attention size."""
-    return {"W_query": 960, "W_key": 1728, "v": 576, "all": 3264}
-
-
-def count_parameters__right_layers():
-    """torch's layers without bias are built and their numbers counted."""
-    sizes = {"W_query": (40, 24), "W_key": (2 * 36, 24), "v": (24, 1)}
-    count = Counter({k: sum(p.numel() for p in torch.nn.Linear(*s, bias=False).parameters()) for k, s in sizes.items()})
-    count["all"] = sum(count.values())
-    return count
-
-
-def count_parameters__right_factored():
-    """Both matrices and the vector share the attention size, so that the sum is a product."""
-    attention, state, annotation = 0b11000, 0o50, 0x48
-    return dict(all=attention * (state + annotation + 1), v=attention, W_key=attention * annotation, W_query=attention * state)
 
 
 # 7.4 exact_match

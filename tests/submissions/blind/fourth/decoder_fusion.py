@@ -1,6 +1,5 @@
 import functools
 import math
-from collections import namedtuple
 from fractions import Fraction
 
 import numpy as np

@@ -2,7 +2,6 @@ import math
 from collections import namedtuple
 from fractions import Fraction
 
-import numpy as np
 import torch
 
 

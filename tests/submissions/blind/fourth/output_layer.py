@@ -1,7 +1,6 @@
 import functools
 import itertools
 import math
-from decimal import Decimal, getcontext
 
 import numpy as np
 import torch

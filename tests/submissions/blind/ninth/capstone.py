@@ -1,40 +1,6 @@
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-
-
-def _D(doc):
-    def put(f):
-        f.__doc__ = doc
-        return f
-    return put
-
-
-# ---- 7.2
-def _count(q, k, v):
-    return {"W_query": q, "W_key": k, "v": v, "all": q + k + v}
-
-
-count_parameters__wrong_one_direction = _D("Takes 36 numbers for an annotation instead of 72: forgets the second direction.")(lambda: _count(960, 864, 24))
-count_parameters__wrong_with_biases = _D("Counts a bias of 24 numbers with each matrix, which the score does not have.")(lambda: _count(984, 1752, 24))
-count_parameters__wrong_square_v = _D("Counts v as a matrix of 24 times 24.")(lambda: _count(960, 1728, 576))
-count_parameters__wrong_swapped = _D("Swaps the counts of W_query and W_key.")(lambda: _count(1728, 960, 24))
-count_parameters__wrong_all_without_v = _D("Forgets v in the sum.")(lambda: {**_count(960, 1728, 24), "all": 2688})
-
-
-def count_parameters__right_numpy():
-    """Sizes of numpy arrays, as numpy whole numbers."""
-    d = {"W_query": np.zeros((24, 40)), "W_key": np.zeros((24, 72)), "v": np.zeros(24)}
-    d = {k: np.int64(a.size) for k, a in d.items()}
-    return {**d, "all": sum(d.values())}
-
-
-def count_parameters__right_modules():
-    """Counts the parameters of torch modules without biases."""
-    d = {k: sum(p.numel() for p in torch.nn.Linear(i, o, bias=False).parameters()) for k, i, o in (("W_query", 40, 24), ("W_key", 72, 24), ("v", 24, 1))}
-    d["all"] = sum(d.values())
-    return d
 
 
 # ---- 7.4

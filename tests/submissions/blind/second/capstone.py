@@ -1,32 +1,8 @@
 """Blind answers for capstone: written from the notebook alone."""
-import collections
-import decimal
 import fractions
 import itertools
-import math
 
 import numpy as np
-import torch
-
-
-# ---------------------------------------------------------------- count_parameters
-
-
-def count_parameters__wrong_v_reads_keys():
-    """The student lets v have as many numbers as an annotation."""
-    return {"W_query": 960, "W_key": 1728, "v": 72, "all": 2760}
-
-
-def count_parameters__right_numel():
-    """The numbers of elements of tensors, as in a model."""
-    parameters = dict(W_query=torch.empty(24, 40), W_key=torch.empty(24, 2 * 36), v=torch.empty(24))
-    counts = {key: value.numel() for key, value in parameters.items()}
-    return {**counts, "all": sum(counts.values())}
-
-
-def count_parameters__right_other_types():
-    """A whole number of numpy, a fraction and numbers of type Decimal."""
-    return {"W_query": np.int64(960), "W_key": fractions.Fraction(1728), "v": decimal.Decimal(24), "all": np.int64(2712)}
 
 
 # ---------------------------------------------------------------- exact_match

@@ -1,8 +1,5 @@
 """Blind answers for decoder_fusion: written from the notebook alone."""
 import collections
-import decimal
-import fractions
-import functools
 import math
 
 import numpy as np

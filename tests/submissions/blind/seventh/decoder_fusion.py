@@ -10,8 +10,6 @@ def _soft(e, mask):
     return w / np.where(t == 0, 1, t)
 
 
-_Z, _C, _WD, _BD = np.array([.2, -.5]), np.array([.4, -.3, .2]), np.array([[0, 1], [2, .5]]), np.array([.15, -.2])
-_UD, _WA = np.array([[.3, -.1, .6, 0], [.2, .4, -.7, .1]]), np.array([[1, 0, -1], [.5, 2, 0]])
 _store = {}
 
 

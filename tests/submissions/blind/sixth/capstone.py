@@ -4,18 +4,6 @@ import numpy as np
 import torch
 
 
-def count_parameters__right_numel():
-    """Counts the entries of tensors, and gives the sum as a float."""
-    c = {k: torch.zeros(s).numel() for k, s in {"W_query": (24, 40), "W_key": (24, 72), "v": (24,)}.items()}
-    return {**c, "all": float(sum(c.values()))}
-
-
-def count_parameters__right_numpy_integers():
-    """Multiplies shapes in numpy and returns numpy's integers."""
-    q, k, v = np.array([[24, 40], [24, 72], [24, 1]]).prod(axis=1)
-    return {"all": q + k + v, "v": v, "W_key": k, "W_query": q}
-
-
 # ---- exact_match
 def _cut(row):
     row = [int(x) for x in row]

@@ -1,4 +1,3 @@
-import math
 
 import numpy as np
 import torch
@@ -35,9 +34,6 @@ def fusion_shapes__right_arrays(d, m, n, r):
     return dict(joined=j.shape, L_1=np.empty((r, len(j))).shape, W_input=np.empty((n, r)).shape, W_context=(n, m + m))
 
 
-_S, _E = np.array([0.5, -0.4, 0.2]), np.array([0.6, -0.3])
-_A, _V = np.array([[1.0, 0, 2], [0, -1, 1]]), np.array([1.5, -1])
-_Y, _Z = np.array([[1.0, 0], [0, 2], [1, -1]]), np.array([[0.0, 1, 0], [1, 0, 0], [0, -1, 1]])
 def fused_input__wrong_subtle_smooth(embedded, context, L_1):
     """Takes a steep softplus for the ReLU, which near 0 is not 0."""
     return np.logaddexp(0.0, 1000 * (np.hstack([embedded, context]) @ L_1.T)) / 1000

@@ -1,35 +1,8 @@
 import math
 from fractions import Fraction
-from itertools import takewhile, zip_longest
+from itertools import zip_longest
 
 import numpy as np
-import torch
-
-# ---------------------------------------------------------------- count_parameters
-
-
-def count_parameters__wrong_v_of_state():
-    """The student gives v as many numbers as the state."""
-    return {"W_query": 960, "W_key": 1728, "v": 40, "all": 960 + 1728 + 40}
-
-
-def count_parameters__wrong_key_from_state():
-    """The student lets W_key read the state and W_query the annotation."""
-    return {"W_query": 1728, "W_key": 960, "v": 24, "all": 2712}
-
-
-def count_parameters__right_layers():
-    """Numbers of elements of layers of torch."""
-    F = torch.nn.Linear
-    q, k, v = F(40, 24, bias=False), F(2 * 36, 24, bias=False), F(24, 1, bias=False)
-    n = [sum(p.numel() for p in x.parameters()) for x in (q, k, v)]
-    return dict(zip(("W_query", "W_key", "v", "all"), (*n, sum(n))))
-
-
-def count_parameters__right_fractions():
-    """Fractions and numpy numbers that are whole."""
-    return {"all": Fraction(24 * (40 + 72 + 1)), "v": np.int16(24), "W_key": np.size(np.empty((24, 72))), "W_query": Fraction(960)}
-
 
 # ---------------------------------------------------------------- exact_match
 

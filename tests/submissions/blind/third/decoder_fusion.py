@@ -1,7 +1,4 @@
 import math
-from collections import namedtuple
-from decimal import Decimal, getcontext
-from fractions import Fraction
 
 import numpy as np
 import torch

@@ -1,9 +1,5 @@
-import collections
-import decimal
 import fractions
-import functools
 import math
-import operator
 
 import numpy as np
 import torch

@@ -2,7 +2,6 @@ import heapq
 import math
 from collections import namedtuple
 from decimal import Decimal, getcontext
-from fractions import Fraction
 
 import numpy as np
 import torch
