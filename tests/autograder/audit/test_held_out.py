@@ -25,7 +25,7 @@ def test_every_held_out_answer_can_be_graded():
     assert sorted(report.notes) == [f"{topic}: no held-out answers." for topic in sorted(AWAITED)]
     for row in report.now:
         assert row.wrong + row.moved >= 20
-        assert row.right >= 10
+        assert row.right >= 5
     assert all(answer.truth for answer in report.answers)
     assert all(answer.hint for answer in report.answers if not answer.accepted)
 
