@@ -76,13 +76,11 @@ def test_requests_are_listed_with_name_exercise_words_verdict_and_points(asked):
     assert output.splitlines()[-1].startswith(f"Next: `python -m autograder {answer}; `mark` changes points.")
 
 
-def test_mark_requests_is_the_same_command(asked):
-    listed = autograder("requests", "scoring", "--course", asked.root)
-    assert autograder("mark", "requests", "scoring", "--course", asked.root).stdout == listed.stdout
-    done = autograder(
-        "mark", "requests", "scoring", "--student", "ada", "--answer", "It was right.", "--course", asked.root
-    )
-    assert done.stdout.startswith("Answered: Ada King (ada), scoring-additive_score."), done.stdout
+def test_an_answer_is_given_by_command_and_mark_knows_no_requests(asked):
+    words = ["requests", "scoring", "--student", "ada", "--answer", "It was right.", "--course", asked.root]
+    assert_refused(autograder("mark", *words[:2], "--course", asked.root), "requests")
+    output = succeed(*words)
+    assert output.startswith("Answered: Ada King (ada), scoring-additive_score."), output
 
 
 def test_the_last_cell_of_the_notebook_is_a_request_once_it_is_completed(course):

@@ -45,6 +45,7 @@ def asked(*cells):
         ("Please look again at this: I got 2.1 of 2.4 points.", "scoring-why"),
         ("Please look again at 2.4 points that I lost.", "scoring-why"),
         ("Please look again at 12.4 and 2.41.", "scoring-why"),
+        ("Please look again at 2.41 and 2.4.1.", "scoring-why"),
         ("Please look again at whether the racetrack matters.", "scoring-why"),
     ],
 )
