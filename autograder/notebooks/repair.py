@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from autograder.errors import CourseError
-from autograder.notebooks.cell_ids import MENDED, id_of
+from autograder.notebooks.cell_ids import MENDED, check_id, id_of, test_id
 
 MAX_CELLS = 1000
 MAX_CHARACTERS = 1_000_000  # characters in all cells together
@@ -73,7 +73,10 @@ def rebuild(data: dict[str, Any], template: NotebookNode) -> NotebookNode:
 
 
 def repair(notebook: NotebookNode, template: NotebookNode) -> list[str]:
-    """Restore the cells of ``template`` in ``notebook``, each once, and add missing grade cells; describe the repairs."""
+    """Restore the cells of ``template`` in ``notebook``, each once, and add missing grade cells; describe the repairs.
+
+    The check and the hidden test of an answer are moved below it, so that they concern the answer that is shown.
+    """
     notes, released = [], {id_of(cell): cell for cell in template.cells if id_of(cell)}
     seen = set()
     for cell in reversed(notebook.cells):  # of copies, the last one counts, as with nbgrader
@@ -89,8 +92,22 @@ def repair(notebook: NotebookNode, template: NotebookNode) -> list[str]:
         if grade_id not in seen and cell.metadata.nbgrader.grade:
             notes.append(f"The cell {grade_id} was missing; it was added at the end.")
             notebook.cells.append(copy.deepcopy(cell))
+    for grade_id, cell in released.items():
+        if cell.metadata.nbgrader.solution and _move_tests_below(notebook.cells, grade_id):
+            notes.append(f"The answer {grade_id} was below its hidden test; the test was moved below the answer.")
     _give_ids(notebook.cells)
     return list(dict.fromkeys(notes))
+
+
+def _move_tests_below(cells, name):
+    """Move the check and the test of the exercise ``name`` below its answer; return whether the test was above it."""
+    places = {id_of(cell): place for place, cell in enumerate(cells)}
+    answer = places.get(name, -1)
+    above = [place for grade_id in (check_id(name), test_id(name)) if (place := places.get(grade_id, answer)) < answer]
+    cells[answer + 1 : answer + 1] = [cells[place] for place in above]
+    for place in sorted(above, reverse=True):
+        del cells[place]
+    return places.get(test_id(name), answer) < answer
 
 
 def add_notes(notebook: NotebookNode, notes: Iterable[str]) -> None:

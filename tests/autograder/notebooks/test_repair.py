@@ -95,9 +95,22 @@ def test_of_several_copies_the_last_one_counts():
     twin = copy.deepcopy(cell_of(notebook, "toy-double"))
     twin["source"] = "def double(x): return 2 * x"
     notebook.cells.append(twin)
-    assert repair(notebook, template()) == ["There were several cells named toy-double; the last one counts."]
+    assert repair(notebook, template()) == [
+        "There were several cells named toy-double; the last one counts.",
+        "The answer toy-double was below its hidden test; the test was moved below the answer.",
+    ]
     assert cell_of(notebook, "toy-double").source == twin["source"]
+    assert grade_ids(notebook)[-3:] == ["toy-double", "toy-double-check", "toy-double-test"]
     assert_whole(notebook)
+
+
+def test_a_check_above_its_answer_is_moved_alone():
+    notebook = template()
+    check = cell_of(notebook, "toy-double-check")
+    notebook.cells.remove(check)
+    notebook.cells.insert(0, check)
+    assert repair(notebook, template()) == []
+    assert grade_ids(notebook) == grade_ids(template())
 
 
 def test_a_locked_cell_that_was_edited_gets_its_text_back():

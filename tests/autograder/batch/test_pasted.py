@@ -1,0 +1,105 @@
+"""What students really paste and hand in: each is graded in the sandbox, and the page says what was run and what is wrong."""
+
+import copy
+import html
+import json
+import re
+import shutil
+
+import pytest
+
+from autograder.batch.grade_class import GradingOptions, grade_class
+from autograder.courses.course import Course
+from autograder.gradebook.scores import load_results
+from tests.autograder.essays import hand_in
+from tests.shared import made_once
+
+pytestmark = pytest.mark.suite("sandbox")
+
+CODE = "scoring-additive_score"
+RIGHT = """
+def additive_score(query, keys, W_query, W_key, v):
+    return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+"""
+NO_TANH = RIGHT.replace("np.tanh(", "(")
+
+
+def cell_of(data, grade_id):
+    return next(cell for cell in data["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id)
+
+
+def answering(source, name=CODE):
+    """Return a change of a notebook: ``source`` is the answer to the exercise ``name``."""
+
+    def change(data):
+        cell_of(data, name)["source"] = source
+
+    return change
+
+
+def copied_to_the_end(first, last):
+    """Return a change: the answer is ``first``, and a copy of its cell at the end of the notebook says ``last``."""
+
+    def change(data):
+        answering(first)(data)
+        data["cells"].append(copy.deepcopy(cell_of(data, CODE)) | {"source": last, "id": "pasted"})
+
+    return change
+
+
+def moved_to_the_end(data):
+    """Answer rightly, in a cell moved below its own hidden test."""
+    answering(RIGHT)(data)
+    cell = cell_of(data, CODE)
+    data["cells"].remove(cell)
+    data["cells"].append(cell)
+
+
+CLASS = {  # student -> (change of the notebook as released, points for additive_score, what the page says)
+    "corrected_at_the_end": (copied_to_the_end(NO_TANH, RIGHT), 3, "Right."),
+    "spoilt_at_the_end": (copied_to_the_end(RIGHT, NO_TANH), 0, "tanh is missing"),
+    "moved_below_the_test": (moved_to_the_end, 3, "the test was moved below the answer"),
+}
+
+
+@pytest.fixture(scope="module")
+def graded(released, tmp_path_factory):
+    """The course in which the class has been graded, and the rows by student."""
+
+    def make(folder):
+        shutil.copytree(released.root, folder / "course")
+        course = Course.at(folder / "course")
+        for student, (change, *_) in CLASS.items():
+            hand_in(course, student, None, change)
+        return course, {row.student: row for row in grade_class(course, "scoring", GradingOptions(workers=2))}
+
+    course, rows = made_once("pasted", make)
+    root = tmp_path_factory.mktemp("copy") / "course"
+    shutil.copytree(course.root, root)
+    return Course.at(root), rows
+
+
+def page(course, student):
+    """Return the text of a feedback page."""
+    text = course.feedback(student, "scoring").read_text(encoding="utf-8")
+    text = re.sub(r"<(style|script|svg|math)\b.*?</\1>", "", text, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+@pytest.mark.parametrize("student", CLASS)
+def test_what_is_pasted_gets_the_points_and_the_words_that_it_deserves(graded, student):
+    course, rows = graded
+    _, points, words = CLASS[student]
+    assert not rows[student].failed
+    assert not rows[student].set_aside
+    assert load_results(course, "scoring")[student].entries[CODE].score == points
+    assert words in page(course, student)
+
+
+@pytest.mark.parametrize("student", ["corrected_at_the_end", "spoilt_at_the_end"])
+def test_the_answer_shown_is_the_one_that_was_run(graded, student):
+    course, _ = graded
+    notebook = json.loads((course.root / "autograded" / student / "scoring" / "scoring.ipynb").read_text())
+    answer, test = (notebook["cells"].index(cell_of(notebook, name)) for name in (CODE, f"{CODE}-test"))
+    assert answer < test
+    assert ("np.tanh" in "".join(notebook["cells"][answer]["source"])) == (student == "corrected_at_the_end")
