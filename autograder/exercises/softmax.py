@@ -44,6 +44,7 @@ ZERO = "padding scores become 0: their exponential is 1, so padding still counts
 BOUNDED = "{it} are clipped, so that different ones beyond the bound become equal"
 UNIFORM = "a row of scores without a word gets equal weights at all its positions"
 OTHER_AXIS = "the softmax runs along an axis other than that of the positions"
+ALL_AXES = "the softmax runs over all rows at once instead of over the positions of each row"
 POWERS = "the exponential has a base other than e"
 ADDED_BELOW = "a small number is added to the denominator"
 ADDED_INSIDE = (
@@ -77,8 +78,10 @@ def softmax_bugs() -> Iterator[SoftmaxBug]:
         for epsilon in EPSILONS:
             yield SoftmaxBug(TAKEN_OFF, after(partial(_add_logarithm, epsilon=epsilon)), masks=True)
     yield SoftmaxBug(UNIFORM, lambda scores, mask: _fill_lowest(scores, mask).softmax(-1), masks=True)
-    for axis in (0, 1):
-        yield SoftmaxBug(OTHER_AXIS, partial(_along, axis=axis))
+    for clause, axes in WRONG_AXES:
+        for masking, ending, shift in product(MASKINGS, ENDINGS, AXIS_SHIFTS):
+            weigh = partial(_softmax_over, axes=axes, masking=masking, ending=ending, shift=shift)
+            yield SoftmaxBug(clause, weigh, masks=masking is not MASKINGS[0] or ending is ENDINGS[1])
     for base in (2.0, 10.0):
         yield SoftmaxBug(POWERS, lambda scores, mask, base=base: reference_softmax(scores * np.log(base), mask))
     for epsilon, shifted in product(EPSILONS, (True, False)):
@@ -180,10 +183,38 @@ def _build_changed_softmax(change, masked, renormalised):
     return weigh
 
 
-def _along(scores, mask, axis):
-    if axis >= scores.ndim - 1:
+WRONG_AXES = (
+    (OTHER_AXIS, lambda ndim: (0,)),
+    (OTHER_AXIS, lambda ndim: (1,) if ndim > 2 else None),
+    (ALL_AXES, lambda ndim: tuple(range(ndim))),
+    (ALL_AXES, lambda ndim: (1, 2) if ndim > 2 else None),
+)
+MASKINGS = (  # the scores before the exponential, and whether the exponentials are masked; the first needs no mask
+    (lambda scores, mask: scores, False),
+    (lambda scores, mask: scores, True),
+    (_fill_lowest, False),
+    (_fill_lowest, True),
+    (partial(_fill, number=-np.inf), False),
+)
+ENDINGS = (lambda weights, mask: weights, _zero_pads, lambda weights, mask: weights.nan_to_num(0.0))
+AXIS_SHIFTS = (  # what is subtracted before the exponential
+    lambda scores, axes: scores.amax(axes, keepdim=True),
+    lambda scores, axes: 0.0,
+    lambda scores, axes: scores.amax(-1, keepdim=True),
+    lambda scores, axes: scores.amax(),
+)
+
+
+def _softmax_over(scores, mask, axes, masking, ending, shift):
+    """Return the softmax over ``axes(scores.ndim)``, in one of the ways in which it is written."""
+    over = axes(scores.ndim)
+    if over is None:
         return None
-    return _zero_pads(_fill_lowest(scores, mask).softmax(axis), mask)
+    change, is_masked = masking
+    kept = change(scores, mask)
+    powers = (kept - shift(kept, over)).exp()
+    powers = _zero_pads(powers, mask) if is_masked else powers
+    return ending(powers / powers.sum(over, keepdim=True), mask)
 
 
 def _add_below(scores, mask, epsilon, shifted):

@@ -1,6 +1,7 @@
 """Judge what a submission returned: points by part, reasons in words, and the hint that names the mistake. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,17 @@ from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
 from autograder.grading.recognise import find_equal_sizes, infer_mistake
-from autograder.grading.values import JudgedCase, arrays_of, entries_of, entry_of, has_form, is_large
+from autograder.grading.values import (
+    JudgedCase,
+    arrays_of,
+    entries_of,
+    entry_of,
+    has_form,
+    is_called_twice,
+    is_large,
+    numbers_of,
+    read_array,
+)
 from autograder.sandbox import Reply, wire
 from autograder.verdicts import Part, Verdict
 
@@ -54,6 +65,7 @@ CUT_TO_INTEGERS = (
     "The right numbers, but truncated to integers: does the array that you write them into have an integer dtype, like "
     "np.zeros_like of an integer array?"
 )
+SINGLE = compare.full_sentence(compare.SINGLE_PRECISION)
 FEW_DIGITS = (
     "Right to a few digits, but not to all of them. Is something computed in single precision (float32), the default for new "
     "torch tensors? Is something rounded, clipped, or treated as 0 because it is small? Is a small number such as 1e-6 added, "
@@ -64,6 +76,17 @@ NOT_FINITE = (
     "or argument of a logarithm has become 0?"
 )
 MAX_SLIGHT_ERROR = 1e-5  # relative to the largest number of a result
+WORDLESS, PADDING, LARGE, GRADIENTS = "a sentence without a word", "padding", "large numbers", "gradients"
+IN_WAYS = {  # what is special about a case -> where to look if such cases are wrong
+    WORDLESS: "what becomes of a row that is all padding?",
+    PADDING: "where does the mask come in?",
+    LARGE: "trace the largest and the smallest of them through your formula.",
+    "an axis of length 1": "which line treats such an axis differently?",
+    GRADIENTS: "where is a gradient cut off or changed on the way to the result?",
+}
+SECOND_MISTAKE = "This does not explain the cases with {}, where there is a second mistake: {}"
+SEVERAL_WAYS = "Cases with {} are wrong: {}"
+LOST_AXIS = "An axis of length 1 went missing: where an axis of the result has length 1, it must stay."
 ROUNDED = "Right, but rounded to fewer decimals than asked for."
 
 NO_WEIGHTS = {
@@ -125,6 +148,16 @@ def _hints(exercise, rows, is_right):
     if is_right:  # the submission itself reports which inputs it changed, so no points may depend on it
         changed = dict.fromkeys(str(name) for row in rows for name in row.reply.changed)
         return (compare.full_sentence(compare.ALSO_CHANGED.format(", ".join(changed))),) if changed else ()
+    if hints := _hints_of_one_mistake(exercise, rows):
+        return hints
+    if exercise.kind != "code":
+        return ()
+    hint = _hint_from_failing_cases(exercise, rows)
+    return (hint,) if hint else _hints_of_several_mistakes(exercise, rows)
+
+
+def _hints_of_one_mistake(exercise, rows):
+    """Return the hints that explain all that is wrong in ``rows``, () if nothing does."""
     if hints := _hints_of_mistakes(exercise, rows):
         return hints
     hint = ROUNDED if exercise.kind == "number" and _is_rounded(rows) else ""
@@ -132,9 +165,89 @@ def _hints(exercise, rows, is_right):
         hint = _hint_precision(rows)
     if exercise.kind in ("code", "number"):
         hint = hint or infer_mistake(exercise, rows)
-    if exercise.kind == "code":
-        hint = hint or _hint_from_failing_cases(exercise, rows)
     return (hint,) if hint else ()
+
+
+def _hints_of_several_mistakes(exercise, rows):
+    """Return the hints on two or more mistakes at once: what one of them explains is set aside before the next is sought.
+
+    These are a lost axis, lost digits, then one that shows in ordinary cases, then those of cases that are special in one
+    way.
+    """
+    lost, whole = _restore_axes(exercise, rows)
+    if hints := (lost and _hints_of_one_mistake(exercise, whole)) or _hints_by_kind(exercise, whole):
+        return (*lost, *hints)
+    digits, tolerant = _tolerate_lost_digits(exercise, whole)
+    # large numbers and gradients magnify the digits that were lost
+    skipped = LARGE, GRADIENTS
+    further = _hints_of_one_mistake(exercise, tolerant) or _hints_by_kind(exercise, tolerant, skipped)
+    are_explained = not any(row.wrong_entries for row in tolerant if not _kinds_of(row.case))
+    return (*lost, *digits, *further) if further or are_explained else ()
+
+
+def _restore_axes(exercise, rows):
+    """Return ``(hints, rows)``: the hint on axes of length 1 that are missing, if any are, and ``rows`` with these axes."""
+    restored, lost = [], False
+    for row in rows:
+        mine, right = read_array(row.reply.value), row.case.expected
+        if isinstance(right, np.ndarray) and mine is not None and mine.shape != right.shape:
+            if [size for size in mine.shape if size != 1] == [size for size in right.shape if size != 1]:
+                row, lost = _with_reply(exercise, row, replace(row.reply, value=mine.reshape(right.shape))), True
+        restored.append(row)
+    return ((LOST_AXIS,) if lost else ()), restored
+
+
+def _tolerate_lost_digits(exercise, rows):
+    """Return ``(hints, rows)``: the hint on digits that were lost, and ``rows`` judged as if these did not matter."""
+    tolerant = []
+    for row in rows:
+        size = max((np.abs(array).max(initial=1.0) for array in map(numbers_of, _values_of(row.case))), default=1.0)
+        case = replace(row.case, atol=max(row.case.atol, MAX_SLIGHT_ERROR * size))
+        tolerant.append(_with_reply(exercise, replace(row, case=case), row.reply))
+    arrays = [read_array(entry_of(row.reply.value, entry)) for row in rows for entry in entries_of(row.case)]
+    is_single = any(array is not None and array.dtype.kind == "f" and array.dtype.itemsize < 8 for array in arrays)
+    return (SINGLE if is_single else FEW_DIGITS,), tolerant
+
+
+def _values_of(case):
+    return case.expected.values() if isinstance(case.expected, dict) else [case.expected]
+
+
+def _with_reply(exercise, row, reply):
+    return replace(row, reply=reply, reasons=reasons_of(exercise, row.case, reply))
+
+
+def _hints_by_kind(exercise, rows, skipped=()):
+    """Return the hint on a mistake that shows in ordinary cases, and one for each kind of case with a further mistake.
+
+    ``skipped`` are the kinds in which a further mistake would not be one.
+    """
+    kinds = {row.place: _kinds_of(row.case) for row in rows}
+    plain = [row for row in rows if not kinds[row.place]]
+    is_right = not any(row.wrong_entries for row in plain)
+    first = () if is_right else _hints_of_one_mistake(exercise, plain)
+    if (not is_right and not first) or {SINGLE, FEW_DIGITS} & {*first}:
+        return ()
+    further = {}
+    for kind in IN_WAYS.keys() - {*skipped}:
+        alike = [row for row in rows if kinds[row.place] <= {kind}]
+        if any(row.wrong_entries for row in alike if kinds[row.place]):
+            here = _hints_of_one_mistake(exercise, alike)
+            if not first or here != first:
+                further[kind] = () if first else here
+    if PADDING in further and not further.get(WORDLESS):
+        further.pop(WORDLESS, None)  # such a sentence has padding, too
+    sentence = SECOND_MISTAKE if first else SEVERAL_WAYS
+    seconds = [further[kind] or (sentence.format(kind, IN_WAYS[kind]),) for kind in IN_WAYS if kind in further]
+    return tuple(dict.fromkeys(hint for hints in (first, *seconds) for hint in hints))
+
+
+def _kinds_of(case):
+    """Return in which of ``IN_WAYS`` a case is special."""
+    masks = [item for item in arrays_of(case) if item.dtype.kind == "b"]
+    without_word = any(not item.any(axis=-1).all() for item in masks)
+    special = (without_word, _is_masked(case) and not without_word, is_large(case), _has_size_one(case), case.gradients)
+    return {kind for kind, there in zip(IN_WAYS, special, strict=True) if there}
 
 
 def _judge_weights(exercise, reply):
@@ -238,7 +351,7 @@ def _hint_from_failing_cases(exercise, rows):
         return ""
     if changed := _find_changed_inputs(rows, wrong):
         return compare.full_sentence(compare.CHANGED.format(", ".join(map(str, changed))))
-    if _replies_differ(rows[0].reply, rows[-1].reply):  # the same call
+    if is_called_twice(rows) and _replies_differ(rows[0].reply, rows[-1].reply):
         return compare.full_sentence(compare.UNSTEADY)
     if any(not is_finite(value) and is_finite(expected) for value, expected in returned):
         return NOT_FINITE if all(is_large(row.case) for row in wrong) else ""
@@ -341,7 +454,7 @@ def _hint_precision(rows):
     if not all(_is_finite_pair(*pair) for pair in pairs):
         return ""
     if all(row.reasons[entry] == compare.SINGLE_PRECISION for row in wrong for entry in row.wrong_entries):
-        return compare.full_sentence(compare.SINGLE_PRECISION)
+        return SINGLE
     if all(np.array_equal(mine, np.trunc(right)) for mine, right in pairs) and any(mine.any() for mine, _ in pairs):
         return CUT_TO_INTEGERS
     return FEW_DIGITS if _are_slightly_off(wrong) else ""

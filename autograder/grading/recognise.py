@@ -16,7 +16,7 @@ import numpy as np
 from autograder.exercises import Case, Exercise, compare
 from autograder.exercises.model import Outcome
 from autograder.exercises.mutations import SOFTMAX_RANK, mutations_of, sizes_of
-from autograder.grading.values import JudgedCase, entries_of, entry_of, has_form, is_large, read_array
+from autograder.grading.values import JudgedCase, entries_of, entry_of, has_form, is_called_twice, is_large, read_array
 from autograder.sandbox import wire
 
 EXPLAINED_EVERYWHERE = "We get exactly your numbers if {}."
@@ -31,6 +31,7 @@ MIN_DISTINCT_NUMBERS = 2  # different wrong numbers that agree, none of them who
 MIN_NUMBERS = 4  # wrong numbers that agree, if they are whole, nan or infinite
 MIN_CASES = 2  # cases in which they agree
 MAX_WORK = 200_000  # of the search for one answer, in the unit of ``Mutations.work``: less than a second of CPU
+ROUNDING = 1e-9  # relative: two ways of computing one number, which may be huge, differ by less
 MAX_CHOICE_NUMBER = 10  # whole numbers up to here may be choices, which easily agree by chance
 
 
@@ -47,7 +48,7 @@ def infer_mistake(exercise: Exercise, rows: Sequence[JudgedCase]) -> str:
 
 def _infer_mistake(exercise, rows):
     wrong = [row for row in rows if row.wrong_entries]
-    is_inconsistent = len(rows) > 1 and compare.differs(rows[0].reply.value, rows[-1].reply.value)  # the same call
+    is_inconsistent = is_called_twice(rows) and compare.differs(rows[0].reply.value, rows[-1].reply.value)
     if (
         not wrong
         or is_inconsistent
@@ -169,7 +170,11 @@ def _may_agree(value, first_wrong):
         theirs = float(value[index])
     except IndexError:
         return False
-    return abs(theirs - number) <= atol or theirs == number or (theirs != theirs and number != number)
+    return (
+        abs(theirs - number) <= atol + ROUNDING * abs(theirs)
+        or theirs == number
+        or (theirs != theirs and number != number)
+    )
 
 
 def _explains(exercise, outcome, row):
@@ -190,7 +195,7 @@ def _agrees(exercise: Exercise, row: JudgedCase, outcome: Outcome) -> bool:
             return False
         mine, theirs = mine.astype(float), theirs.astype(float)
         atol = _tolerance_for(mine, row.case.atol) if exercise.kind == "number" else row.case.atol
-        if not np.allclose(mine, theirs, rtol=0, atol=atol, equal_nan=True):
+        if not np.allclose(mine, theirs, rtol=ROUNDING, atol=atol, equal_nan=True):
             return False
     return True
 

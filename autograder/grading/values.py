@@ -1,7 +1,7 @@
 """Inspect a value that a function returned, and the case for which it was returned. Pure."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -82,3 +82,8 @@ class JudgedCase:
             is_comparable = mine.shape == right.shape
             parts.append(mine[~np.isclose(mine, right, rtol=0, atol=self.case.atol)] if is_comparable else mine.ravel())
         return np.concatenate(parts)
+
+
+def is_called_twice(rows: Sequence[JudgedCase]) -> bool:
+    """Return whether the first and the last of ``rows`` are the same call, made twice."""
+    return len(rows) > 1 and rows[0].case.inputs is rows[-1].case.inputs

@@ -1,0 +1,128 @@
+"""Two mistakes at once: what one hint explains is set aside, and the rest is looked at again; the softmax over a wrong axis."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.audit.calls import verdict_on
+from autograder.exercises.softmax import ALL_AXES, OTHER_AXIS, UNIFORM
+from autograder.grading.judge import FEW_DIGITS, LOST_AXIS, SINGLE
+from tests.autograder.samples import exercise_named
+
+pytestmark = pytest.mark.suite("audit")
+
+LOWEST = torch.finfo(torch.float64).min
+EXACTLY = "We get exactly your numbers if"
+ATTEND, SOFTMAX, HEADS = "context-attend", "softmax-masked_softmax", "from_bahdanau_to_transformers-multi_head"
+NO_WORD = "Where no token is real, every score is equally low, and the softmax shares the weight among the pads."
+NO_TANH = "The tanh is missing: without it the score is linear, and the query shifts every position alike."
+SCORE = "scoring-additive_score"
+
+
+def hints_on(name, function):
+    verdict = verdict_on(function, exercise_named(name, 3), 60)
+    assert verdict.earned < verdict.points
+    return verdict.hints
+
+
+def attending(weigh):
+    """Return an answer to `attend` with the weights ``weigh(scores, mask)``."""
+    return lambda scores, keys, source_mask: torch.einsum("bj,bjm->bm", weigh(scores, source_mask), keys)
+
+
+def heads(weigh, root=lambda size: math.sqrt(size)):
+    """Return an answer to `multi_head` with the weights ``weigh(scores, mask)``, whose scores are divided by ``root(size)``."""
+
+    def multi_head(query, keys, source_mask, W_query, W_key, W_value, W_out):
+        queries = torch.einsum("zrn,bn->bzr", W_query, query)
+        scores = torch.einsum("bzr,zrm,bjm->bzj", queries, W_key, keys) / root(W_key.shape[1])
+        weights = weigh(scores, source_mask[:, None, :].expand(scores.shape))
+        return torch.einsum("bzj,zwm,bjm->bzw", weights, W_value, keys).flatten(1) @ W_out.T
+
+    return multi_head
+
+
+AXIS_FORMS = {
+    "filled": lambda scores, mask, axis: scores.masked_fill(~mask, -1e9).softmax(axis),
+    "lowest": lambda scores, mask, axis: scores.masked_fill(~mask, LOWEST).softmax(axis) * mask,
+    "infinite": lambda scores, mask, axis: scores.masked_fill(~mask, -math.inf).softmax(axis),
+    "without nan": lambda scores, mask, axis: scores.masked_fill(~mask, -math.inf).softmax(axis).nan_to_num(),
+    "no mask": lambda scores, mask, axis: scores.softmax(axis),
+    "masked after": lambda scores, mask, axis: scores.softmax(axis) * mask,
+    "not shifted": lambda scores, mask, axis: scores.exp() / scores.exp().sum(axis, keepdim=True),
+    "powers masked": lambda scores, mask, axis: (scores.exp() * mask) / (scores.exp() * mask).sum(axis, keepdim=True),
+    "shifted by rows": lambda scores, mask, axis: _shifted_by_rows(scores, mask, axis),
+}
+
+
+def _shifted_by_rows(scores, mask, axis):
+    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    return powers / powers.sum(axis, keepdim=True)
+
+
+@pytest.mark.parametrize("weigh", AXIS_FORMS.values(), ids=AXIS_FORMS)
+@pytest.mark.parametrize(
+    ("name", "answer", "axis"), [(ATTEND, attending, 0), (HEADS, heads, 0), (HEADS, heads, 1)], ids=str
+)
+def test_a_softmax_over_the_wrong_axis_gets_its_hint_in_every_form(name, answer, axis, weigh):
+    hints = hints_on(name, answer(lambda scores, mask: weigh(scores, mask, axis)))
+    assert OTHER_AXIS in hints[0] or hints[0].startswith("Your softmax runs over the"), hints
+
+
+@pytest.mark.parametrize("axis", [0, (0, 1)], ids=str)
+def test_so_does_one_that_is_written_in_numpy(axis):
+    def masked_softmax(scores, source_mask=None):
+        powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
+        return powers / powers.sum(axis=axis, keepdims=True)
+
+    clause = OTHER_AXIS if axis == 0 else ALL_AXES
+    assert f"{EXACTLY} {clause}." in hints_on(SOFTMAX, masked_softmax)
+
+
+def in_single_precision(size):
+    return torch.sqrt(torch.FloatTensor([size]))
+
+
+def score(query, keys, W_query, W_key, v):
+    return ((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+
+
+SEVERAL = {
+    "float32 root and a row of pads": (
+        HEADS,
+        heads(lambda scores, mask: scores.masked_fill(~mask, -1e10).softmax(-1), in_single_precision),
+        (FEW_DIGITS, f"{EXACTLY} {UNIFORM}."),
+    ),
+    "float32 root and the wrong axis": (
+        HEADS,
+        heads(lambda scores, mask: scores.softmax(0), in_single_precision),
+        (FEW_DIGITS, f"{EXACTLY} {OTHER_AXIS}."),
+    ),
+    "not scaled and no mask": (
+        HEADS,
+        heads(lambda scores, mask: scores.softmax(-1), lambda size: 1),
+        (
+            "You did not scale the dot products before the softmax. They grow with the number of entries of a key.",
+            "This does not explain the cases with padding, where there is a second mistake: where does the mask come in?",
+        ),
+    ),
+    "single precision throughout and a row of pads": (
+        ATTEND,
+        lambda s, k, m: torch.einsum("bj,bjm->bm", s.float().masked_fill(~m, -1e10).softmax(1), k.float()),
+        (SINGLE, NO_WORD),
+    ),
+    "a lost axis and a row of pads": (
+        ATTEND,
+        lambda s, k, m: (s.masked_fill(~m, -1e9).softmax(1).unsqueeze(1) @ k).squeeze(),
+        (LOST_AXIS, NO_WORD),
+    ),
+    "a lost axis and no tanh": (SCORE, lambda *given: np.squeeze(score(*given)), (LOST_AXIS, NO_TANH)),
+    "single precision and no tanh": (SCORE, lambda *given: score(*given).astype(np.float32), (SINGLE, NO_TANH)),
+}
+
+
+@pytest.mark.parametrize(("name", "function", "hints"), SEVERAL.values(), ids=SEVERAL)
+def test_two_mistakes_at_once_get_both_their_hints(name, function, hints):
+    assert hints_on(name, function) == hints
