@@ -15,6 +15,7 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import sandbox
 from autograder.courses.course import Course
+from autograder.courses.packages import find_versions
 from autograder.courses.plan import Assignment, Shown
 from autograder.courses.released import Released
 from autograder.feedback import page_settings
@@ -55,6 +56,7 @@ class GradingRun:
     rules: str  # a hash of what pages and penalties depend on
     cost_without_time: str  # in words: what being late by an unknown time costs
     names: Mapping[str, str] = field(default_factory=dict)  # what to call students, by id
+    packages: Mapping[str, str] = field(default_factory=dict)  # versions of those that answers may also import
 
     @property
     def makes_pages(self) -> bool:
@@ -86,7 +88,8 @@ class GradingRun:
 def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> GradingRun:
     """Return the ``GradingRun`` of ``topic`` in ``course``. Pass ``released`` if it has been loaded already.
 
-    Raises ``CourseError`` if ``topic`` was not released, or course.toml cannot be understood.
+    Raises ``CourseError`` if ``topic`` was not released, or course.toml cannot be understood, or names a package that is
+    not installed.
     """
     plan = course.plan()
     rules = course.config.read_bytes() + plan.lateness(topic).encode()
@@ -100,4 +103,5 @@ def load_run(course: Course, topic: str, options: GradingOptions, released: Rele
         hashlib.sha256(rules).hexdigest(),
         f"{plan.late.cost_without_time()} See `collect {topic} --times`.",
         plan.names_by_id(),
+        find_versions(plan.packages),
     )

@@ -110,7 +110,7 @@ def _make_job(run, row, content, files, beside, earlier):
     tries, attempt = run.course.list_attempts(row.student, run.topic, content, earlier)
     options, seed = run.options, run.released.find_recorded_seed(attempt)
     version = run.released.version
-    key = fingerprint(content, version, attempt, options.limits, options.isolation, files, seed)
+    key = fingerprint(content, version, attempt, options.limits, options.isolation, files, seed, run.packages)
     return Job(row, content, files, beside, key, attempt, tries, earlier, shown=run.shown_to(row.student))
 
 

@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import math
+import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +37,8 @@ Selection = frozenset[str] | None  # ids of students; None for everybody
 Minutes = Annotated[float, Meta(ge=0)]
 DAY_SECONDS = 24 * 60 * 60  # seconds
 MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
-PLAN_FIELDS = ("title", "website", "roster", "late", "assignment", "markers")
+PLAN_FIELDS = ("title", "website", "roster", "packages", "late", "assignment", "markers")
+PACKAGE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 MAX_NAME_CHARACTERS = 60  # characters of a name in a table
 DUE_YEARS = range(2000, 2200)  # datetime cannot convert the time zone of dates at the ends of its own range
 PLAN_TEMPLATE = """# This year's settings for the course. Everything is optional: anything left out keeps the book's setting.
@@ -47,6 +49,7 @@ website = ""  # the address of your website, https://...; "" uses html.baseurl f
 roster = ""  # "students.csv", in this folder, with a column id and, where you need them,
 # name, email, canvas, sis, login, section, gradescope: each student's id on each platform;
 # group: the name of the group that hands in together
+packages = []  # ["scipy", "pandas"]: what answers may import besides numpy, torch and matplotlib; install them, too
 markers = []  # who marks written answers: ["ada", "ben"]; `mark` then asks for --marker NAME
 
 [late]
@@ -218,6 +221,7 @@ class Plan:
     assignments: dict[str, Assignment] = field(default_factory=dict)
     students: tuple[Student, ...] = ()
     markers: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
 
     def assignment(self, topic: str) -> Assignment:
         return self.assignments.get(topic, Assignment())
@@ -341,6 +345,10 @@ def parse_plan(text: str) -> tuple[Plan, str]:
         for topic, table in tables.pop("assignment", {}).items()
     }
     markers = _parse_markers(tables.pop("markers", []), top)
+    packages = tables.pop("packages", [])
+    if not isinstance(packages, list) or not all(isinstance(n, str) and PACKAGE_NAME.fullmatch(n) for n in packages):
+        remedy = 'write their names as pip knows them, without versions: packages = ["scipy"].'
+        top.refuse(f"packages is {packages!r}", remedy, "packages")
     simple = {name: tables.pop(name, "") for name in ("title", "website", "roster")}
     for name, value in simple.items():
         if not isinstance(value, str):
@@ -351,7 +359,7 @@ def parse_plan(text: str) -> tuple[Plan, str]:
         name = next(iter(tables))
         top.refuse(f"unknown field {name!r}", f"the fields are {', '.join(PLAN_FIELDS)}.", name)
     roster = simple.pop("roster")
-    return Plan(late=late, assignments=assignments, markers=markers, **simple), roster
+    return Plan(late=late, assignments=assignments, markers=markers, packages=tuple(packages), **simple), roster
 
 
 def _parse_markers(names, top):

@@ -16,7 +16,14 @@ from autograder.exercises.loading import (
     versions,
 )
 from autograder.exercises.model import Case, Exercise, Outcome, compute_given_shapes, convert, digest, with_points
-from autograder.exercises.modules import extract_provided_code, module, module_at, own_parts, setup_code
+from autograder.exercises.modules import (
+    extract_provided_code,
+    module,
+    module_at,
+    own_parts,
+    provided_modules,
+    setup_code,
+)
 
 __all__ = [
     "PRIMES",
@@ -38,6 +45,7 @@ __all__ = [
     "module",
     "module_at",
     "own_parts",
+    "provided_modules",
     "reference_of",
     "setup_code",
     "versions",

@@ -4,13 +4,16 @@ In: the name of an exercise, the functions of the notebook. Out: a sentence, or 
 numpy, because every notebook contains this source, below that of ``compare`` and ``compose``.
 """
 
+import ast
 import base64
 import contextlib
+import dis
 import functools
 import importlib
 import io
 import json
 import re
+import sys
 import textwrap
 import types
 import zlib
@@ -44,6 +47,12 @@ FEW = 24  # numbers: inputs with more than this are printed only as shapes
 # zlib-compressed JSON in base64, which is unpacked when a check runs.
 EXERCISES = {}
 DRAWN_CASES = {}
+MODULES = [
+    "numpy",
+    "torch",
+    "matplotlib",
+    "IPython",
+]  # that the grader has, besides the standard library; a course may add some
 ANSWERS = globals()  # in a notebook, its global variables: the functions that students write
 
 
@@ -95,6 +104,11 @@ def _check(name):
     function = ANSWERS.get(called)
     if not callable(function):
         raise NotYet(f"{called}: run the cell with your function first, and keep its name.")
+    if lacking := ", ".join(find_lacking_modules(function)):
+        has = ", ".join(MODULES)
+        print(
+            f"{called}: your answer imports {lacking}, which the grader does not have. Besides Python's own, it has {has}."
+        )
     convert = importlib.import_module("torch").from_numpy if known.get("in_torch") else None
     check_cases(function, known["kind"], [*known["cases"], *drawn], convert, known.get("worked", ""))
     if "worked" in known:
@@ -114,6 +128,47 @@ def _check(name):
         verdict = ", and ".join(["the form is right", *passed])
         print(f"{called}: {verdict}. Whether the answer is right is not checked here.")
     print(f"{called}: {describe_hidden_cases(**known['hidden'])}")
+
+
+def find_lacking_modules(function):
+    """Return the modules that the cell of ``function`` imports, or that it uses, and that the grader does not have."""
+    standard = getattr(sys, "stdlib_module_names", None)  # from Python 3.10 on
+    if standard is None:
+        return []
+    cells = [str(cell) for cell in ANSWERS.get("In", [])]
+    name = getattr(function, "__name__", "")
+    own = [cell for cell in cells if re.search(rf"\bdef {name}\b|^{name}\s*=", cell, flags=re.MULTILINE)]
+    modules = {*used_modules(function, set()), *(imported_modules(own[-1]) if own else ())}
+    written = {name for cell in cells for name in re.findall(r"writefile\b.*?(\w+)\.py\b", cell)}
+    known = {*standard, *sys.builtin_module_names, *MODULES, *written, "__main__", ANSWERS.get("__name__")}
+    return sorted({module.partition(".")[0] for module in modules} - known)
+
+
+def imported_modules(source):
+    """Yield the modules that ``source`` imports; nothing if it is not plain Python."""
+    with contextlib.suppress(SyntaxError, ValueError):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield node.module
+
+
+def used_modules(function, seen):
+    """Yield the modules that ``function``, and the notebook's own functions that it calls, import or use by name."""
+    codes = [function.__code__] if isinstance(function, types.FunctionType) else []
+    for code in codes:  # which grows
+        if code in seen:
+            continue
+        seen.add(code)
+        codes += [item for item in code.co_consts if isinstance(item, types.CodeType)]
+        yield from (step.argval for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME")
+        for value in (ANSWERS[name] for name in code.co_names if name in ANSWERS):
+            if isinstance(value, types.FunctionType) and value.__globals__ is ANSWERS:
+                codes.append(value.__code__)
+            else:
+                module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+                yield from [module] if isinstance(module, str) and module else []
 
 
 def describe_hidden_cases(count, kinds, families=0, atol=None):

@@ -7,6 +7,8 @@ sentence with file, line and remedy: its author does not need a traceback throug
 import ast
 import importlib.util
 import inspect
+import re
+import sys
 import traceback
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -78,6 +80,16 @@ def extract_provided_code(topic: str) -> str:
 def setup_code(topic: str) -> str:
     """Return the text of the cell that installs what only the notebook of ``topic`` needs, or ""."""
     return getattr(_answers_in_torch(topic), "SETUP", "")
+
+
+def provided_modules(topic: str) -> list[str]:
+    """Return the modules that the locked code of the notebook of ``topic`` needs besides numpy, torch and the standard library."""
+    code = f"{setup_code(topic)}\n{extract_provided_code(topic)}"
+    named = set(re.findall(r"find_spec\(\"(\w+)\"\)", code))
+    for node in ast.walk(ast.parse(code)):
+        named |= {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
+        named |= {node.module} if isinstance(node, ast.ImportFrom) and node.module else set()
+    return sorted({name.partition(".")[0] for name in named} - {*sys.stdlib_module_names, "numpy", "torch"})
 
 
 def own_parts(topic: str) -> str:

@@ -73,8 +73,11 @@ def fingerprint(
     isolation: str,
     files: Mapping[str, bytes | None] | None = None,
     seed: int | None = None,
+    packages: Mapping[str, str] | None = None,
 ) -> str:
     """Return a hash of everything that the verdicts on the file ``content`` depend on.
+
+    ``packages`` has the versions of those that the course adds to what the grader has.
 
     ``version`` covers the exercises and the releases used to read the file; ``attempt``, and the ``seed`` that the release
     recorded for it, if any, determine the hidden cases. Limits that are noticed when they are reached are left out: see
@@ -90,6 +93,7 @@ def fingerprint(
         grader_versions(),
         beside,
         *([] if seed is None else [seed]),
+        *([dict(sorted(packages.items()))] if packages else []),
     ]
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 

@@ -1,6 +1,7 @@
 """Grade one submission: run it in the sandbox, then judge what it returned."""
 
 import io
+import re
 import time
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from autograder.notebooks.cell_ids import RECEIPT, code_cells, id_of, run_id, te
 from autograder.verdicts import Graded
 
 NPZ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # by which numpy writes npz files
+NO_MODULE = re.compile(r"No module named '(\w{1,60})[\w.]{0,60}'")  # as Python says it
 MIN_SECONDS = 1.0  # the least that a run is given; with less left, there is no second run
 LIMITS_IN_WORDS = {  # what reached it, with its value, and its name in nbgrader_config.py
     "cell_seconds": "a cell used {:g} seconds of CPU time (cell_seconds)",
@@ -64,7 +66,8 @@ def grade(
         runs.append(run)
         failure += " It was run again without that cell." if not run.failure else f" Without that cell: {run.failure}"
     began, cpu = time.monotonic(), time.process_time()
-    verdicts = judge.judge(exercises, run.replies | weights)
+    replies = {key: _name_missing_module(reply, key[0], script, run.outputs) for key, reply in run.replies.items()}
+    verdicts = judge.judge(exercises, replies | weights)
     spent = {**run.spent, "judge": time.monotonic() - began}
     used = {**run.used, "judge": time.process_time() - cpu}
     names = [name for name in sandbox.NOTICED_LIMITS if any(name in run.reached for run in runs)]
@@ -92,6 +95,20 @@ def _what_is_left(limits, runs):
     cpu = limits.submission_seconds - sum(run.used.get("sandbox", 0.0) for run in runs)
     idle = limits.submission_idle_seconds - sum(run.idle for run in runs)
     return replace(limits, submission_seconds=max(cpu, MIN_SECONDS), submission_idle_seconds=max(idle, MIN_SECONDS))
+
+
+def _name_missing_module(reply, exercise, script, outputs):
+    """Return ``reply`` with the module without which a call could not succeed: one that a cell or the call tried to import."""
+    if reply.raised == "ModuleNotFoundError":
+        return replace(reply, module=reply.name.partition(".")[0])
+    name = exercise.partition("-")[2] if reply.raised == "missing" else reply.name
+    for number, (_, items) in outputs.items() if name else ():
+        source = script.cells[number].source
+        for item in items:
+            found = NO_MODULE.fullmatch(str(item.get("evalue"))) if item.get("ename") == "ModuleNotFoundError" else None
+            if found and {name, found[1]} <= {*re.findall(r"\w+", source)}:
+                return replace(reply, module=found[1])
+    return reply
 
 
 def _run_weights(exercise, files, limits, runs, isolation, hidden, prepared):

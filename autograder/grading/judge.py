@@ -38,6 +38,9 @@ REASONS_BY_EXCEPTION = {
     "no reply": "it gave no result: the process ended, or the result was too large to read",
 }
 
+LACKS_MODULE = (
+    "it needs {}, which the grader does not have: the rules at the top of the notebook say which packages it has"
+)
 ONLY_PADDING = "Only cases with padding are wrong: where does the mask come in?"
 ONLY_LARGE = "Only cases with large numbers are wrong: trace the largest and the smallest of them through your formula."
 BROADCASTS = ("ValueError", "RuntimeError")  # raised when the shapes of two arrays do not match
@@ -148,6 +151,8 @@ def _hints(exercise, rows, is_right):
     if is_right:  # the submission itself reports which inputs it changed, so no points may depend on it
         changed = dict.fromkeys(str(name) for row in rows for name in row.reply.changed)
         return (compare.full_sentence(compare.ALSO_CHANGED.format(", ".join(changed))),) if changed else ()
+    if lacking := dict.fromkeys(row.reply.module for row in rows if row.reply.module):
+        return tuple(compare.full_sentence(LACKS_MODULE.format(module)) for module in lacking)
     if hints := _hints_of_one_mistake(exercise, rows):
         return hints
     if exercise.kind != "code":
@@ -190,11 +195,15 @@ def _restore_axes(exercise, rows):
     restored, lost = [], False
     for row in rows:
         mine, right = read_array(row.reply.value), row.case.expected
-        if isinstance(right, np.ndarray) and mine is not None and mine.shape != right.shape:
-            if [size for size in mine.shape if size != 1] == [size for size in right.shape if size != 1]:
-                row, lost = _with_reply(exercise, row, replace(row.reply, value=mine.reshape(right.shape))), True
+        if isinstance(right, np.ndarray) and mine is not None and _differ_by_ones(mine.shape, right.shape):
+            row, lost = _with_reply(exercise, row, replace(row.reply, value=mine.reshape(right.shape))), True
         restored.append(row)
     return ((LOST_AXIS,) if lost else ()), restored
+
+
+def _differ_by_ones(one, other):
+    """Return whether two shapes differ, but only in axes of length 1."""
+    return one != other and [size for size in one if size != 1] == [size for size in other if size != 1]
 
 
 def _tolerate_lost_digits(exercise, rows):
@@ -276,6 +285,7 @@ def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:
         at = f" on line {reply.line} of its cell" if reply.line else ""
         at += f": {reply.text}" if at and reply.text else ""
         reason = REASONS_BY_EXCEPTION.get(reply.raised, f"it raised {reply.raised}{at}")
+        reason = LACKS_MODULE.format(reply.module) if reply.module else reason
         return dict.fromkeys(entries, reason)
     if reply.value is None and reply.printed:
         return dict.fromkeys(entries, compare.PRINTED)
@@ -331,7 +341,7 @@ def _first_reason(part, rows):
         for entry in row.wrong_entries:
             if part in (row.case.part, entry):
                 reason = row.reasons[entry]
-                is_named = row.case.part and reason not in REASONS_WITHOUT_ANSWER.values()
+                is_named = row.case.part and reason not in REASONS_WITHOUT_ANSWER.values() and not row.reply.module
                 return compare.full_sentence(f'in the case "{row.case.name}", {reason}' if is_named else reason)
     return ""
 

@@ -8,7 +8,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
 from autograder.errors import CourseError
-from autograder.exercises import Exercise, load_warm_ups
+from autograder.exercises import Exercise, load_warm_ups, provided_modules
 from autograder.files import write_text
 from autograder.notebooks.cells import (
     compare_cell,
@@ -35,12 +35,13 @@ def source_notebook(
     notice: str = "",
     left_out: Sequence[str] = (),
     sections_without: Callable[[str], Sequence[str]] = lambda name: (),
+    modules: Sequence[str] = (),
 ) -> NotebookNode:
     """Return the nbgrader source notebook of ``topic``; with the address of a ``website``, it links to its chapter there.
 
     A ``notice`` appears at the top, in bold. ``left_out`` names exercises on the page that this assignment does not ask;
-    ``sections_without`` returns the sections for which an exercise does not count. The topic's warm-ups, which have no points,
-    are in every notebook.
+    ``sections_without`` returns the sections for which an exercise does not count. ``modules`` are those that the course
+    adds to what the grader has. The topic's warm-ups, which have no points, are in every notebook.
 
     Raises CourseError if the page lacks an exercise that the key names, or has one that the key does not know.
     """
@@ -49,7 +50,8 @@ def source_notebook(
     asked = {exercise.name: exercise for exercise in (*exercises, *warm_ups)}
     for _, error in find_mismatches(topic, [*asked, *left_out], texts, book):
         raise error
-    cells = [heading_cell(topic, title, exercises, website, notice), compare_cell(exercises, warm_ups)]
+    added = [*provided_modules(topic), *modules]
+    cells = [heading_cell(topic, title, exercises, website, notice, added), compare_cell(exercises, warm_ups, added)]
     cells.append(imports_cell(exercises))
     builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
     for name in [name for name in texts if name in asked]:

@@ -46,6 +46,7 @@ from solutions import answer_key
 STARTER = "# YOUR CODE HERE\n    raise NotImplementedError()"  # as nbgrader writes it
 WARM_UP_CASES = 2  # sets of sizes with which the check of a warm-up about shapes calls the answer
 COLLAPSED = {"jupyter": {"source_hidden": True}, "cellView": "form"}  # collapsed in JupyterLab, a form in Colab
+GRADER_MODULES = ("numpy", "torch", "matplotlib")  # see ``checking.MODULES``
 MIN_VERSIONS = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
 
 
@@ -54,7 +55,14 @@ def _metadata(grade_id, *, grade=False, solution=False, locked=True, **points):
     return {"nbgrader": {**meta, "task": False, **points}}
 
 
-def heading_cell(topic: str, title: str, exercises: Sequence[Exercise], website: str, notice: str = "") -> NotebookNode:
+def heading_cell(
+    topic: str,
+    title: str,
+    exercises: Sequence[Exercise],
+    website: str,
+    notice: str = "",
+    modules: Sequence[str] = (),
+) -> NotebookNode:
     chapter = f"[{title}]({website}book/{topic}.html)" if website else f"*{title}*"
     total = sum(exercise.points for exercise in exercises)
     # a course may change the points of exercises, but not the time that they take
@@ -76,10 +84,16 @@ an estimated {least} to {most} minutes.
 
 - Checks give no points. For code, a check tries the worked example from the question and one with other sizes. For numbers it only
   finds values that cannot be right, and for shapes those that do not fit together.
+- The grader has Python's standard library, {_list_words([*GRADER_MODULES, *modules])}. An answer that imports anything
+  else earns nothing there; the check warns of it.
 - The last code cell prints a receipt. Your feedback repeats its code.{_rules(exercises)}
 
 </details>"""
     return new_markdown_cell(text, metadata=_metadata("heading"))
+
+
+def _list_words(words):
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _rules(exercises):
@@ -122,9 +136,12 @@ def _in_torch(exercises):
     return any(exercise.in_torch for exercise in exercises if exercise.is_automatic)
 
 
-def compare_cell(exercises: Sequence[Exercise], warm_ups: Sequence[Exercise] = ()) -> NotebookNode:
+def compare_cell(
+    exercises: Sequence[Exercise], warm_ups: Sequence[Exercise] = (), modules: Sequence[str] = ()
+) -> NotebookNode:
     """Return the first code cell, collapsed: the code that checks and hidden tests use, and the notebook's requirements.
 
+    ``modules`` are those that the grader has besides the usual ones.
     The code is readable. The data that each check tries and recognises are packed: nobody reads a hint by accident.
     """
     packages = MIN_VERSIONS["packages"].items()
@@ -153,7 +170,7 @@ def make_checks():
 
 checks = make_checks()
 check, score = checks.check, checks.score
-checks.EXERCISES |= {_pack_lines(known)}
+{f"checks.MODULES += {list(modules)}{chr(10)}" if modules else ""}checks.EXERCISES |= {_pack_lines(known)}
 {DRAWN}{_pack_lines(drawn)}"""
     return new_code_cell(text, metadata={**_metadata(COMPARE), **COLLAPSED})
 

@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 from autograder import exercises
 from autograder.courses.course import Course, init
 from autograder.courses.locking import exclusive_lock
+from autograder.courses.packages import find_modules
 from autograder.files import write_bytes, write_text
 from autograder.gradebook.assignments import refuse_changed_exercises, store_due_dates
 from autograder.gradebook.backup import back_up
@@ -62,7 +63,9 @@ def release(
     questions = wanted.select_questions(everything)
     left_out = [exercise.name for exercise in everything if exercise.name not in {asked.name for asked in questions}]
     notice, sections_without = plan.notice(topic), wanted.sections_without
-    source = assemble.source_notebook(topic, questions, book, website, notice, left_out, sections_without)
+    source = assemble.source_notebook(
+        topic, questions, book, website, notice, left_out, sections_without, find_modules(plan.packages)
+    )
     with exclusive_lock(course):
         attempts = {
             attempt_seed: wanted.select_questions(drawn)

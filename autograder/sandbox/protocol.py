@@ -19,6 +19,8 @@ from autograder.sandbox.start import MachineTooBusy, SandboxLost, Worker
 
 ALLOWED_MIME_TYPES = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
 MAX_LINE_CHARACTERS = 100  # of a cell's line that is quoted
+LEADING_LINES = re.compile(r"(?:[^\S\n]*\n)*")
+DOTTED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,79}")
 EXCEPTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 LIMITS_OF_CALLS = {
     "CellTimeout": "call_seconds",
@@ -242,15 +244,24 @@ class _WorkerRun:
 
 
 def _source_line(sources, name, number):
-    """Return line ``number`` of the cell that a worker calls ``name``, or "".
+    """Return line ``number`` of the cell that a worker calls ``name``, and its number in the notebook; "" without such a line.
 
-    It is looked up here because text from the worker could contain anything, above all the hidden inputs.
+    It is looked up here because text from the worker could contain anything, above all the hidden inputs. IPython does not
+    count the empty lines at the top of a cell.
     """
     if type(name) is not str or number < 1:
-        return ""
-    lines = sources.get(name, "").split("\n", number)  # split no further: a cell may have millions
+        return "", number
+    source = sources.get(name, "")
+    number += len(LEADING_LINES.match(source)[0].split("\n")) - 1
+    lines = source.split("\n", number)  # split no further: a cell may have millions
     line = lines[number - 1].strip()[:MAX_LINE_CHARACTERS] if number <= len(lines) else ""
-    return "".join(letter for letter in line if letter.isprintable())
+    return "".join(letter for letter in line if letter.isprintable()), number
+
+
+def _name_in(text, name):
+    """Return ``name`` if it is a dotted name in the student's own ``text``, else ""."""
+    is_name = type(name) is str and DOTTED_NAME.fullmatch(name)
+    return name if is_name and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) else ""
 
 
 def _check_reply(message, call, sources):
@@ -258,7 +269,8 @@ def _check_reply(message, call, sources):
     if raised:
         name = raised if type(raised) is str and EXCEPTION_NAME.fullmatch(raised) else "an exception"
         line = line if type(line) is int and 0 < line < 10_000 else 0
-        return Reply(raised=name, line=line, text=_source_line(sources, message.get("cell"), line))
+        text, line = _source_line(sources, message.get("cell"), line)
+        return Reply(raised=name, line=line, text=text, name=_name_in(text, message.get("name")))
     if type(changed) is not list:
         raise wire.InvalidMessage("no list of names")
     if "value" not in message:

@@ -108,12 +108,18 @@ class Script:
 
 @dataclass(frozen=True)
 class Reply:
-    """The result of one call: a value, or an exception's name with the number and ``text`` of the line that raised it."""
+    """The result of one call: a value, or an exception's name with the number and ``text`` of the line that raised it.
+
+    ``name`` is what a NameError did not find, or a ModuleNotFoundError; ``module`` is a module without which the call
+    could not succeed, "" if none is known.
+    """
 
     value: object = None
     raised: str = ""
     line: int = 0
     text: str = ""
+    name: str = ""
+    module: str = ""
     changed: tuple[str, ...] = ()
     printed: bool = False  # it wrote to its standard output
 

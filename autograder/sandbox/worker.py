@@ -506,6 +506,8 @@ def _call_exercise(request, function, outbox, limits):
                 reply["raised"] = reason_to_stop = type(timeout).__name__
             except BaseException as error:
                 reply["raised"], (reply["line"], reply["cell"]) = type(error).__name__[:80], _error_line(error)
+                if isinstance(error, (NameError, ImportError)):
+                    reply["name"] = str(getattr(error, "name", ""))[:80]
         size = outbox.add(reply, room)
         room -= size
         if not size:

@@ -14,6 +14,7 @@ from pathlib import Path
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.courses.course import Course
+from autograder.courses.packages import find_versions
 from autograder.courses.released import Released
 from autograder.errors import CourseError
 from autograder.feedback import page_settings
@@ -50,6 +51,7 @@ def pack(course: Course, topic: str, released: Released, limits: Limits, torch_i
         for path in sorted((ROOT / name).rglob("*")):
             if path.suffix in PACKED_SUFFIXES and path.is_file() and "__pycache__" not in path.parts:
                 files[path.relative_to(ROOT).as_posix()] = path.read_bytes()
+    added = [f"{name}=={version}" for name, version in find_versions(course.plan().packages).items()]
     setup = (HERE / "setup.sh").read_text(encoding="utf-8").replace(INDEX_PLACEHOLDER, shlex.quote(torch_index))
     try:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -60,7 +62,7 @@ def pack(course: Course, topic: str, released: Released, limits: Limits, torch_i
     files |= {
         "setup.sh": setup.encode(),
         "run_autograder": (HERE / "run_autograder").read_bytes(),
-        "requirements.txt": ("\n".join(project["dependencies"]) + "\n").encode(),
+        "requirements.txt": ("\n".join([*project["dependencies"], *added]) + "\n").encode(),
         ASSIGNMENT_FILE: _make_assignment(course, topic, released, limits).to_json().encode(),
     }
     automatic = [exercise for exercise in released.exercises if exercise.is_automatic]

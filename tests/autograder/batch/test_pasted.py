@@ -2,15 +2,18 @@
 
 import copy
 import html
+import io
 import json
 import re
 import shutil
 
 import pytest
+from rich.console import Console
 
 from autograder.batch.grade_class import GradingOptions, grade_class
 from autograder.courses.course import Course
 from autograder.gradebook.scores import load_results
+from autograder.reports.tables import grade_table
 from tests.autograder.essays import hand_in
 from tests.shared import made_once
 
@@ -55,10 +58,29 @@ def moved_to_the_end(data):
     data["cells"].append(cell)
 
 
+def importing(line, source=RIGHT):
+    return answering(f"{line}\n{source}")
+
+
+WITHIN = RIGHT.replace("    return", "    from no_such_einops import rearrange\n    return")
+USED = RIGHT.replace("np.tanh", "no_such_scipy.tanh")
+
+
+def importing_in_a_cell_above(data):
+    """Import what the grader lacks in a new cell above the answer, which uses it."""
+    answering(USED)(data)
+    cell = {"cell_type": "code", "id": "above", "metadata": {}, "source": "import no_such_scipy", "outputs": []}
+    data["cells"].insert(data["cells"].index(cell_of(data, CODE)), cell | {"execution_count": None})
+
+
+LACKS = "It needs {}, which the grader does not have"
 CLASS = {  # student -> (change of the notebook as released, points for additive_score, what the page says)
     "corrected_at_the_end": (copied_to_the_end(NO_TANH, RIGHT), 3, "Right."),
     "spoilt_at_the_end": (copied_to_the_end(RIGHT, NO_TANH), 0, "tanh is missing"),
     "moved_below_the_test": (moved_to_the_end, 3, "the test was moved below the answer"),
+    "imports_scipy": (importing("import no_such_scipy.special as special"), 0, LACKS.format("no_such_scipy")),
+    "imports_within": (answering(WITHIN), 0, LACKS.format("no_such_einops")),
+    "imports_above": (importing_in_a_cell_above, 0, LACKS.format("no_such_scipy")),
 }
 
 
@@ -103,3 +125,12 @@ def test_the_answer_shown_is_the_one_that_was_run(graded, student):
     answer, test = (notebook["cells"].index(cell_of(notebook, name)) for name in (CODE, f"{CODE}-test"))
     assert answer < test
     assert ("np.tanh" in "".join(notebook["cells"][answer]["source"])) == (student == "corrected_at_the_end")
+
+
+@pytest.mark.parametrize("student", [name for name in CLASS if name.startswith("imports_")])
+def test_the_instructor_s_table_names_the_package_that_the_grader_lacks(graded, student):
+    _, rows = graded
+    assert any("no_such_" in hint for hint in rows[student].hints)
+    table = Console(width=250, file=io.StringIO())
+    table.print(grade_table(graded[0].released("scoring").exercises, [rows[student]], 250))
+    assert "no_such_" in table.file.getvalue()

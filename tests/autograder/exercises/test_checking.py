@@ -359,3 +359,54 @@ def test_of_an_error_only_the_lines_of_the_notebook_are_shown_and_many_are_cut(m
         report = checking.own_lines(raised.value, raised.value.__traceback__, "answer: called with x = 1.")
         assert report == ["answer: called with x = 1.", "IndexError"]
         assert shown == lines
+
+
+def modules_lacking(monkeypatch, source, **others):
+    """Return what `find_lacking_modules` says of the function f in ``source``, a cell of a notebook with ``others``."""
+    space = {"__name__": "__main__", "np": np, "torch": torch, **others}
+    space["In"] = ["import numpy as np", *others.get("cells", ()), source]
+    exec(source, space)
+    monkeypatch.setattr(checking, "ANSWERS", space)
+    return checking.find_lacking_modules(space["f"])
+
+
+HELPER = "def g(x):\n    return jinja.escape(x)\n\ndef f(x):\n    return g(x)"
+
+
+@pytest.mark.parametrize(
+    ("source", "lacking"),
+    [
+        ("def f(x):\n    return np.tanh(torch.tensor(x))", []),
+        ("import math, json\nfrom collections import deque\ndef f(x):\n    return deque([math.exp(x)])", []),
+        ("def f(x):\n    import scipy.special\n    return x", ["scipy"]),
+        ("import jinja2, rich\ndef f(x):\n    return x", ["jinja2", "rich"]),
+        ("from rich.table import Table\ndef f(x):\n    return Table", ["rich"]),
+        ("f = lambda x: rich.print(x)", ["rich"]),
+        ("def f(x):\n    return [y for y in [rich.print(x)]]", ["rich"]),
+        (HELPER, ["jinja2"]),
+        ("def f(x):\n    return table(x)", ["rich"]),
+    ],
+)
+def test_a_check_knows_what_an_answer_imports_that_the_grader_lacks(monkeypatch, source, lacking):
+    import jinja2
+    import rich
+    from rich.table import Table
+
+    assert modules_lacking(monkeypatch, source, rich=rich, jinja=jinja2, table=Table) == lacking
+
+
+def test_a_module_that_the_notebook_writes_itself_or_the_course_adds_is_not_lacking(monkeypatch):
+    source = "import rich, jinja2\ndef f(x):\n    return x"
+    written = ["get_ipython().run_cell_magic('writefile', 'rich.py', 'x = 1\\n')"]
+    assert modules_lacking(monkeypatch, source, cells=written) == ["jinja2"]
+    monkeypatch.setattr(checking, "MODULES", [*checking.MODULES, "jinja2"])
+    assert modules_lacking(monkeypatch, source, cells=written) == []
+
+
+def test_a_check_warns_of_an_import_before_it_says_that_the_cases_are_right(checked, capsys):
+    def imports(x):
+        import no_such_scipy
+
+    with pytest.raises(ModuleNotFoundError):
+        checked(imports, cases=[SHOWN])
+    assert capsys.readouterr().out.startswith("f: your answer imports no_such_scipy, which the grader does not have.")

@@ -20,8 +20,28 @@ from autograder.sandbox.start import Worker
 )
 def test_of_the_line_that_raised_only_so_much_is_quoted_as_a_sentence_holds_and_what_is_seen(number, quoted):
     sources = {"cell": "  one  \nt\x1b[2J\u202ewo\x00\n" + "x" * 10**6}
-    assert protocol._source_line(sources, "cell", number) == quoted
-    assert protocol._source_line(sources, "another", number) == protocol._source_line(sources, ["cell"], number) == ""
+    assert protocol._source_line(sources, "cell", number) == (quoted, number)
+    assert protocol._source_line(sources, "another", number) == protocol._source_line(sources, ["cell"], number)
+    assert protocol._source_line(sources, "another", number) == ("", number)
+
+
+def test_empty_lines_at_the_top_of_a_cell_count_in_a_line_s_number():
+    assert protocol._source_line({"cell": "\n  \ndef f():\n\n    return x"}, "cell", 3) == ("return x", 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kept"),
+    [
+        ("return einops.rearrange(x)", "einops", "einops"),
+        ("from scipy.special import softmax", "scipy.special", "scipy.special"),
+        ("return x.einops", "einops", ""),
+        ("return einops2(x)", "einops", ""),
+        ("return x", "the hidden input", ""),
+        ("return x", ["x"], ""),
+    ],
+)
+def test_a_name_that_was_not_found_is_kept_only_if_it_occurs_in_the_line(text, name, kept):
+    assert protocol._name_in(text, name) == kept
 
 
 @pytest.mark.parametrize("line", [True, "3", 10_000, 10**9, -1, 0.5, None])
