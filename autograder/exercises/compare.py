@@ -22,7 +22,9 @@ ALSO_CHANGED = "right, and no points are lost, but it changed its input {}, whic
 UNSTEADY = "it gives a different result when called again with the same input"
 SINGLE_PRECISION = "the result is in single precision (float32): compute in double precision (float64) throughout"
 SINGLE_DIGITS = 1e-7  # relative to the largest number: finer than single precision can hold
+FEW_DIGITS_OFF = 1e-6  # relative to the largest number: by less, digits may have been lost
 COARSE_DIGITS = 1e-4  # relative to the largest number: how far off single precision may be
+ORDINALS = ("first", "second", "third", "fourth")
 MAX_RATIO = 10  # a wrong step of a chain may be this many times as large or small as the right one
 LINE_WIDTH = 80  # characters per line of a check's output
 MAX_NESTING = 8  # levels of nested containers that are read
@@ -142,6 +144,8 @@ def _read(value):
 
 def explain_mismatch(value, expected, atol):
     """Return "" if ``value`` equals ``expected`` within ``atol``, else a sentence that does not give the answer away."""
+    if sentence := explain_several(value, expected):
+        return sentence
     try:
         value = read_value(value)
     except ValueError as error:
@@ -150,7 +154,8 @@ def explain_mismatch(value, expected, atol):
     if isinstance(value, dict):
         return "it returned a dict, not one array"
     if value.ndim != expected.ndim:
-        return f"the result has shape {value.shape}: {_count_axes(value.ndim)} instead of {expected.ndim}"
+        counts = f"{_count_axes(value.ndim)} instead of {expected.ndim}"
+        return f"the result has shape {value.shape}: {counts}{_name_extra_axis(value.shape, expected.shape)}"
     for axis, size in enumerate(value.shape):
         if size != expected.shape[axis]:
             turned = " (it looks transposed)" if sorted(value.shape) == sorted(expected.shape) else ""
@@ -170,8 +175,40 @@ def explain_mismatch(value, expected, atol):
         index = tuple(int(i) for i in np.argwhere(wrong)[0])
         count = int(wrong.sum())
         which = f"{count} of {wrong.size} values {'is' if count == 1 else 'are'} wrong, first at index {list(index)}"
-        return f"{which if wrong.size > 1 else 'the value is wrong'}: yours is {value[index]:.6g}"
+        which = which if wrong.size > 1 else "the value is wrong"
+        if digit := _first_wrong_digit(value, expected, atol):
+            mine = f"{value[index]:.{digit + 2}g}"
+            return f"{which}: yours is {mine}, which differs only from about the {digit}th digit on: single precision?"
+        return f"{which}: yours is {value[index]:.6g}"
     return ""
+
+
+def _first_wrong_digit(value, expected, atol):
+    """Return the digit from which the numbers differ, counted in the largest one, if digits may be lost; else 0."""
+    size = np.abs(expected).max(initial=1.0)
+    error = abs(value - expected).max()
+    return int(-np.log10(error / size)) + 1 if 0 < error < FEW_DIGITS_OFF * size and atol < SINGLE_DIGITS * size else 0
+
+
+def explain_several(value, expected):
+    """Return a sentence if ``value`` is a tuple of several results, one of which may be the ``expected`` array; else ""."""
+    value = plain_value(value)
+    if not _is_several(value):
+        return ""
+    shapes = [item.shape for item in value]
+    if np.shape(expected) in shapes:
+        which = ORDINALS[shapes.index(np.shape(expected))] if len(value) <= len(ORDINALS) else "right"
+        return f"it returned {len(value)} things: return the {which} one alone"
+    return f"it returned {len(value)} things: return the result alone" if len({*shapes}) > 1 else ""
+
+
+def _name_extra_axis(shape, expected):
+    """Say which axis of ``shape`` is the only one that ``expected`` lacks; "" if it is not clear."""
+    without = [axis for axis in range(len(shape)) if shape[:axis] + shape[axis + 1 :] == tuple(expected)]
+    short = [axis for axis in without if shape[axis] == 1] or without
+    if not short:
+        return ""
+    return f". Axis {short[-1]}, of length {shape[short[-1]]}, is one too many"
 
 
 def _count_axes(count):
@@ -217,6 +254,8 @@ def mismatches(value, expected, kind, atol):
         is_shape = kind == "shape"
         return {"": explain_shape_mismatch(value, expected) if is_shape else explain_mismatch(value, expected, atol)}
     if not isinstance(value, Mapping):
+        if kind == "code" and _is_several(value):
+            return dict.fromkeys(expected, f"it returned {len(value)} things: return the result alone")
         nothing = "it returned nothing" if value is None else f"it returned {_kind(value)}"
         return dict.fromkeys(expected, f"{nothing}, not a dict with the keys {', '.join(expected)}")
     value = plain_value(value)
@@ -237,16 +276,22 @@ def call_case(function, inputs, gradients=()):
     a result that consists only of new zeros does not depend on any argument.
     """
     given = {name: _copy(item) for name, item in inputs.items()}
-    for name in gradients:
-        given[name].requires_grad_(True)
+    leaves = {name: given[name].requires_grad_(True) for name in gradients}
+    # as in a program, where it is computed from parameters: torch refuses to change a leaf in place
+    given |= {name: leaf.clone() for name, leaf in leaves.items()}
     value = function(*given.values())
-    if gradients:
+    if gradients and not _is_several(value):
         total = value.sum()
         if not hasattr(total, "requires_grad") or total.requires_grad:
             total.backward()
-        value = {name: 0 * given[name].detach() if given[name].grad is None else given[name].grad for name in gradients}
+        value = {name: 0 * leaf.detach() if leaf.grad is None else leaf.grad for name, leaf in leaves.items()}
     changed = [name for name, item in given.items() if _is_changed(item, np.asarray(inputs[name]))]
     return plain_value(value), changed
+
+
+def _is_several(value):
+    """Return whether ``value`` is a tuple of several arrays or tensors, such as the context and the weights."""
+    return isinstance(value, tuple) and len(value) > 1 and all(getattr(item, "ndim", 0) for item in value)
 
 
 def _copy(item):

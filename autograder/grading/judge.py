@@ -90,6 +90,7 @@ IN_WAYS = {  # what is special about a case -> where to look if such cases are w
 SECOND_MISTAKE = "This does not explain the cases with {}, where there is a second mistake: {}"
 SEVERAL_WAYS = "Cases with {} are wrong: {}"
 LOST_AXIS = "An axis of length 1 went missing: where an axis of the result has length 1, it must stay."
+EXTRA_AXIS = "Your result has an axis of length 1 too many: index it with 0, or squeeze that axis alone."
 ROUNDED = "Right, but rounded to fewer decimals than asked for."
 
 NO_WEIGHTS = {
@@ -153,6 +154,9 @@ def _hints(exercise, rows, is_right):
         return (compare.full_sentence(compare.ALSO_CHANGED.format(", ".join(changed))),) if changed else ()
     if lacking := dict.fromkeys(row.reply.module for row in rows if row.reply.module):
         return tuple(compare.full_sentence(LACKS_MODULE.format(module)) for module in lacking)
+    several = (compare.explain_several(row.reply.value, row.case.expected) for row in rows)
+    if sentence := next(filter(None, several if exercise.kind == "code" else ()), ""):
+        return (compare.full_sentence(sentence),)
     if hints := _hints_of_one_mistake(exercise, rows):
         return hints
     if exercise.kind != "code":
@@ -182,6 +186,8 @@ def _hints_of_several_mistakes(exercise, rows):
     lost, whole = _restore_axes(exercise, rows)
     if hints := (lost and _hints_of_one_mistake(exercise, whole)) or _hints_by_kind(exercise, whole):
         return (*lost, *hints)
+    if lost and not any(row.wrong_entries for row in whole):
+        return lost
     digits, tolerant = _tolerate_lost_digits(exercise, whole)
     # large numbers and gradients magnify the digits that were lost
     skipped = LARGE, GRADIENTS
@@ -191,14 +197,15 @@ def _hints_of_several_mistakes(exercise, rows):
 
 
 def _restore_axes(exercise, rows):
-    """Return ``(hints, rows)``: the hint on axes of length 1 that are missing, if any are, and ``rows`` with these axes."""
-    restored, lost = [], False
+    """Return ``(hints, rows)``: the hint on axes of length 1 that are missing or too many, and ``rows`` with the right axes."""
+    restored, hints = [], {}
     for row in rows:
         mine, right = read_array(row.reply.value), row.case.expected
         if isinstance(right, np.ndarray) and mine is not None and _differ_by_ones(mine.shape, right.shape):
-            row, lost = _with_reply(exercise, row, replace(row.reply, value=mine.reshape(right.shape))), True
+            hints[LOST_AXIS if mine.ndim < right.ndim else EXTRA_AXIS] = None
+            row = _with_reply(exercise, row, replace(row.reply, value=mine.reshape(right.shape)))
         restored.append(row)
-    return ((LOST_AXIS,) if lost else ()), restored
+    return tuple(hints), restored
 
 
 def _differ_by_ones(one, other):
@@ -373,8 +380,7 @@ def _hint_from_failing_cases(exercise, rows):
 def _find_changed_inputs(rows, wrong):
     """Return the names of the inputs changed by the first wrong call that changed any.
 
-    If wrong calls raised, right ones count too: torch refuses to change an input whose gradient is wanted, and a call
-    that raised does not report its changes.
+    If wrong calls raised, right ones count too, because a call that raised does not report its changes.
     """
     telling = rows if any(row.reply.raised for row in wrong) else wrong
     return next((row.reply.changed for row in telling if row.reply.changed), ())

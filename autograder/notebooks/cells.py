@@ -103,7 +103,6 @@ def _rules(exercises):
     if cases:
         costs = "Changing an input in place costs no points"
         if any(case.gradients for case in cases):
-            costs += " (torch itself refuses this for a tensor that needs a gradient)"
             rules += ["Gradients, where asked for, are those of the sum of the result. A missing gradient counts as 0."]
         rules += [
             "Numbers are floats in double precision, words and positions are integers, and masks are booleans. All are "

@@ -196,3 +196,10 @@ def what_was_printed__floats():
 def what_was_printed__by_torch():
     outputs, last = torch.nn.RNN(20, 30, bidirectional=True)(torch.zeros(50, 20))
     return {"mixed": last.shape[0], "annotations": outputs.shape[0], "size": outputs.shape[1]}
+
+
+def attend__written_in_place(scores, keys, source_mask):
+    """Changes its input in place."""
+    scores[~source_mask] = torch.finfo(scores.dtype).min
+    weights = torch.softmax(scores, dim=-1) * source_mask
+    return (weights.unsqueeze(1) @ keys).squeeze(1)

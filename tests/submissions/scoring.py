@@ -199,3 +199,9 @@ def unseen_by_the_score__solved():
     direction = np.linalg.svd(W_c)[2][-1]
     counts = {"two_matrices": W_c.size + W_enc.size, "one_matrix": W_c.size}
     return {"U_a": W_enc.dot(W_c), "unseen": direction / direction[-1], **counts}
+
+
+def score_every_step__transposed_in_place(queries, projected_keys, W_query, v):
+    """Changes its input in place."""
+    W_query.t_()
+    return torch.tanh((queries @ W_query).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v

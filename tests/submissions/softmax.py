@@ -135,3 +135,10 @@ def broken_maps__floats():
 def broken_maps__one_by_one():
     faults = np.array([4, 1, 6, 3, 2])
     return dict(zip("ABCDE", faults))
+
+
+def entropy__in_place(scores, temperature):
+    """Changes its input in place."""
+    scores /= temperature[:, None]
+    logs = torch.log_softmax(scores, dim=1)
+    return -(logs.exp() * logs).sum(dim=1)

@@ -57,12 +57,6 @@ def score_every_step__queries_detached(queries, projected_keys, W_query, v):
     return torch.tanh((queries.detach() @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
-def score_every_step__transposed_in_place(queries, projected_keys, W_query, v):
-    """It changed its input W_query. Work on a copy."""
-    W_query.t_()
-    return torch.tanh((queries @ W_query).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
-
-
 def weights_by_hand_twin__three_decimals():
     """Right, but rounded to fewer decimals than asked for."""
     w = np.exp([0.5, -0.3, 1.2, 0.1])
@@ -97,13 +91,6 @@ def entropy__weights_detached(scores, temperature):
     return -(logs.exp().detach() * logs).sum(dim=1)
 
 
-def entropy__in_place(scores, temperature):
-    """It changed its input scores. Work on a copy."""
-    scores /= temperature[:, None]
-    logs = torch.log_softmax(scores, dim=1)
-    return -(logs.exp() * logs).sum(dim=1)
-
-
 def attend__weights_detached(scores, keys, source_mask):
     """The values are right, but not the gradient with respect to scores: where is it cut off on the way to the result, for
     example by detach, no_grad, numpy or a plain number?
@@ -112,13 +99,6 @@ def attend__weights_detached(scores, keys, source_mask):
     e = np.exp(filled - filled.max(axis=1, keepdims=True)) * source_mask.numpy()
     weights = torch.from_numpy(e / np.maximum(e.sum(axis=1, keepdims=True), 1e-30))
     return (weights.to(keys.dtype).unsqueeze(1) @ keys).squeeze(1)
-
-
-def attend__written_in_place(scores, keys, source_mask):
-    """It changed its input scores. Work on a copy."""
-    scores[~source_mask] = torch.finfo(scores.dtype).min
-    weights = torch.softmax(scores, dim=-1) * source_mask
-    return (weights.unsqueeze(1) @ keys).squeeze(1)
 
 
 def weights_from_context__two_decimals():

@@ -73,14 +73,34 @@ def importing_in_a_cell_above(data):
     data["cells"].insert(data["cells"].index(cell_of(data, CODE)), cell | {"execution_count": None})
 
 
+STEPS = "scoring-score_every_step"
+IN_PLACE = """
+def score_every_step(queries, projected_keys, W_query, v):
+    projected_keys = projected_keys.unsqueeze(1)
+    queries.mul_(1.0)
+    W_query[W_query == 0] = 0.0
+    projected_keys += (queries @ W_query.T).unsqueeze(2)[:, :1]
+    hidden = projected_keys + (queries @ W_query.T).unsqueeze(2) - (queries @ W_query.T).unsqueeze(2)[:, :1]
+    return torch.tanh(hidden) @ v
+"""
+BOTH = RIGHT.replace("return np.tanh", "scores = np.tanh") + "    return keys.sum(1), scores\n"
+LONGER = RIGHT.rstrip() + "[..., None]\n"
+SINGLE = RIGHT.replace(
+    "    return",
+    "    v = v * (np.float32(1) / 3 * 3 if v.size else 1)\n    W_key = W_key.astype(np.float32)\n    return",
+)
 LACKS = "It needs {}, which the grader does not have"
-CLASS = {  # student -> (change of the notebook as released, points for additive_score, what the page says)
+CLASS = {  # student -> (change of the notebook as released, points for an exercise, what the page says, the exercise)
     "corrected_at_the_end": (copied_to_the_end(NO_TANH, RIGHT), 3, "Right."),
     "spoilt_at_the_end": (copied_to_the_end(RIGHT, NO_TANH), 0, "tanh is missing"),
     "moved_below_the_test": (moved_to_the_end, 3, "the test was moved below the answer"),
     "imports_scipy": (importing("import no_such_scipy.special as special"), 0, LACKS.format("no_such_scipy")),
     "imports_within": (answering(WITHIN), 0, LACKS.format("no_such_einops")),
     "imports_above": (importing_in_a_cell_above, 0, LACKS.format("no_such_scipy")),
+    "masks_in_place": (answering(IN_PLACE, STEPS), 3.5, "but it changed its input", STEPS),
+    "returns_both": (answering(BOTH), 0, "It returned 2 things: return the second one alone."),
+    "one_axis_too_many": (answering(LONGER), 0, "Axis 2, of length 1, is one too many."),
+    "single_precision": (answering(SINGLE), 0, "digit on: single precision?"),
 }
 
 
@@ -111,10 +131,10 @@ def page(course, student):
 @pytest.mark.parametrize("student", CLASS)
 def test_what_is_pasted_gets_the_points_and_the_words_that_it_deserves(graded, student):
     course, rows = graded
-    _, points, words = CLASS[student]
+    _, points, words, *others = CLASS[student]
     assert not rows[student].failed
     assert not rows[student].set_aside
-    assert load_results(course, "scoring")[student].entries[CODE].score == points
+    assert load_results(course, "scoring")[student].entries[[*others, CODE][0]].score == points
     assert words in page(course, student)
 
 

@@ -404,9 +404,22 @@ def test_a_module_that_the_notebook_writes_itself_or_the_course_adds_is_not_lack
 
 
 def test_a_check_warns_of_an_import_before_it_says_that_the_cases_are_right(checked, capsys):
-    def imports(x):
-        import no_such_scipy
-
+    space = {}
+    exec("def imports(x):\n    import no_such_scipy", space)
+    imports = space["imports"]
     with pytest.raises(ModuleNotFoundError):
         checked(imports, cases=[SHOWN])
     assert capsys.readouterr().out.startswith("f: your answer imports no_such_scipy, which the grader does not have.")
+
+
+def test_a_check_shows_as_many_digits_as_tell_two_numbers_apart(checked):
+    with pytest.raises(NotYet) as refused:
+        checked(lambda x: 2 * x + 1e-8, cases=[{**SHOWN, "atol": 1e-12}])
+    assert "Right: [2, 4]\nYours: [2.00000001, 4.00000001]" in str(refused.value)
+    assert "digit on: single precision?" in str(refused.value)
+
+
+def test_a_check_of_gradients_says_that_several_things_were_returned(checked):
+    case = {**SHOWN, "gradients": ["x"], "expected": {"x": [1.0, 1.0]}}
+    with pytest.raises(NotYet, match="it returned 2 things"):
+        checked(lambda x: (x, x.sum(0, keepdim=True)), cases=[case], in_torch=True)
