@@ -176,7 +176,10 @@ def collect(
         except ARCHIVE_ERRORS as error:
             what = f"this is not a readable zip archive ({error})"
             raise CourseError(what, str(archive), "download it again.") from None
-        reader = _read_submitters(archive, entries, PLATFORMS.get(platform, ""), plan.students, any_owner, accounts)
+        is_whole = only is None and accounts is None
+        reader = _read_submitters(
+            archive, entries, PLATFORMS.get(platform, ""), plan.students, any_owner, accounts, is_whole
+        )
         run = _Collection(
             topic,
             frozenset(exercise.name for exercise in released.exercises),
@@ -190,7 +193,9 @@ def collect(
             admit,
         )
         notice = notice or (lambda text: None)
-        notice(f"recognised as {run.platform}")
+        top = reader.format.top
+        within = f", all of them in {escape_unprintable(top)}" if top and run.platform == PLAIN_FILES else ""
+        notice(f"recognised as {run.platform}{within}")
         if run.platform == "Blackboard" and plan.assignment(topic).due:
             notice("Blackboard states times without a time zone: nobody counts as late unless --times gives the times")
         return _collect_everybody(run, entries, reader)
@@ -204,9 +209,9 @@ def _find_inbound(archive, platform):
     return archive, "exchange" if is_inbound else platform
 
 
-def _read_submitters(archive, entries, platform, students, any_owner, accounts):
+def _read_submitters(archive, entries, platform, students, any_owner, accounts, whole):
     names = [strip_browser_suffix(entry.name) for entry in entries]
-    archive_format = detect_format(names, topics(), students, platform)
+    archive_format = detect_format(names, topics(), students, platform, whole)
     metadata = b""
     try:
         if archive_format.platform == "Gradescope":

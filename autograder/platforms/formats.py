@@ -126,33 +126,57 @@ class ArchiveFormat:
 
 
 def detect_format(
-    names: Sequence[str], topics: Collection[str], students: Sequence[Student] = (), platform: str = ""
+    names: Sequence[str],
+    topics: Collection[str],
+    students: Sequence[Student] = (),
+    platform: str = "",
+    whole: bool = True,
 ) -> ArchiveFormat:
     """Return the format of an archive whose entries have these ``names``, for a course with these ``topics``.
 
     Only names that the platform chose are considered, not the students': the first part of each path or, if a single folder
     that is not a student's contains all entries, the second part. At least two thirds must match a platform's pattern; the
     rest belong to nobody. If ``platform`` is given, the names decide only whether a single folder contains all entries.
+    A folder of plain files and folders is taken for that of the class, as in a zip archive of the enclosing folder, only
+    if the archive is ``whole``: a single entry of a drop folder belongs to one student.
     """
     paths = [_split_path(name) for name in names]
     tops, inner = {parts[0] for parts in paths}, [parts[1:] for parts in paths]
     top = tops.pop() if len(tops) == 1 and all(inner) else ""
-    if platform:
-        is_wrapped = top and _is_wrapper(platform, top, paths, inner, topics, students)
-        return ArchiveFormat(platform, top if is_wrapped else "")
     people = {key for column in PERSONAL_COLUMNS for key in students_by_id(tuple(students), column)}
+    is_class = bool(top) and whole and _is_class_folder(top, inner, people)
+    if platform:
+        is_wrapped = (
+            is_class if platform == PLAIN_FILES else top and _is_wrapper(platform, top, paths, inner, topics, students)
+        )
+        return ArchiveFormat(platform, top if is_wrapped else "")
     if platform := _guess_platform(paths, topics, people):
         return ArchiveFormat(platform, top if platform == "ILIAS" and _is_exercise_folder(top, inner, students) else "")
     platform = _guess_platform(inner, topics, people) if top and fold_name(top) not in people else ""
-    return ArchiveFormat(platform, top) if platform else ArchiveFormat(PLAIN_FILES)
+    return ArchiveFormat(platform or PLAIN_FILES, top if platform or is_class else "")
+
+
+def _is_class_folder(top, inner, people):
+    """Return whether the folder ``top`` contains the folders or files of several students, or of one in the roster.
+
+    ``people`` has what may name a student of the roster.
+    """
+    if fold_name(top) in people:
+        return False
+    folders = {parts[0] for parts in inner if len(parts) > 1 and is_notebook(parts[-1])}
+    folders = {fold_name(name) for name in folders if _may_name_student(name)}
+    files = {fold_name(parts[0]) for parts in inner if len(parts) == 1 and is_notebook(parts[0])}
+    if people:
+        return bool(folders & people) or any(
+            file.startswith((f"{key}_", f"{key}.")) for file in files for key in people
+        )
+    return len(folders) + sum(file.endswith(".zip") for file in files) > 1
 
 
 def _is_wrapper(platform, top, paths, inner, topics, students):
     """Return whether the folder ``top`` was wrapped around an archive of ``platform``, and is not one of its own."""
     if platform == "Gradescope":
         return (METADATA,) in inner
-    if platform == PLAIN_FILES:
-        return False
     if platform == "ILIAS" and _is_exercise_folder(top, inner, students):
         return True
     outside, inside = (sum(_matching_names(parts, topics)[platform]) for parts in (paths, inner))
@@ -478,7 +502,7 @@ class SubmitterReader:
                 person for key, person in self.by_column["id"].items() if whole == key or whole.startswith(f"{key}_")
             ]
             student = max((person.id for person in known), key=len, default=student)
-        return [(Submitter(student), "id")] if self.roster or is_student_name(student) else []
+        return [(Submitter(student), "id")] if self.roster or _may_name_student(student) else []
 
     def _resolve(self, owner, column):
         """Return ``owner`` with the roster's id; without a roster, or in anonymous marking, with the platform's name."""
@@ -491,7 +515,7 @@ class SubmitterReader:
             what = f"matches {len(students)} students in the roster" if students else "is not in the roster"
             remedy = "add them to the roster, or rename the file; a group needs a group column there"
             return replace(owner, problem=f"{who} {what}; {remedy}")
-        if not is_student_name(owner.student):
+        if not _may_name_student(owner.student):
             problem = f"{owner.student!r} cannot be used as a folder name"
             return replace(owner, problem=f"{problem}; add them to the roster, or rename the file")
         return owner
@@ -510,6 +534,11 @@ class SubmitterReader:
     def _is_group_member(self, name, known):
         """Return whether ``name`` is GROUP-FULL NAME, with a group of the roster and the full name ``known``."""
         return name.endswith(f"-{known}") and name.removesuffix(f"-{known}") in self.groups
+
+
+def _may_name_student(name):
+    """Return whether ``name`` can be a student's id, which may contain underscores as in the roster."""
+    return not name.startswith("_") and is_student_name(name.replace("_", ""))
 
 
 def normalise_moodle_name(name: str) -> str:

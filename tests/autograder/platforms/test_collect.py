@@ -72,6 +72,60 @@ BAD = {
 }
 
 
+def test_a_folder_with_an_underscore_is_a_student_s(course, tmp_path):
+    collected, left = collect(course, "scoring", handed_out(tmp_path, ("ada_king/scoring.ipynb", "of ada")))
+    assert [(hand_in.student, hand_in.problem) for hand_in in collected] == [("ada_king", "")]
+    assert course.submission("ada_king", "scoring").read_text() == "of ada"
+    assert left == []
+
+
+ENCLOSED = {
+    "folders": ([], ["ada/scoring.ipynb", "ben_ito/my work.ipynb", "readme.txt"], ["ada", "ben_ito"]),
+    "files of the roster": (["ada", "ben"], ["ada_scoring.ipynb", "ben_scoring.ipynb"], ["ada", "ben"]),
+    "archives": ([], ["ada.zip", "ben.zip"], ["ada", "ben"]),
+    "one of the roster": (["ada", "ben"], ["ada/scoring.ipynb"], ["ada"]),
+    "a file of the roster": (["ada_k", "ben"], ["ada_k_my_work.ipynb"], ["ada_k"]),
+}
+
+
+@pytest.mark.parametrize(("roster", "names", "students"), ENCLOSED.values(), ids=ENCLOSED)
+@pytest.mark.parametrize("platform", ["", "folder"])
+def test_an_archive_of_the_enclosing_folder_is_the_class_s(course, tmp_path, roster, names, students, platform):
+    if roster:
+        enrol(course, "id\n" + "\n".join(roster) + "\n")
+    inner = archive(("scoring.ipynb", "a notebook"))
+    entries = [(f"Submissions/{name}", inner if name.endswith(".zip") else name) for name in names]
+    notices = []
+    path = handed_out(tmp_path, ("__MACOSX/Submissions/._x", "a Mac's"), *entries)
+    collected, _ = collect(course, "scoring", path, platform=platform, notice=notices.append)
+    assert [(hand_in.student, hand_in.problem) for hand_in in collected] == [(name, "") for name in students]
+    assert notices[0] == "recognised as files and folders, all of them in Submissions"
+
+
+OWN_FOLDERS = {
+    "of the roster": (["ada", "old"], ["ada/old/scoring.ipynb", "ada/new/scoring.ipynb"]),
+    "with one notebook": ([], ["ada/work/scoring.ipynb"]),
+    "with two drafts": ([], ["ada/my_scoring.ipynb", "ada/old_scoring.ipynb"]),
+    "with checkpoints": ([], ["ada/.ipynb_checkpoints/scoring.ipynb", "ada/scoring/scoring.ipynb"]),
+    "with its own file": ([], ["ada/scoring.ipynb"]),
+}
+
+
+@pytest.mark.parametrize(("roster", "names"), OWN_FOLDERS.values(), ids=OWN_FOLDERS)
+def test_a_single_student_s_folder_is_not_taken_for_the_class_s(course, tmp_path, roster, names):
+    if roster:
+        enrol(course, "id\n" + "\n".join(roster) + "\n")
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, *((name, "same") for name in names)))
+    assert {hand_in.student for hand_in in collected} == {"ada"}
+
+
+def test_in_a_drop_folder_a_student_s_folders_are_the_student_s(course, tmp_path):
+    for name in ("ben", "cem"):
+        write_bytes(b"forged", tmp_path / "drop" / "ada" / name / "scoring.ipynb")
+    collected, _ = collect(course, "scoring", tmp_path / "drop", only=["ada"])
+    assert {hand_in.student for hand_in in collected} == {"ada"}
+
+
 def test_notebooks_come_to_their_places_under_the_name_that_nbgrader_wants(course, tmp_path):
     path = handed_out(
         tmp_path,
@@ -260,7 +314,7 @@ def test_an_entry_that_leads_out_is_not_written(course, tmp_path, name):
 
 
 NO_NAMES = [".git", "x" * 200, "\u092e" * 60, " ada", "ada ", "a\tb", "a\x1b[2Jb", "a\u202eb", "a\u200bb"]
-NO_NAMES += ["a*", "a?b", "a:b", "~", "ada_b", "-rf", "--course=x"]
+NO_NAMES += ["a*", "a?b", "a:b", "~", "_ada", "-rf", "--course=x"]
 
 
 @pytest.mark.parametrize("student", NO_NAMES)
@@ -296,7 +350,7 @@ def test_the_exit_status_says_that_something_was_set_aside(course, tmp_path):
 
 
 def test_the_exit_status_says_that_a_notebook_was_left_over_and_names_each(course, tmp_path):
-    strange = [f"a_b{number}/scoring.ipynb" for number in range(25)]
+    strange = [f"_a{number}/scoring.ipynb" for number in range(25)]
     path = handed_out(tmp_path, ("ada.ipynb", "{}"), *((name, "{}") for name in strange), ("x\x1b[2J/y.ipynb", "{}"))
     output = succeed("collect", "scoring", path, "--course", course.root, status=3)
     assert all(f"not collected: {name}" in output for name in strange)
