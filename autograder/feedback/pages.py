@@ -16,7 +16,7 @@ from traitlets.config import Config
 from autograder.feedback import rendering, sanitize
 from autograder.feedback.marks import CellResult, Marks
 from autograder.feedback.page_settings import Shown
-from autograder.notebooks.added_cells import is_as_released, select_added_cells, source_of
+from autograder.notebooks.added_cells import is_unanswered, select_added_cells, source_of
 from autograder.notebooks.cell_ids import code_cells, exercise_of_test, test_id
 from autograder.notebooks.handout import Handout, find_release
 from autograder.verdicts import NOT_ASKED, Graded, Verdict
@@ -63,7 +63,7 @@ def enter_results(
 def _result(released, cell, verdicts, added):
     """Return the ``CellResult`` of a cell; ``added`` are the student's own cells there, which may hold the answer."""
     meta = released.metadata.nbgrader
-    untouched = (cell is None or is_as_released(cell)) and not added
+    untouched = (cell is None or is_unanswered(cell)) and not added
     by_person = meta.grade and meta.solution
     verdict = verdicts.get(meta.grade_id)
     score = None if by_person and not untouched else verdict.earned if verdict else 0.0

@@ -1,6 +1,7 @@
 """Cells that students add: they may contain the answer to a written question, which must not go unread."""
 
 import re
+import string
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ INSTRUCTION = (
     "*After your feedback, you can ask a person to look at an exercise again: complete this sentence with its name and "
     "your reason, save, and hand in the notebook once more. Otherwise, leave this cell as it is.*"
 )
+INVISIBLE = f"{string.whitespace}\u00a0\u200b\ufeff"  # spaces, and characters without width
 UNTOUCHED_REQUEST = f"Please look again at …\n\n{INSTRUCTION}"
 
 
@@ -44,6 +46,11 @@ def is_as_released(cell: Mapping[str, Any]) -> bool:
 
     node = cast(nbformat.NotebookNode, nbformat.from_dict(cell))
     return cell["metadata"]["nbgrader"].get("checksum") == compute_checksum(node)
+
+
+def is_unanswered(cell: Mapping[str, Any]) -> bool:
+    """Return whether a cell of the release is as it was handed out, or has been emptied."""
+    return not source_of(cell).strip(INVISIBLE) or is_as_released(cell)
 
 
 def source_of(cell: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ from autograder.gradebook.lateness import ReceivedTime, parse_received
 from autograder.gradebook.recorder import Recorder
 from autograder.grading import grade, submission
 from autograder.notebooks import repair
-from autograder.notebooks.added_cells import select_added_cells
+from autograder.notebooks.added_cells import is_unanswered, select_added_cells
 from autograder.notebooks.cell_ids import REQUEST, id_of
 from autograder.notebooks.submitted_file import read_file
 from autograder.sandbox import doctor
@@ -173,8 +173,9 @@ class Judge(limits.Judge, NbGraderPreprocessor):
             meta = cell.metadata.get("nbgrader", {})
             if not (meta.get("grade") and meta.get("solution")):
                 continue
-            if meta.grade_id in not_asked:  # nbgrader then gives 0 points, without waiting for a marker
-                meta["checksum"] = compute_checksum(cell)
-            elif any(select_added_cells(nb.cells, meta.grade_id)):
+            added = any(select_added_cells(nb.cells, meta.grade_id))
+            if meta.grade_id in not_asked or (not added and is_unanswered(cell)):
+                meta["checksum"] = compute_checksum(cell)  # nbgrader then gives 0 points, without waiting for a marker
+            elif added:
                 meta.pop("checksum", None)  # otherwise nbgrader would take it for no response
         return nb, resources

@@ -14,7 +14,7 @@ from autograder.batch.grade_class import GradingOptions, grade_class
 from autograder.courses.course import Course
 from autograder.gradebook.scores import load_results
 from autograder.reports.tables import grade_table
-from tests.autograder.essays import hand_in
+from tests.autograder.essays import ESSAY, hand_in
 from tests.shared import made_once
 
 pytestmark = pytest.mark.suite("sandbox")
@@ -97,6 +97,8 @@ CLASS = {  # student -> (change of the notebook as released, points for an exerc
     "imports_scipy": (importing("import no_such_scipy.special as special"), 0, LACKS.format("no_such_scipy")),
     "imports_within": (answering(WITHIN), 0, LACKS.format("no_such_einops")),
     "imports_above": (importing_in_a_cell_above, 0, LACKS.format("no_such_scipy")),
+    "emptied": (answering("", ESSAY), 0, "Not answered.", ESSAY),
+    "only_spaces": (answering(" \n\u00a0\t\n", ESSAY), 0, "Not answered.", ESSAY),
     "masks_in_place": (answering(IN_PLACE, STEPS), 3.5, "but it changed its input", STEPS),
     "returns_both": (answering(BOTH), 0, "It returned 2 things: return the second one alone."),
     "one_axis_too_many": (answering(LONGER), 0, "Axis 2, of length 1, is one too many."),
@@ -136,6 +138,7 @@ def test_what_is_pasted_gets_the_points_and_the_words_that_it_deserves(graded, s
     assert not rows[student].set_aside
     assert load_results(course, "scoring")[student].entries[[*others, CODE][0]].score == points
     assert words in page(course, student)
+    assert not rows[student].waiting
 
 
 @pytest.mark.parametrize("student", ["corrected_at_the_end", "spoilt_at_the_end"])
