@@ -104,7 +104,7 @@ def _check(name):
     function = ANSWERS.get(called)
     if not callable(function):
         raise NotYet(f"{called}: run the cell with your function first, and keep its name.")
-    if lacking := ", ".join(find_lacking_modules(function)):
+    if lacking := ", ".join(find_lacking_modules(called, function)):
         has = ", ".join(MODULES)
         print(
             f"{called}: your answer imports {lacking}, which the grader does not have. Besides Python's own, it has {has}."
@@ -130,14 +130,14 @@ def _check(name):
     print(f"{called}: {describe_hidden_cases(**known['hidden'])}")
 
 
-def find_lacking_modules(function):
-    """Return the modules that the cell of ``function`` imports, or that it uses, and that the grader does not have."""
+def find_lacking_modules(called, function):
+    """Return the modules that ``function`` uses, or that the cell which defines it as ``called`` imports, and that the grader lacks."""
     standard = getattr(sys, "stdlib_module_names", None)  # from Python 3.10 on
     if standard is None:
         return []
     cells = [str(cell) for cell in ANSWERS.get("In", [])]
-    name = getattr(function, "__name__", "")
-    own = [cell for cell in cells if re.search(rf"\bdef {name}\b|^{name}\s*=", cell, flags=re.MULTILINE)]
+    made = re.compile(rf"\bdef {called}\b|^{called}\s*=|\bimport .*\b{called}\b", flags=re.MULTILINE)
+    own = [cell for cell in cells if made.search(cell)]
     modules = {*used_modules(function, set()), *(imported_modules(own[-1]) if own else ())}
     written = {name for cell in cells for name in re.findall(r"writefile\b.*?(\w+)\.py\b", cell)}
     known = {*standard, *sys.builtin_module_names, *MODULES, *written, "__main__", ANSWERS.get("__name__")}
@@ -155,17 +155,18 @@ def imported_modules(source):
 
 
 def used_modules(function, seen):
-    """Yield the modules that ``function``, and the notebook's own functions that it calls, import or use by name."""
-    codes = [function.__code__] if isinstance(function, types.FunctionType) else []
-    for code in codes:  # which grows
+    """Yield the modules that ``function``, and the functions that it calls in its own module, import or use by name."""
+    functions = [function] if isinstance(function, types.FunctionType) else []
+    codes = [(function.__code__, function.__globals__) for function in functions]
+    for code, space in codes:  # which grows
         if code in seen:
             continue
         seen.add(code)
-        codes += [item for item in code.co_consts if isinstance(item, types.CodeType)]
+        codes += [(item, space) for item in code.co_consts if isinstance(item, types.CodeType)]
         yield from (step.argval for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME")
-        for value in (ANSWERS[name] for name in code.co_names if name in ANSWERS):
-            if isinstance(value, types.FunctionType) and value.__globals__ is ANSWERS:
-                codes.append(value.__code__)
+        for value in (space[name] for name in code.co_names if name in space):
+            if isinstance(value, types.FunctionType) and value.__globals__ is space:
+                codes.append((value.__code__, space))
             else:
                 module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
                 yield from [module] if isinstance(module, str) and module else []

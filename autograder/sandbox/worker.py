@@ -59,6 +59,7 @@ def serve(requests: TextIO, replies: int, shell: Any = None) -> None:
     for name, content in first["files"].items():
         with open(os.path.basename(name), "wb") as file:
             file.write(base64.b64decode(content))
+    sys.path.append(os.getcwd())  # for modules that a notebook writes, as with %%writefile
     shell, captured, process = shell or make_shell(), {}, os.getpid()
     _send(replies, {"ready": True})
     for number, cell in enumerate(first["cells"]):

@@ -89,6 +89,16 @@ SINGLE = RIGHT.replace(
     "    return",
     "    v = v * (np.float32(1) / 3 * 3 if v.size else 1)\n    W_key = W_key.astype(np.float32)\n    return",
 )
+
+
+def writing_a_module(data):
+    """Write the answer into a file in a cell above, and import it from there."""
+    answering("from mine import additive_score", CODE)(data)
+    source = f"%%writefile mine.py\nimport numpy as np\n{RIGHT}"
+    cell = {"cell_type": "code", "id": "file", "metadata": {}, "source": source, "outputs": []}
+    data["cells"].insert(data["cells"].index(cell_of(data, CODE)), cell | {"execution_count": None})
+
+
 LACKS = "It needs {}, which the grader does not have"
 CLASS = {  # student -> (change of the notebook as released, points for an exercise, what the page says, the exercise)
     "corrected_at_the_end": (copied_to_the_end(NO_TANH, RIGHT), 3, "Right."),
@@ -97,6 +107,7 @@ CLASS = {  # student -> (change of the notebook as released, points for an exerc
     "imports_scipy": (importing("import no_such_scipy.special as special"), 0, LACKS.format("no_such_scipy")),
     "imports_within": (answering(WITHIN), 0, LACKS.format("no_such_einops")),
     "imports_above": (importing_in_a_cell_above, 0, LACKS.format("no_such_scipy")),
+    "writes_a_module": (writing_a_module, 3, "Right."),
     "emptied": (answering("", ESSAY), 0, "Not answered.", ESSAY),
     "only_spaces": (answering(" \n\u00a0\t\n", ESSAY), 0, "Not answered.", ESSAY),
     "masks_in_place": (answering(IN_PLACE, STEPS), 3.5, "but it changed its input", STEPS),

@@ -367,7 +367,7 @@ def modules_lacking(monkeypatch, source, **others):
     space["In"] = ["import numpy as np", *others.get("cells", ()), source]
     exec(source, space)
     monkeypatch.setattr(checking, "ANSWERS", space)
-    return checking.find_lacking_modules(space["f"])
+    return checking.find_lacking_modules("f", space["f"])
 
 
 HELPER = "def g(x):\n    return jinja.escape(x)\n\ndef f(x):\n    return g(x)"
@@ -382,6 +382,7 @@ HELPER = "def g(x):\n    return jinja.escape(x)\n\ndef f(x):\n    return g(x)"
         ("import jinja2, rich\ndef f(x):\n    return x", ["jinja2", "rich"]),
         ("from rich.table import Table\ndef f(x):\n    return Table", ["rich"]),
         ("f = lambda x: rich.print(x)", ["rich"]),
+        ("from rich import print as f", ["rich"]),
         ("def f(x):\n    return [y for y in [rich.print(x)]]", ["rich"]),
         (HELPER, ["jinja2"]),
         ("def f(x):\n    return table(x)", ["rich"]),
