@@ -131,15 +131,15 @@ def _check(name):
 
 
 def find_lacking_modules(called, function):
-    """Return the modules that ``function`` uses, or that the cell which defines it as ``called`` imports, and that the grader lacks."""
+    """Return the modules that the grader lacks among those that ``function`` uses, or the cell that defines it as ``called``."""
     standard = getattr(sys, "stdlib_module_names", None)  # from Python 3.10 on
     if standard is None:
         return []
     cells = [str(cell) for cell in ANSWERS.get("In", [])]
     made = re.compile(rf"\bdef {called}\b|^{called}\s*=|\bimport .*\b{called}\b", flags=re.MULTILINE)
     own = [cell for cell in cells if made.search(cell)]
-    modules = {*used_modules(function, set()), *(imported_modules(own[-1]) if own else ())}
     written = {name for cell in cells for name in re.findall(r"writefile\b.*?(\w+)\.py\b", cell)}
+    modules = {*used_modules(function, written), *(imported_modules(own[-1]) if own else ())}
     known = {*standard, *sys.builtin_module_names, *MODULES, *written, "__main__", ANSWERS.get("__name__")}
     return sorted({module.partition(".")[0] for module in modules} - known)
 
@@ -154,20 +154,25 @@ def imported_modules(source):
                 yield node.module
 
 
-def used_modules(function, seen):
-    """Yield the modules that ``function``, and the functions that it calls in its own module, import or use by name."""
-    functions = [function] if isinstance(function, types.FunctionType) else []
-    codes = [(function.__code__, function.__globals__) for function in functions]
-    for code, space in codes:  # which grows
-        if code in seen:
+def used_modules(function, written):
+    """Yield the modules that ``function`` imports or uses by name, and so do the functions of the notebook that it calls.
+
+    Functions of the modules ``written`` by the notebook count as its own; those of other modules are not looked into.
+    """
+    codes, seen = [function], set()
+    for item in codes:  # which grows
+        space = getattr(item, "__globals__", None)
+        if space is not ANSWERS and (not space or space.get("__name__") not in written):
             continue
-        seen.add(code)
-        codes += [(item, space) for item in code.co_consts if isinstance(item, types.CodeType)]
-        yield from (step.argval for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME")
-        for value in (space[name] for name in code.co_names if name in space):
-            if isinstance(value, types.FunctionType) and value.__globals__ is space:
-                codes.append((value.__code__, space))
-            else:
+        pieces = [item.__code__]
+        for code in pieces:  # which grows, too
+            if code in seen:
+                continue
+            seen.add(code)
+            pieces += [part for part in code.co_consts if isinstance(part, types.CodeType)]
+            yield from (step.argval for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME")
+            for value in (space[name] for name in code.co_names if name in space):
+                codes += [value] if isinstance(value, types.FunctionType) else []
                 module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
                 yield from [module] if isinstance(module, str) and module else []
 

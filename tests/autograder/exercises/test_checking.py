@@ -404,13 +404,17 @@ def test_a_module_that_the_notebook_writes_itself_or_the_course_adds_is_not_lack
     assert modules_lacking(monkeypatch, source, cells=written) == []
 
 
-def test_a_check_warns_of_an_import_before_it_says_that_the_cases_are_right(checked, capsys):
-    space = {}
-    exec("def imports(x):\n    import no_such_scipy", space)
-    imports = space["imports"]
-    with pytest.raises(ModuleNotFoundError):
-        checked(imports, cases=[SHOWN])
-    assert capsys.readouterr().out.startswith("f: your answer imports no_such_scipy, which the grader does not have.")
+def test_a_check_warns_of_an_import_before_it_says_that_the_cases_are_right(checked, capsys, monkeypatch):
+    warned = []
+    monkeypatch.setattr(checking, "find_lacking_modules", lambda *given: warned.append(given) or ["scipy", "einops"])
+    checked(double, cases=[SHOWN])
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first == (
+        "f: your answer imports scipy, einops, which the grader does not have. Besides Python's own, it has numpy, torch, "
+        "matplotlib, IPython."
+    )
+    assert second.startswith("f: the shown case is right.")
+    assert warned == [("f", double)]
 
 
 def test_a_check_shows_as_many_digits_as_tell_two_numbers_apart(checked):
