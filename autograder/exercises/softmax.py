@@ -78,10 +78,6 @@ def softmax_bugs() -> Iterator[SoftmaxBug]:
         for epsilon in EPSILONS:
             yield SoftmaxBug(TAKEN_OFF, after(partial(_add_logarithm, epsilon=epsilon)), masks=True)
     yield SoftmaxBug(UNIFORM, lambda scores, mask: _fill_lowest(scores, mask).softmax(-1), masks=True)
-    for clause, axes in WRONG_AXES:
-        for masking, ending, shift in product(MASKINGS, ENDINGS, AXIS_SHIFTS):
-            weigh = partial(_softmax_over, axes=axes, masking=masking, ending=ending, shift=shift)
-            yield SoftmaxBug(clause, weigh, masks=masking is not MASKINGS[0] or ending is ENDINGS[1])
     for base in (2.0, 10.0):
         yield SoftmaxBug(POWERS, lambda scores, mask, base=base: reference_softmax(scores * np.log(base), mask))
     for epsilon, shifted in product(EPSILONS, (True, False)):
@@ -94,6 +90,10 @@ def softmax_bugs() -> Iterator[SoftmaxBug]:
         yield SoftmaxBug(
             BOUNDED, lambda s, mask, low=low, high=high: reference_softmax(s.clamp(low, high), mask), rare=True
         )
+    for clause, axes in WRONG_AXES:
+        for masking, ending, shift in product(MASKINGS, ENDINGS, AXIS_SHIFTS):
+            weigh = partial(_softmax_over, axes=axes, masking=masking, ending=ending, shift=shift)
+            yield SoftmaxBug(clause, weigh, masks=masking is not MASKINGS[0] or ending is ENDINGS[1])
 
 
 def log_softmax_bugs() -> Iterator[SoftmaxBug]:

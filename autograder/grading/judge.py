@@ -79,12 +79,13 @@ NOT_FINITE = (
     "or argument of a logarithm has become 0?"
 )
 MAX_SLIGHT_ERROR = 1e-5  # relative to the largest number of a result
-WORDLESS, PADDING, LARGE, GRADIENTS = "a sentence without a word", "padding", "large numbers", "gradients"
+WORDLESS, PADDING, LARGE = "a sentence without a word", "padding", "large numbers"
+SIZE_ONE, GRADIENTS = "an axis of length 1", "gradients"
 IN_WAYS = {  # what is special about a case -> where to look if such cases are wrong
     WORDLESS: "what becomes of a row that is all padding?",
     PADDING: "where does the mask come in?",
     LARGE: "trace the largest and the smallest of them through your formula.",
-    "an axis of length 1": "which line treats such an axis differently?",
+    SIZE_ONE: "which line treats such an axis differently?",
     GRADIENTS: "where is a gradient cut off or changed on the way to the result?",
 }
 SECOND_MISTAKE = "This does not explain the cases with {}, where there is a second mistake: {}"
@@ -184,16 +185,18 @@ def _hints_of_several_mistakes(exercise, rows):
     way.
     """
     lost, whole = _restore_axes(exercise, rows)
-    if hints := (lost and _hints_of_one_mistake(exercise, whole)) or _hints_by_kind(exercise, whole):
-        return (*lost, *hints)
     if lost and not any(row.wrong_entries for row in whole):
         return lost
+    skipped = (SIZE_ONE,) if lost else ()
+    if hints := (lost and _hints_of_one_mistake(exercise, whole)) or _hints_by_kind(exercise, whole, skipped):
+        return (*lost, *hints)
     digits, tolerant = _tolerate_lost_digits(exercise, whole)
     # large numbers and gradients magnify the digits that were lost
-    skipped = LARGE, GRADIENTS
+    skipped = *skipped, LARGE, GRADIENTS
     further = _hints_of_one_mistake(exercise, tolerant) or _hints_by_kind(exercise, tolerant, skipped)
-    are_explained = not any(row.wrong_entries for row in tolerant if not _kinds_of(row.case))
-    return (*lost, *digits, *further) if further or are_explained else ()
+    is_mended = any(row.wrong_entries and not seen.wrong_entries for row, seen in zip(whole, tolerant, strict=True))
+    is_right = not any(row.wrong_entries for row in tolerant if not _kinds_of(row.case))
+    return (*lost, *digits, *further) if (is_mended if is_right else further) else ()
 
 
 def _restore_axes(exercise, rows):
@@ -467,7 +470,7 @@ def _hint_precision(rows):
     """Return the hint on numbers that have lost digits: single precision, truncation to integers, or a few digits only."""
     wrong = [row for row in rows if row.wrong_entries]
     pairs = [row.numbers(entry) for row in wrong for entry in row.wrong_entries]
-    if not all(_is_finite_pair(*pair) for pair in pairs):
+    if not wrong or not all(_is_finite_pair(*pair) for pair in pairs):
         return ""
     if all(row.reasons[entry] == compare.SINGLE_PRECISION for row in wrong for entry in row.wrong_entries):
         return SINGLE

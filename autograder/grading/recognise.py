@@ -30,7 +30,7 @@ MAX_CLAUSES = 2  # alternatives that a hint may offer: more would say nothing
 MIN_DISTINCT_NUMBERS = 2  # different wrong numbers that agree, none of them whole
 MIN_NUMBERS = 4  # wrong numbers that agree, if they are whole, nan or infinite
 MIN_CASES = 2  # cases in which they agree
-MAX_WORK = 200_000  # of the search for one answer, in the unit of ``Mutations.work``: less than a second of CPU
+MAX_WORK = 230_000  # of the search for one answer, in the unit of ``Mutations.work``: less than a second of CPU
 ROUNDING = 1e-9  # relative: two ways of computing one number, which may be huge, differ by less
 MAX_CHOICE_NUMBER = 10  # whole numbers up to here may be choices, which easily agree by chance
 
