@@ -1,4 +1,4 @@
-"""The course lists every item of the notes and every slip in them; the tests read both pages as text."""
+"""The course lists every item of the notes and every slip in them; the tests read the pages as text."""
 
 import re
 
@@ -9,19 +9,24 @@ from autograder.paths import ROOT
 BOOK = ROOT / "book"
 ITEMS = {"A": 14, "B": 9, "C": 13, "D": 16, "E": 8}
 SLIPS = {"A": 17, "B": 7, "C": 11, "D": 23, "E": 22, "X": 3}
-NEED_NO_NUMBER = {"notation", "typo"}
-SEVERITIES = {"wrong", "misleading", "no error", *NEED_NO_NUMBER}
+OUTRIGHT_ERRORS = ["A-1", "A-7", "A-9", "D-1", "D-2", "D-5", "D-13", "E-1", "E-2", "E-3", "E-4", "E-12"]
 
 ENTRY = re.compile(
     r"^\((?P<target>[a-ex]-\d+)\)=\n"
-    r"\*\*(?P<id>[A-EX]-\d+) · [^\n]+\*\* \((?P<place>[^\n]+), (?P<severity>[a-z ]+)\)\n\n"
-    r"(?P<body>.*?)(?=^\(|^## )",
+    r"\*\*(?P<id>[A-EX]-\d+) · [^\n]+\*\* \(lines? \d[^\n]*\)\n\n"
+    r"(?P<body>.*?)(?=^\(|^##)",
     flags=re.MULTILINE | re.DOTALL,
 )
-ITEM = re.compile(
-    r"^- \*\*(?P<id>[A-E]\d+)\*\* \((?P<place>lines? \d[^)]*)\), in (?P<where>.+)\\\n  (?P<what>.{10,})$",
+ROW = re.compile(
+    r"^\| \[(?P<id>[A-EX]-\d+)\]\{#(?P<target>[a-ex]-\d+)\}(?P<lines>[^|]*) "
+    r"\| (?P<says>[^|]+) \| (?P<right>[^|]+) \| (?P<page>[^|]*)\|$",
     flags=re.MULTILINE,
 )
+ITEM = re.compile(
+    r"^- \*\*(?P<id>[A-E]\d+)\*\* \((?P<place>\d[^)]*)\), (?P<where>\[.+\)): (?P<what>.{3,})$",
+    flags=re.MULTILINE,
+)
+LINK = re.compile(r"\{ref\}`([A-EX]-\d+) <([^>]+)>`")
 
 
 @pytest.fixture(scope="module")
@@ -56,49 +61,43 @@ def test_every_item_links_to_pages_that_exist(sources):
         assert all((BOOK / f"{name}.md").is_file() for name in links), (item["id"], links)
 
 
-def test_every_slip_that_an_item_names_is_on_the_page_of_slips(sources, errata):
-    targets = {entry["target"] for entry in ENTRY.finditer(errata)}
-    for shown, target in re.findall(r"\{ref\}`([A-EX]-\d+) <([a-z0-9-]+)>`", sources):
+def test_every_slip_is_either_an_error_in_full_or_a_row_of_the_table_in_the_order_of_the_notes(errata):
+    in_full = [entry["id"] for entry in ENTRY.finditer(errata)]
+    assert in_full == OUTRIGHT_ERRORS
+    rest = [row["id"] for row in ROW.finditer(errata)]
+    assert rest == [slip for slip in numbered(SLIPS, "-") if slip not in in_full]
+    assert len(re.findall(r"^\*\*[A-EX]-\d+|^\| *\[[A-EX]-\d+", errata, flags=re.MULTILINE)) == 83
+
+
+def test_every_slip_has_a_target_and_a_row_names_lines_and_pages_that_exist(errata):
+    for slip in (*ENTRY.finditer(errata), *ROW.finditer(errata)):
+        assert slip["target"] == slip["id"].lower()
+    for row in ROW.finditer(errata):
+        assert re.match(r", \d", row["lines"]) or row["id"].startswith("X"), row["id"]
+        assert len(row[0].split()) < 45, row["id"]
+        assert all((BOOK / page).is_file() for page in re.findall(r"\]\(([^)]+)\)", row["page"])), row["id"]
+
+
+def test_every_link_to_a_slip_names_one_that_is_on_the_page(errata):
+    targets = {slip["target"] for slip in (*ENTRY.finditer(errata), *ROW.finditer(errata))}
+    links = [link for page in BOOK.glob("*.md") for link in LINK.findall(page.read_text(encoding="utf-8"))]
+    assert len(links) > 30
+    for shown, target in links:
         assert shown.lower() == target
-        assert target in targets
+        assert target in targets, target
 
 
-def test_every_slip_has_one_entry_in_the_order_of_the_notes(errata):
-    assert [entry["id"] for entry in ENTRY.finditer(errata)] == numbered(SLIPS, "-")
-    assert len(re.findall(r"^\*\*[A-EX]-\d+", errata, flags=re.MULTILINE)) == 83
+def test_an_item_of_the_notes_links_to_outright_errors_and_to_nothing_else(sources):
+    linked = [shown for shown, _ in LINK.findall(sources)]
+    assert sorted(linked) == sorted(OUTRIGHT_ERRORS)
 
 
-def test_every_entry_has_a_target_a_place_and_a_severity(errata):
-    for entry in ENTRY.finditer(errata):
-        assert entry["target"] == entry["id"].lower()
-        assert re.search(r"\blines? \d+|^note \w against", entry["place"]), entry["id"]
-        assert entry["severity"] in SEVERITIES, entry["id"]
-
-
-def test_every_entry_beyond_spelling_and_notation_gives_a_computed_number_or_says_why_it_needs_none(errata):
-    for entry in ENTRY.finditer(errata):
-        marks = re.findall(r"\*(Shown|No number):\*\s(.*)", entry["body"], flags=re.DOTALL)
-        if entry["severity"] in NEED_NO_NUMBER and not marks:
-            assert "{glue" not in entry["body"], entry["id"]
-            continue
-        assert len(marks) == 1, entry["id"]
-        kind, evidence = marks[0]
-        if kind == "Shown":
-            assert f"{{glue:text}}`{entry['id']}" in evidence, entry["id"]
-        else:
-            assert entry["severity"] not in NEED_NO_NUMBER, entry["id"]
-            assert re.fullmatch(r"(\S+\s+){3,}.*\.\s*", evidence, flags=re.DOTALL), entry["id"]
-            assert "{glue" not in entry["body"], entry["id"]
-
-
-def test_every_number_that_is_used_is_computed_and_every_computed_one_is_used(errata):
+def test_every_error_in_full_shows_a_number_or_a_message_that_its_own_cell_computes(errata):
     computed = re.findall(r"^glue\(\"([^\"]+)\"", errata, flags=re.MULTILINE)
-    used = re.findall(r"\{glue:text\}`([^`:]+)(?::[^`]*)?`", errata)
-    assert set(used) == set(computed)
     assert len(computed) == len(set(computed))
-
-
-def test_a_number_stands_in_the_entry_whose_name_it_bears(errata):
+    used = []
     for entry in ENTRY.finditer(errata):
-        for name in re.findall(r"\{glue:text\}`([^`:]+)", entry["body"]):
-            assert re.match(r"[A-EX]-\d+", name)[0] == entry["id"], name
+        names = re.findall(r"\{glue:text\}`([^`:]+)", entry["body"])
+        assert {re.match(r"[A-E]-\d+", name)[0] for name in names} == {entry["id"]}
+        used += names
+    assert sorted(used) == sorted(computed)
