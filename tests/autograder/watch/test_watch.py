@@ -88,7 +88,7 @@ def test_each_attempt_meets_other_hidden_cases_and_regrading_the_same(hub, monke
 
 
 def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_of_its_regrading(hub, monkeypatch):
-    def load_noting(topic, seed, attempt, points, extra, attempt_seeds, own):
+    def load_noting(topic, seed, attempt, points, extra, attempt_seeds):
         used.append(next(candidate_seeds(seed, attempt, attempt_seeds)))
         return load(topic, seed, 0, points, extra)
 
