@@ -383,7 +383,7 @@ HELPER = "def g(x):\n    return jinja.escape(x)\n\ndef f(x):\n    return g(x)"
         ("from rich.table import Table\ndef f(x):\n    return Table", ["rich"]),
         ("f = lambda x: rich.print(x)", ["rich"]),
         ("from rich import print as f", ["rich"]),
-        ("def f(x):\n    return [y for y in [rich.print(x)]]", ["rich"]),
+        ("def f(x):\n    return [rich.print(y) for y in x]", ["rich"]),
         (HELPER, ["jinja2"]),
         ("def f(x):\n    return table(x)", ["rich"]),
     ],
