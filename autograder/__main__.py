@@ -592,8 +592,6 @@ def pack(
     root, target = _open_course(course), output or Path(f"{topic}-autograder-{platform}.zip")
     refuse_overwriting(target, force)
     released, (limits, _) = root.released(topic), settings(root)
-    if any(rule.exercises for rule in root.plan().assignment(topic).sections.values()):
-        _print_line("Gradescope does not know the roster's sections: there, all exercises count for everybody.")
     _say_key_changes(topic, released)
     archive = make(root, topic, released, limits, web_address(torch_index, "--torch-index") if torch_index else "")
     write_bytes(archive.content, target)

@@ -3,12 +3,10 @@
 Records only, so that the coordinating process can read them without importing the grader.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Self
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 MAX_RUNS = 3  # of a submission that reaches a limit each time
-NOT_ASKED = "Not part of your section's assignment."
 
 
 @dataclass(frozen=True)
@@ -27,17 +25,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one exercise earned, explained for the student. ``earned`` is None if a person must mark it.
-
-    ``is_asked`` is False if it does not count for the student's section.
-    """
+    """What one exercise earned, explained for the student. ``earned`` is None if a person must mark it."""
 
     exercise: str
     earned: float | None
     points: float
     parts: tuple[Part, ...] = ()
     hints: tuple[str, ...] = ()
-    is_asked: bool = True
 
 
 @dataclass(frozen=True)
@@ -68,14 +62,4 @@ class Graded:
         """
         return all(limits[name] <= value for name, value in self.reached.items()) and (
             not self.reached or self.runs >= MAX_RUNS
-        )
-
-    def without(self, names: Collection[str]) -> Self:
-        """Return a copy in which the exercises ``names`` do not count: they have 0 points and no explanation."""
-        return replace(
-            self,
-            verdicts=tuple(
-                Verdict(verdict.exercise, 0.0, verdict.points, is_asked=False) if verdict.exercise in names else verdict
-                for verdict in self.verdicts
-            ),
         )

@@ -76,13 +76,9 @@ class GradingRun:
         """Return how much of the feedback the page of ``student`` shows now."""
         return self.assignment.shown_to(student, datetime.now(UTC))
 
-    def not_asked_of(self, student: str) -> tuple[str, ...]:
-        """Return the exercises that do not count for the section of ``student``."""
-        return self.assignment.not_asked_of(student, self.released.points)
-
-    def state_of(self, student: str, key: str, beside: dict[str, str]) -> str:
-        """Return a text that changes with everything that a recorded submission of ``student`` depends on."""
-        return json.dumps([key, self.rules, page_settings.version_key(), beside, self.not_asked_of(student)])
+    def state_of(self, key: str, beside: dict[str, str]) -> str:
+        """Return a text that changes with everything that a recorded submission depends on."""
+        return json.dumps([key, self.rules, page_settings.version_key(), beside])
 
 
 def load_run(course: Course, topic: str, options: GradingOptions, released: Released | None = None) -> GradingRun:

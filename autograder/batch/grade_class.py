@@ -260,7 +260,7 @@ class _Batch:
             self._submit(job)
             return
         row.reused = True
-        row.enter_verdicts(job.graded.without(self.run.not_asked_of(row.student)), job.earlier["notes"])
+        row.enter_verdicts(job.graded, job.earlier["notes"])
         job.marks = self._update_penalty(row, job.state)
         if not self.run.makes_pages or recording.is_page_current(self.run, job, job.marks):
             self._report_progress(row)
@@ -302,7 +302,6 @@ class _Batch:
             paper,
             released.extra,
             released.attempt_seeds,
-            run.not_asked_of(job.student),
         )
         self.tasks.send(job, self._finish_grading, submission.grade_task, task)
 
@@ -350,7 +349,7 @@ class _Batch:
         job.graded = graded
         row.spent |= outcome.spent
         row.used |= outcome.used
-        row.enter_verdicts(graded.without(self.run.not_asked_of(row.student)), outcome.notes)
+        row.enter_verdicts(graded, outcome.notes)
         row.notes += (when.problem,) if when.problem else ()
         if when.is_earliest:
             row.notes += (f"It was late, by an unknown amount. {self.run.cost_without_time}",)
@@ -399,8 +398,7 @@ class _Batch:
             )
             from autograder.feedback import pages
 
-            graded = job.graded and job.graded.without(self.run.not_asked_of(job.student))
-            verdicts = graded.verdicts if graded and job.shown == "all" else ()
+            verdicts = job.graded.verdicts if job.graded and job.shown == "all" else ()
             lines = [line for verdict in verdicts for line in pages.describe_verdict(verdict)]
             page = notices.plain_page(self.topic, lines).encode()
         recording.write_page(self.run, job, page)

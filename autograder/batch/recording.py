@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def is_recorded(run: GradingRun, job: Job) -> bool:
     """Return whether this submission was recorded completely, and gradebook and notebook have not changed since."""
     record, state = job.earlier, job.state
-    if record.get("mark") != run.state_of(job.student, job.key, job.beside):
+    if record.get("mark") != run.state_of(job.key, job.beside):
         return False
     path = run.course.autograded(job.student, run.topic)
     if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != record.get("notebook"):
@@ -72,7 +72,7 @@ def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
     latest = job.tries[job.attempt]
     job.record = {
         **{name: job.earlier[name] for name in ("aside", "unreadable") if name in job.earlier},
-        "mark": run.state_of(job.student, job.key, job.beside),
+        "mark": run.state_of(job.key, job.beside),
         "tries": job.tries,
         "graded": {**job.earlier.get("graded", {}), latest: job.key},
         "latest": latest,

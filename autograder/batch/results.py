@@ -4,7 +4,7 @@ In: verdicts, marks, exercises. Out: ``SubmissionResult`` and ``MarkChange``. To
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from autograder.courses.released import ReleasedExercise
 from autograder.feedback.marks import GradebookState, Mark, Marks
@@ -69,8 +69,7 @@ class SubmissionResult:
 
     def enter_marks(self, exercises: Iterable[ReleasedExercise], marks: Marks) -> None:
         """Set the points of ``exercises`` from the gradebook's ``marks``."""
-        asked = (exercise for exercise in exercises if exercise.name not in marks.not_asked)
-        by_exercise = {exercise.name: marks.cells[points_id(exercise)] for exercise in asked}
+        by_exercise = {exercise.name: marks.cells[points_id(exercise)] for exercise in exercises}
         self.points = {name: _get_given_points(mark) for name, mark in by_exercise.items()}
         self.waiting = tuple(name for name, mark in by_exercise.items() if mark.waiting)
 
@@ -79,12 +78,9 @@ def mark_changes(exercises: Iterable[ReleasedExercise], state: GradebookState, a
     """Return the differences between the gradebook's ``state`` and the marks ``after``."""
     if state.is_new:
         return (MarkChange("all", None, after.score),)
-    before, changes = replace(state, not_asked=()).marks, []
+    before, changes = state.marks, []
     for exercise in exercises:
-        old, new = before.cells[points_id(exercise)], after.cells.get(points_id(exercise))
-        if new is None:  # it does not count for the student's section, maybe for the first time
-            changes += [MarkChange(exercise.name, old.score, 0.0)] if old.automatic != 0 else []
-            continue
+        old, new = before.cells[points_id(exercise)], after.cells[points_id(exercise)]
         changes.append(
             MarkChange(
                 exercise.name, _get_given_points(old), _get_given_points(new), _describe_remarking(exercise, old, new)

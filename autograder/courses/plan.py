@@ -11,7 +11,7 @@ import math
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -72,7 +72,6 @@ most_percent = 100  # at most this much is deducted
 #
 # [assignment.scoring.sections.A]  # for the students of a section in the roster
 # due = 2026-12-01T23:59:00+01:00  # a later extension still counts
-# exercises = ["additive_score"]  # the only ones that count for this section, of those above
 #
 # Your own hidden cases, in the format of the answer key; kept here, they are not public.
 # [[assignment.scoring.case]]
@@ -105,10 +104,9 @@ class LatePolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class SectionRule:
-    """The settings of an assignment that one section of the roster overrides; None or () if it does not."""
+    """The settings of an assignment that one section of the roster overrides; None if it does not."""
 
     due: datetime | None = None
-    exercises: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,9 +114,9 @@ class Assignment:
     """One assignment. ``exercises`` and ``points`` name functions; without ``exercises``, it asks all in its chapter.
 
     ``extra`` is the JSON text of the course's own hidden cases, "" for none. ``sections`` has rules by section;
-    ``section_due`` and ``section_exercises`` apply them to each student, once the roster is known. ``attempts`` is the number
-    of attempts that `watch` grades, 0 for no limit, and ``minutes_between`` how long it waits between two.
-    ``feedback_before_due`` says how much of the feedback a page shows until the ``grace`` period after the due date is over.
+    ``section_due`` applies them to each student, once the roster is known. ``attempts`` is the number of attempts that
+    `watch` grades, 0 for no limit, and ``minutes_between`` how long it waits between two. ``feedback_before_due`` says how
+    much of the feedback a page shows until the ``grace`` period after the due date is over.
     """
 
     due: datetime | None = None
@@ -130,7 +128,6 @@ class Assignment:
     sections: dict[str, SectionRule] = field(default_factory=dict)
     section_due: dict[str, datetime] = field(default_factory=dict)
     grace: timedelta = timedelta()
-    section_exercises: dict[str, tuple[str, ...]] = field(default_factory=dict)
     attempts: Size = 0
     minutes_between: Minutes = 0
     feedback_before_due: Shown = "all"
@@ -148,16 +145,6 @@ class Assignment:
     def asks(self, exercise: answer_key.FromEntry) -> bool:
         """Return whether the assignment asks ``exercise``."""
         return not self.exercises or exercise.function in self.exercises
-
-    def not_asked_of(self, student: str, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the exercises in ``names`` that do not count for the section of ``student``."""
-        return _names_not_among(names, self.section_exercises.get(student))
-
-    def sections_without(self, name: str) -> tuple[str, ...]:
-        """Return the sections for which the exercise ``name`` does not count, sorted."""
-        return tuple(
-            section for section, rule in sorted(self.sections.items()) if _names_not_among([name], rule.exercises)
-        )
 
     def due_for(self, student: str) -> datetime | None:
         """Return when the work of ``student`` is due: the section's date, or a later extension; None if never."""
@@ -180,11 +167,6 @@ class Assignment:
         """Return how much of the feedback the page of ``student`` shows at the time ``now``."""
         until = self.full_feedback_from(student)
         return self.feedback_before_due if until and now < until else "all"
-
-
-def _names_not_among(names, functions):
-    """Return the exercises in ``names`` whose functions are not in ``functions``; () if ``functions`` is empty."""
-    return tuple(name for name in names if functions and name.partition("-")[2] not in functions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,8 +288,7 @@ def _apply_sections(plan, text):
             if student.section in assignment.sections
         }
         due = {student: rule.due for student, rule in own.items() if rule.due}
-        exercises = {student: rule.exercises for student, rule in own.items() if rule.exercises}
-        assignments[topic] = replace(assignment, section_due=due, section_exercises=exercises)
+        assignments[topic] = replace(assignment, section_due=due)
     return replace(plan, assignments=assignments)
 
 
@@ -388,10 +369,9 @@ def _parse_assignment(topic, table, place, late):
         read_course_cases(extra, topic, place)  # raises errors here, with their line
     sections = _parse_sections(table.pop("sections", {}), topic, place)
     grace = timedelta(minutes=late.grace_minutes)
-    ready = {"extra": extra, "sections": sections, "section_due": {}, "section_exercises": {}, "grace": grace}
+    ready = {"extra": extra, "sections": sections, "section_due": {}, "grace": grace}
     assignment = read_record(Assignment, table, place, "an assignment", ready)
     _refuse_unknown(assignment, entries, topic, place)
-    _refuse_unknown_in_sections(assignment, entries, topic, place)
     _refuse_dates(assignment, place)
     _refuse_rules(assignment, place)
     return assignment
@@ -406,8 +386,8 @@ def _parse_sections(tables, topic, place):
     for name, table in tables.items():
         here = _place_of_section(place.text, topic, name)
         sections[name] = read_record(SectionRule, table, here, "a section")
-        if not sections[name].due and not sections[name].exercises:
-            here.refuse(f"section {name} has no settings", "write due or exercises, or remove the table.")
+        if not sections[name].due:
+            here.refuse(f"section {name} has no settings", "write due, or remove the table.")
         _refuse_date(sections[name].due, here, "due")
     return sections
 
@@ -425,24 +405,12 @@ def _refuse_unknown(assignment, entries, topic, place):
             place.refuse(f"{name} is worth {what}", remedy, "points")
 
 
-def _refuse_unknown_in_sections(assignment, entries, topic, place):
-    """Refuse exercises of a section that ``topic`` does not have, or that the assignment does not ask."""
-    asked = assignment.exercises or tuple(entries)
-    for section, rule in assignment.sections.items():
-        for name in rule.exercises:
-            if name not in asked:
-                where = f"the assignment's exercises ({topic})" if name in entries else topic
-                here = _place_of_section(place.text, topic, section)
-                here.refuse(f"no exercise {name!r} in {where}", f"name one of {', '.join(asked)}.", "exercises")
-
-
 def _refuse_dates(assignment, place):
     extensions = (("extensions", moment) for moment in assignment.extensions.values())
     for name, moment in [("due", assignment.due), *extensions]:
         _refuse_date(moment, place, name)
-    by_section = any(rule.due for rule in assignment.sections.values())
-    for name, is_given in (("extensions", bool(assignment.extensions)), ("sections", by_section)):
-        if is_given and assignment.due is None:
+    for name in ("extensions", "sections"):
+        if getattr(assignment, name) and assignment.due is None:
             place.refuse(f"{name} without a due date", "write `due` as well.", name)
 
 

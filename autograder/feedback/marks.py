@@ -6,8 +6,6 @@ Marks follow from the rows of the gradebook as nbgrader computes them. Pure.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from autograder.notebooks.cell_ids import exercise_of_test
-
 
 @dataclass(frozen=True)
 class CellResult:
@@ -49,8 +47,6 @@ class InstructorReply:
 class Marks:
     """What the gradebook holds for one submission. ``comments`` maps a cell to the comment on it.
 
-    ``not_asked`` names the exercises that do not count for the student's section; no other field includes them.
-
     ``received_at`` and ``due`` are when it was handed in and when it was due, with extensions, as ISO 8601 in UTC; "" if
     unknown. ``is_earliest`` if it is only known to be late: ``received_at`` is then the earliest possible time.
     ``full_from`` is when the page shows everything, in the same form.
@@ -65,7 +61,6 @@ class Marks:
     due: str = ""
     is_earliest: bool = False
     replies: tuple[InstructorReply, ...] = ()
-    not_asked: tuple[str, ...] = ()
     full_from: str = ""
 
 
@@ -109,7 +104,6 @@ class GradebookState:
     due: str = ""
     is_earliest: bool = False
     replies: tuple[InstructorReply, ...] = ()
-    not_asked: tuple[str, ...] = ()
     full_from: str = ""
 
     @property
@@ -118,13 +112,11 @@ class GradebookState:
         cells = {
             name: Mark(float(e.score), float(e.points), e.automatic, e.manual is not None, e.waiting)
             for name, e in self.entries.items()
-            if exercise_of_test(name) not in self.not_asked
         }
         score, points = (sum(getattr(mark, what) for mark in cells.values()) for what in ("score", "points"))
-        comments = {name: comment.text for name, comment in self.comments.items() if name not in self.not_asked}
+        comments = {name: comment.text for name, comment in self.comments.items()}
         penalty, times = float(self.late_penalty), (self.received_at, self.due, self.is_earliest)
-        facts = self.replies, self.not_asked, self.full_from
-        return Marks(cells, comments, float(score), float(points), penalty, *times, *facts)
+        return Marks(cells, comments, float(score), float(points), penalty, *times, self.replies, self.full_from)
 
 
 def merge_results(standing: GradebookState, results: Iterable[CellResult], texts: Mapping[str, str]) -> GradebookState:
@@ -140,7 +132,6 @@ def merge_results(standing: GradebookState, results: Iterable[CellResult], texts
             was_marked = entry.manual is not None and not entry.waiting
             is_same = texts.get(result.name) == result.text if result.text else entry.automatic == result.auto_score
             waiting = not (was_marked and is_same) and (entry.manual is not None or result.auto_score is None)
-            waiting = waiting and exercise_of_test(result.name) not in standing.not_asked
             entries[result.name] = replace(entry, automatic=result.auto_score, waiting=waiting)
         if result.is_answer:
             comments[result.name] = replace(comments[result.name], automatic=result.comment)

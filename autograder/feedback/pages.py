@@ -19,7 +19,7 @@ from autograder.feedback.page_settings import Shown
 from autograder.notebooks.added_cells import is_unanswered, select_added_cells, source_of
 from autograder.notebooks.cell_ids import code_cells, exercise_of_test, test_id
 from autograder.notebooks.handout import Handout, find_release
-from autograder.verdicts import NOT_ASKED, Graded, Verdict
+from autograder.verdicts import Graded, Verdict
 
 MAX_PAGE_BYTES = 30 * 2**20  # of a feedback page
 
@@ -30,15 +30,13 @@ def enter_results(
     template: NotebookNode,
     settings: dict[str, Any],
     later: Collection[str] = (),
-    not_asked: Collection[str] = (),
 ) -> tuple[CellResult, ...]:
     """Put the sanitised outputs and verdicts of ``graded`` into ``notebook``; return its ``CellResult``s.
 
     ``template`` is the release that defines the points and nbgrader metadata of its cells. A cell that ``notebook``
     lacks earns nothing, except in ``later`` exercises, which this student's notebook could not have: a person decides
-    about those. Exercises that are ``not_asked`` of the student's section earn nothing either.
+    about those.
     """
-    graded = graded.without(not_asked)
     _write_outputs(notebook, graded)
     for step in _preprocessors(json.dumps(settings, sort_keys=True)):
         step(notebook, {})
@@ -52,9 +50,7 @@ def enter_results(
             added = list(select_added_cells(notebook.cells, meta.grade_id)) if meta.grade and meta.solution else []
             result = _result(released, by_id.get(meta.grade_id), verdicts, added)
             name = exercise_of_test(meta.grade_id)
-            result = replace(result, auto_score=None, comment=None) if name in later else result
-            is_asked = name not in not_asked
-            results.append(result if is_asked else replace(result, auto_score=0.0, comment=NOT_ASKED, text=""))
+            results.append(replace(result, auto_score=None, comment=None) if name in later else result)
         if meta.grade_id in by_id:
             by_id[meta.grade_id].metadata["nbgrader"] = nbformat.from_dict(meta)
     return tuple(results)
@@ -107,8 +103,6 @@ def _write_trusted(nb, graded):
 
 def describe_verdict(verdict: Verdict) -> list[str]:
     """Return what a student reads about ``verdict``, as a list of plain sentences."""
-    if not verdict.is_asked:
-        return [f"{verdict.exercise}: {NOT_ASKED}"]
     if verdict.earned is None:
         return ["To be marked by a person."]
     lines = [f"{verdict.exercise}: {verdict.earned:g} of {verdict.points:g} points."]
@@ -167,7 +161,7 @@ def page(
 def _trusted_output(verdict, failure):
     """Return the one output that sets the points: a number between 0 and the maximum, and its explanation."""
     earned = min(max(verdict.earned, 0.0), verdict.points)
-    failure = failure if earned < verdict.points and verdict.is_asked else ""
+    failure = failure if earned < verdict.points else ""
     lines = describe_verdict(verdict) + ([failure] if failure else [])
     first, *rest = (html.escape(sanitize.printable(line)) for line in lines)
     body = "".join(f"<li>{line}</li>" for line in rest)

@@ -18,7 +18,6 @@ from autograder.notebooks.cell_ids import MENDED, REQUEST, check_id, id_of, is_w
 from autograder.notebooks.handout import Handout, receipt_of_notebook
 from autograder.notebooks.receipt import UNANSWERED
 from autograder.notebooks.requests import find_requests
-from autograder.verdicts import NOT_ASKED
 
 TEMPLATE = Path(__file__).parent / "templates" / "page.html.j2"
 QUESTIONS_KEPT = 1000  # questions
@@ -47,7 +46,6 @@ class Section:
     check: list[Markup] = field(default_factory=list)
     own: list[Markup] = field(default_factory=list)
     is_brief: bool = False  # it gives no reasons
-    is_asked: bool = True  # it counts for the student's section
     question: Markup = Markup("")  # noqa: RUF009  (Markup is immutable)
 
     @property
@@ -57,8 +55,6 @@ class Section:
     @property
     def line(self) -> str:
         """The verdict in one line."""
-        if not self.is_asked:
-            return NOT_ASKED
         if self.waiting and not self.by_person:
             return PERSON
         if self.waiting:
@@ -85,7 +81,6 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
     before = Section("", "Before the first exercise")
     mended, failures = _fill_sections(notebook, sections, before)
     for section in sections.values():
-        section.is_asked = section.name not in marks.not_asked
         _enter_marks(section, marks)
     ordered = [section for section in sections.values() if section.points or section.answer]
     if shown != "all":
@@ -100,7 +95,7 @@ def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: 
         asked=asked,
         came="" if marks.is_earliest else _format_time(marks.received_at),
         late=_describe_lateness(marks),
-        receipt=receipt_of_notebook(notebook, asked, marks.not_asked),
+        receipt=receipt_of_notebook(notebook, asked),
         marks=marks,
         mended=mended,
         failures=failures,

@@ -39,7 +39,6 @@ from autograder.gradebook.database import (
 )
 from autograder.gradebook.lateness import Lateness, ReceivedTime, nbgrader_config
 from autograder.gradebook.requests import load_replies
-from autograder.notebooks.cell_ids import exercise_of_test
 from autograder.paths import add_environment_to_path
 
 # The queries for every submission, built once.
@@ -190,11 +189,9 @@ class Recorder(contextlib.ExitStack):
 
     def _add_course_facts(self, state, student):
         """Return ``state`` with facts about ``student`` that are not in the gradebook."""
-        exercises = [exercise_of_test(name) for name, points in self.points.items() if points]  # a check has no points
-        not_asked = self.lateness.plan.not_asked_of(student, exercises)
         replies, until = load_replies(self.course, self.topic, student), self.lateness.plan.full_feedback_from(student)
         full_from = as_naive_utc(until).isoformat() if until else ""
-        return replace(state, replies=replies, not_asked=not_asked, full_from=full_from)
+        return replace(state, replies=replies, full_from=full_from)
 
     def _load_assignment(self, connection):
         """Read the rows that all submissions share: the assignment, its notebooks and their cells."""

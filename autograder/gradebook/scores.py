@@ -52,7 +52,7 @@ class StudentResult:
 
     @property
     def points(self) -> float:
-        """The total points of the exercises that count for the student's section."""
+        """The total points of the exercises."""
         return sum(entry.points for entry in self.entries.values())
 
     @property
@@ -80,12 +80,10 @@ def require_gradebook(course: Course, topic: str) -> None:
 def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
     """Return the ``StudentResult`` of each student who is in the gradebook for ``topic``, by name.
 
-    Exercises that do not count for a student's section are left out.
     Raises ``CourseError`` if the gradebook does not know the assignment, or cannot be read.
     """
     require_gradebook(course, topic)
     results: dict[str, StudentResult] = {}
-    plan = course.plan().assignment(topic)
     with open_connection(course) as connection:
         assignment = connection.scalar(select(ASSIGNMENT.c.id).where(ASSIGNMENT.c.name == topic))
         rows = connection.execute(GRADES_OF_ASSIGNMENT.where(SUBMITTED_ASSIGNMENT.c.assignment_id == assignment)).all()
@@ -94,7 +92,5 @@ def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
         raise CourseError(f"the gradebook does not know {topic}", str(course.root), remedy)
     for student, time, penalty, cell, points, automatic, manual, extra, waiting in rows:
         result = results.setdefault(student, StudentResult(student, time, float(penalty or 0.0)))
-        name = exercise_of_test(cell)
-        if not plan.not_asked_of(student, [name]):
-            result.entries[name] = GradebookEntry(float(points), automatic, manual, extra, bool(waiting))
+        result.entries[exercise_of_test(cell)] = GradebookEntry(float(points), automatic, manual, extra, bool(waiting))
     return dict(sorted(results.items()))

@@ -65,7 +65,6 @@ class Task:
     paper: FeedbackRequest | None = None  # None: no page is made here
     extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
     attempt_seeds: tuple[int, ...] = ()  # recorded at the release; see ``candidate_seeds``
-    not_asked: tuple[str, ...] = ()  # exercises that do not count for the section of the student
 
 
 @dataclass(frozen=True)
@@ -105,8 +104,7 @@ def grade_task(task: Task) -> GradingResult:
         asked = handout(template)
         later_exercises = find_later_exercises(template, task.points)
         work = hash_without_requests(notebook.cells, task.files)
-        asked_later = [name for name in later_exercises if name not in task.not_asked]
-        notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in asked_later))
+        notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in later_exercises))
         repair.add_notes(notebook, notes)
     graded = task.graded
     if graded is None:
@@ -118,8 +116,7 @@ def grade_task(task: Task) -> GradingResult:
         watch.spent.update(graded.spent)
         watch.used.update(graded.used)
     with watch.stage("notebook"):
-        unusual = later_exercises, task.not_asked
-        results = pages.enter_results(notebook, graded, templates[0], task.settings, *unusual)
+        results = pages.enter_results(notebook, graded, templates[0], task.settings, later_exercises)
         # each source as one string: split into lines and indented, it would take five times as long to write
         content = (json.dumps(strip_transient(notebook), sort_keys=True, ensure_ascii=False) + "\n").encode()
         requests = find_requests(notebook.cells, asked.questions)

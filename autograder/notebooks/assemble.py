@@ -1,6 +1,6 @@
 """Build an assignment: the nbgrader source notebook, and the marking scheme, from chapter, solutions and key."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import nbformat
@@ -34,14 +34,13 @@ def source_notebook(
     website: str = "",
     notice: str = "",
     left_out: Sequence[str] = (),
-    sections_without: Callable[[str], Sequence[str]] = lambda name: (),
     modules: Sequence[str] = (),
 ) -> NotebookNode:
     """Return the nbgrader source notebook of ``topic``; with the address of a ``website``, it links to its chapter there.
 
-    A ``notice`` appears at the top, in bold. ``left_out`` names exercises on the page that this assignment does not ask;
-    ``sections_without`` returns the sections for which an exercise does not count. ``modules`` are those that the course
-    adds to what the grader has. The topic's warm-ups, which have no points, are in every notebook.
+    A ``notice`` appears at the top, in bold. ``left_out`` names exercises on the page that this assignment does not ask.
+    ``modules`` are those that the course adds to what the grader has. The topic's warm-ups, which have no points, are in
+    every notebook.
 
     Raises CourseError if the page lacks an exercise that the key names, or has one that the key does not know.
     """
@@ -58,10 +57,7 @@ def source_notebook(
         exercise = asked[name]
         cells += make_provided_cells(topic) if exercise is builds_on else []
         cells += students_cells(topic) if exercise.trained else []
-        if exercise.points:
-            cells += exercise_cells(exercise, texts[name], sections_without(name))
-        else:
-            cells += warm_up_cells(exercise, texts[name])
+        cells += exercise_cells(exercise, texts[name]) if exercise.points else warm_up_cells(exercise, texts[name])
     cells += [receipt_cell(topic, exercises, version_of(cells)), request_cell()]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"

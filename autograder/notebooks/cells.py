@@ -199,10 +199,9 @@ def _first_paragraph(docstring):
     return f'{first}"""' if others else first
 
 
-def exercise_cells(exercise: Exercise, text: ExerciseText, sections_without: Sequence[str] = ()) -> list[NotebookNode]:
-    """Return the cells of ``exercise``. Its text says which sections of the roster it does not count for."""
-    but = f"; not part of the assignment of section {' or '.join(sections_without)}" if sections_without else ""
-    question = f"## {text.heading}\n\n*{_points_text(exercise)}{but}*\n\n{text.body}{_examples(exercise)}"
+def exercise_cells(exercise: Exercise, text: ExerciseText) -> list[NotebookNode]:
+    """Return the cells of ``exercise``."""
+    question = f"## {text.heading}\n\n*{_points_text(exercise)}*\n\n{text.body}{_examples(exercise)}"
     cells = [new_markdown_cell(question, metadata=_metadata(text_id(exercise.name)))]
     if isinstance(exercise.entry, answer_key.Text):
         meta = _metadata(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)

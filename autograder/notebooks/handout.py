@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
@@ -101,16 +101,15 @@ def topic_of(asked: Handout) -> str:
     return asked.questions[0].name.partition("-")[0] if asked.questions else ""
 
 
-def receipt_of(sources: Iterable[str], asked: Handout, printed: str = "", not_asked: Collection[str] = ()) -> Receipt:
+def receipt_of(sources: Iterable[str], asked: Handout, printed: str = "") -> Receipt:
     """Return the ``Receipt`` of a notebook that has code cells of these ``sources``, in order."""
     answers, topic = receipt.answers_in(sources, asked.functions), topic_of(asked)
-    counted = {name: answer for name, answer in answers.items() if f"{topic}-{name}" not in not_asked}
-    return Receipt(receipt.count_of(counted), len(counted), receipt.code_of(topic, answers), printed)
+    return Receipt(receipt.count_of(answers), len(answers), receipt.code_of(topic, answers), printed)
 
 
-def receipt_of_notebook(notebook: NotebookNode, asked: Handout, not_asked: Collection[str] = ()) -> Receipt:
-    """Return the ``Receipt`` of a graded notebook. It does not count the exercises ``not_asked`` of the student."""
-    return receipt_of([cell.source for cell in code_cells(notebook)], asked, not_asked=not_asked)
+def receipt_of_notebook(notebook: NotebookNode, asked: Handout) -> Receipt:
+    """Return the ``Receipt`` of a graded notebook."""
+    return receipt_of([cell.source for cell in code_cells(notebook)], asked)
 
 
 def receipt_of_file(content: bytes, asked: Handout) -> Receipt | None:

@@ -107,18 +107,16 @@ def export(
     released = course.released(topic)
     selected = {name: result for name, result in everybody.items() if only is None or name in only}
     listed = {student.id: student for student in students if only is None or student.id in only}
-    points = _points_by_student(released, course.plan().assignment(topic), {*selected, *listed})
+    most = sum(released.points.values())
     if to == "csv":
         codes = _receipt_codes(course, topic, selected, tuple(map(handout, released.notebooks)))
-        sheet = _csv_sheet(selected, listed, points, codes)
+        sheet = _csv_sheet(selected, listed, most, codes)
     elif to == "gradescope":
-        sheet = _gradescope_sheet(selected, listed, points, unmarked)
+        sheet = _gradescope_sheet(selected, listed, most, unmarked)
     elif to == "moodle":
-        most = _single_maximum([points[name] for name in selected], released)
         sheet = _moodle_sheet(course, topic, everybody, selected, students, most, given, unmarked)
     else:
         listed = _read_canvas_students(given, students) if given else listed
-        most = _single_maximum([points[name] for name in selected], released)
         sheet = _canvas_sheet(selected, listed, most, column or _find_canvas_column(given, topic), unmarked)
     text = io.StringIO()
     writer = csv.writer(text)
@@ -126,25 +124,6 @@ def export(
     writer.writerows(sheet.rows)
     write_text(text.getvalue(), target)
     return sheet
-
-
-def _points_by_student(released, plan, names):
-    """Return the total points of the exercises that count for each student."""
-    without = {name: plan.not_asked_of(name, released.points) for name in names}
-    return {
-        name: sum(points for exercise, points in released.points.items() if exercise not in without[name])
-        for name in names
-    }
-
-
-def _single_maximum(points, released):
-    """Return the assignment's maximum on a platform; refuse students whose maxima differ."""
-    totals = sorted(set(points)) or [sum(released.points.values())]
-    if len(totals) > 1:
-        what = f"the maximum depends on the section: {' or '.join(f'{each:g}' for each in totals)} points"
-        remedy = "export one section at a time, with --section, each to an assignment of its own on the platform."
-        raise CourseError(what, "--section", remedy)
-    return totals[0]
 
 
 def refuse_overwriting(target: str | Path, force: bool) -> None:
@@ -185,10 +164,10 @@ def _csv_sheet(everybody, listed, points, codes):
         student, result = listed.get(name, Student(id=name)), everybody.get(name)
         about = [escape_formula(text) for text in (name, student.name, student.email)]
         if result is None:
-            sheet.rows.append([*about, "", "", "", "", _format_number(points[name]), "", ""])
+            sheet.rows.append([*about, "", "", "", "", _format_number(points), "", ""])
             continue
         when = f"{result.time:%Y-%m-%d %H:%M:%S} UTC" if result.time else ""
-        scores = [_format_number(value) for value in (result.earned, result.penalty, result.score, points[name])]
+        scores = [_format_number(value) for value in (result.earned, result.penalty, result.score, points)]
         sheet.rows.append([*about, when, *scores, "; ".join(result.waiting), codes.get(name, "")])
         sheet.count += 1
         if result.waiting:
@@ -266,7 +245,7 @@ def _gradescope_sheet(everybody, listed, points, unmarked):
         first, _, last = student.name.rpartition(" ")
         first, last, section = map(escape_formula, (first, last, student.section))
         about = [first, last, student.gradescope, student.email, section]
-        sheet.rows.append([*about, _format_number(result.score), _format_number(points[result.student])])
+        sheet.rows.append([*about, _format_number(result.score), _format_number(points)])
         sheet.count += 1
     return sheet
 

@@ -62,10 +62,8 @@ def release(
         prove_fairness(drawn, exercises.load(topic, 0, wanted.extra))
     questions = wanted.select_questions(everything)
     left_out = [exercise.name for exercise in everything if exercise.name not in {asked.name for asked in questions}]
-    notice, sections_without = plan.notice(topic), wanted.sections_without
-    source = assemble.source_notebook(
-        topic, questions, book, website, notice, left_out, sections_without, find_modules(plan.packages)
-    )
+    added = find_modules(plan.packages)
+    source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out, added)
     with exclusive_lock(course):
         attempts = {
             attempt_seed: wanted.select_questions(drawn)

@@ -74,7 +74,6 @@ class MarkingAnalysis:
 class AssignmentAnalysis:
     """The analysis of one assignment. ``scores`` are sorted, so that they do not reveal whose they are.
 
-    They are points, or percentages if the exercises, and so the points, depend on the section.
     ``alike`` has groups of students whose answers differ only in names and layout: (exercise, students).
     """
 
@@ -88,7 +87,6 @@ class AssignmentAnalysis:
     missing: tuple[str, ...]
     alike: tuple[tuple[str, tuple[str, ...]], ...]
     marking: tuple[MarkingAnalysis, ...] = ()
-    unit: str = "points"
 
 
 def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAnalysis:
@@ -99,11 +97,7 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
     released, everybody = course.released(topic), load_results(course, topic)
     everybody = {student: result for student, result in everybody.items() if only is None or student in only}
     asked = released.load_exercises()
-    plan = course.plan().assignment(topic)
-    not_asked = {
-        student: plan.not_asked_of(student, released.points) for student in {*everybody, *course.students(topic)}
-    }
-    tries = {student: _load_verdicts(course, student, topic, not_asked[student]) for student in everybody}
+    tries = {student: _load_verdicts(course, student, topic) for student in everybody}
     tries = {student: attempts for student, attempts in tries.items() if attempts}
     roster = [student.id for student in course.plan().students]
     handed_in = set(course.students(topic))
@@ -111,14 +105,11 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
         roster, handed_in = [student for student in roster if student in only], handed_in & only
     starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
     names = {exercise.name for exercise in asked}
-    answers = {
-        student: _load_answers(course, student, topic, names - {*not_asked[student]}) for student in sorted(handed_in)
-    }
-    unit, maximum, scores = _scale_scores(released, everybody.values())
+    answers = {student: _load_answers(course, student, topic, names) for student in sorted(handed_in)}
     return AssignmentAnalysis(
         topic,
-        maximum,
-        tuple(sorted(scores)),
+        sum(released.points.values()),
+        tuple(sorted(result.score for result in everybody.values())),
         tuple(analyse_exercises(asked, everybody, tries)),
         sum(bool(result.waiting) for result in everybody.values()),
         sum(bool(attempts[-1].reached) for attempts in tries.values()),
@@ -126,23 +117,11 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
         tuple(name for name in roster if name not in handed_in),
         tuple(find_alike_answers(asked, answers, starters)),
         tuple(analyse_marking(course, released, everybody)),
-        unit,
     )
 
 
-def _scale_scores(released, results):
-    """Return the unit of the scores, their maximum, and the scores of ``results``: percentages if the maxima differ."""
-    worth = {result.points for result in results} or {sum(released.points.values())}
-    if len(worth) == 1:
-        return "points", max(worth), [result.score for result in results]
-    return "% of their points", 100.0, [100 * result.score / (result.points or 1.0) for result in results]
-
-
-def _load_verdicts(course, student, topic, not_asked):
-    """Return the stored verdicts of all graded attempts of ``student``, in order; the last counts.
-
-    Verdicts on the exercises ``not_asked`` of the student are left out.
-    """
+def _load_verdicts(course, student, topic):
+    """Return the stored verdicts of all graded attempts of ``student``, in order; the last counts."""
     try:
         record = course.load_record(student, topic)
         last, graded = json.loads(record["mark"])[0], record.get("graded", {})
@@ -152,11 +131,7 @@ def _load_verdicts(course, student, topic, not_asked):
         return []
     if not attempts[-1]:
         return []
-    return [
-        replace(attempt, verdicts=tuple(v for v in attempt.verdicts if v.exercise not in not_asked), outputs={})
-        for attempt in attempts
-        if attempt
-    ]
+    return [replace(attempt, outputs={}) for attempt in attempts if attempt]
 
 
 def analyse_exercises(

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from autograder.courses.course import Course
 from autograder.gradebook.requests import load_requests
 from autograder.gradebook.scores import load_results
-from autograder.verdicts import NOT_ASKED
 
 
 def request_rows(
@@ -20,7 +19,6 @@ def request_rows(
     With ``everything``, answered requests have rows, too.
     """
     results, called = load_results(course, topic), course.plan().names_by_id()
-    plan = course.plan().assignment(topic)
     requests = load_requests(course, topic, sorted(students or course.students(topic)))
     rows = []
     for request in requests:
@@ -30,7 +28,6 @@ def request_rows(
         entry = result.entries.get(request.exercise) if result else None
         points = f"{entry.score:g} of {entry.points:g}" + (" mark" if entry.waiting else "") if entry else ""
         verdict = "marked by a person" if entry and entry.manual is not None else _verdict(course, topic, request)
-        verdict = NOT_ASKED if plan.not_asked_of(request.student, [request.exercise]) and request.exercise else verdict
         name = called.get(request.student, request.student)
         rows.append([name, request.exercise.partition("-")[2], request.words, verdict, points, request.answer])
     return rows, sum(not request.answer for request in requests)

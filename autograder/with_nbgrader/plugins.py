@@ -11,7 +11,6 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin, LateSubmissionPlugin
 
 from autograder.courses.plan import read_plan
-from autograder.notebooks.cell_ids import exercise_of_test
 from autograder.platforms.export import escape_formula
 
 COLUMNS: tuple[str, ...] = ("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email")
@@ -29,22 +28,18 @@ class LateRule(LateSubmissionPlugin):
 
 
 class CsvExport(ExportPlugin):
-    """nbgrader's own columns, and ``needs_marking``: the exercises that are still to be marked.
-
-    Exercises that do not count for a student's section in course.toml are in neither the scores nor the maximum.
-    """
+    """nbgrader's own columns, and ``needs_marking``: the exercises that are still to be marked."""
 
     def export(self, gradebook: Gradebook) -> None:
         target = Path(self.to or "grades.csv")
         draft = target.with_name(target.name + ".draft")
-        plan = _read_plan(self)
         with draft.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
             for assignment in gradebook.assignments:
                 for student in gradebook.students:
                     if _is_selected(assignment.name, self.assignment) and _is_selected(student.id, self.student):
-                        writer.writerow(_row(gradebook, plan.assignment(str(assignment.name)), assignment, student))
+                        writer.writerow(_row(gradebook, assignment, student))
         draft.replace(target)
         self.log.info("Exported grades to %s", target)
 
@@ -57,26 +52,19 @@ def _is_selected(name, names):
     return not names or name in map(str, names)
 
 
-def _row(gradebook, rules, assignment, student):
+def _row(gradebook, assignment, student):
     about = {"student_id": student.id} | {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
     row = {name: text and escape_formula(text) for name, text in about.items()}
     row |= {"assignment": assignment.name, "duedate": assignment.duedate}
-    cells = [(cell.name, cell.max_score) for notebook in assignment.notebooks for cell in notebook.grade_cells]
     row |= {"raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
-    row["max_score"] = sum(points for name, points in cells if _counts(rules, student, name))
+    row["max_score"] = sum(cell.max_score for notebook in assignment.notebooks for cell in notebook.grade_cells)
     try:
         submission = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:
         return row
     penalty = submission.late_submission_penalty
     grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
-    grades = [grade for grade in grades if _counts(rules, student, grade.name)]
     waiting = sorted(grade.name for grade in grades if grade.needs_manual_grade)
     score = sum(grade.score for grade in grades)
     row |= {"timestamp": submission.timestamp, "raw_score": score, "late_submission_penalty": penalty}
     return row | {"score": max(0.0, score - penalty), "needs_marking": "; ".join(waiting)}
-
-
-def _counts(rules, student, cell):
-    """Return whether the points of ``cell`` count for the section of ``student``."""
-    return not rules.not_asked_of(student.id, [exercise_of_test(cell)])

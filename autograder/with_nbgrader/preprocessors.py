@@ -167,14 +167,13 @@ class Judge(limits.Judge, NbGraderPreprocessor):
             graded = grade.grade(nb, questions, self.limits(), self.isolation, job.files, course.hidden)
             if not graded.killed:
                 course.store.put(job.key, graded)
-        not_asked = run.not_asked_of(student)
-        pages.write_verdicts(nb, graded.without(not_asked))
+        pages.write_verdicts(nb, graded)
         for cell in nb.cells:
             meta = cell.metadata.get("nbgrader", {})
             if not (meta.get("grade") and meta.get("solution")):
                 continue
             added = any(select_added_cells(nb.cells, meta.grade_id))
-            if meta.grade_id in not_asked or (not added and is_unanswered(cell)):
+            if not added and is_unanswered(cell):
                 meta["checksum"] = compute_checksum(cell)  # nbgrader then gives 0 points, without waiting for a marker
             elif added:
                 meta.pop("checksum", None)  # otherwise nbgrader would take it for no response
