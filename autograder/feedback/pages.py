@@ -64,8 +64,10 @@ def _result(released, cell, verdicts, added):
     verdict = verdicts.get(meta.grade_id)
     score = None if by_person and not untouched else verdict.earned if verdict else 0.0
     comment = rendering.NO_RESPONSE if meta.solution and untouched else None
-    sources = [source_of(cell) for cell in (*([] if cell is None else [cell]), *added)]
-    text = hashlib.sha256("\0".join(sources).encode()).hexdigest() if by_person and sources else ""
+    cells = [*([] if cell is None else [cell]), *added]
+    parts = [source_of(cell) for cell in cells]
+    parts += [json.dumps(cell.attachments, sort_keys=True) for cell in cells if cell.get("attachments")]
+    text = hashlib.sha256("\0".join(parts).encode()).hexdigest() if by_person and cells else ""
     return CellResult(meta.grade_id, score, meta.grade, meta.solution, comment, text)
 
 

@@ -103,8 +103,8 @@ def grade_task(task: Task) -> GradingResult:
             return GradingResult(set_aside=str(error))
         asked = handout(template)
         later_exercises = find_later_exercises(template, task.points)
-        work = hash_without_requests(notebook.cells, task.files)
         notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in later_exercises))
+        work = hash_without_requests(notebook.cells, task.files)
         repair.add_notes(notebook, notes)
     graded = task.graded
     if graded is None:
@@ -138,6 +138,7 @@ def read_requests(
         notebook, template = repair.read_notebook(content, _read_templates(templates), topic)
     except CourseError:
         return "", ()
+    repair.repair(notebook, template)
     requests = find_requests(notebook.cells, handout(template).questions)
     return hash_without_requests(notebook.cells, files), requests
 

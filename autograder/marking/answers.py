@@ -63,11 +63,12 @@ class Answer:
     held: CurrentMark
     is_untouched: bool = False  # as it was handed out: worth 0, and need not be marked
     pictures: tuple[str, ...] = field(default=(), compare=False)  # names of attached pictures, which the text may show
+    drawn: str = ""  # a hash of these pictures
 
     @property
     def seen(self) -> str:
-        """A hash of what a marker has seen: the text and the mark in the gradebook."""
-        state = [self.text, self.held.points, self.held.waiting, self.held.comment]
+        """A hash of what a marker has seen: the text, its pictures and the mark in the gradebook."""
+        state = [self.text, self.drawn, self.held.points, self.held.waiting, self.held.comment]
         return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:32]
 
 
@@ -136,8 +137,9 @@ def _fetch_rows(course, topic, exercise, only):
 
 
 def _is_as_graded(course: Course, topic: str, exercise: str, answer: Answer) -> bool:
-    """Return whether the text of ``answer`` is still the one that was graded last."""
-    return _read_text(course, topic, exercise, answer.student)[0] == answer.text
+    """Return whether text and pictures of ``answer`` are still those that were graded last."""
+    text, attachments = _read_text(course, topic, exercise, answer.student)
+    return (text, _hash_pictures(attachments)) == (answer.text, answer.drawn)
 
 
 def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[NewMark]) -> list[Answer]:
@@ -161,9 +163,9 @@ def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[NewMar
             )
             grade = grade.values(manual_score=held.points, needs_manual_grade=held.waiting)
             remark = remark.values(manual_comment=held.comment)
-            same_text = _is_as_graded(course, topic, exercise, answer)
+            is_same = _is_as_graded(course, topic, exercise, answer)
             written = [cast(Any, db.execute(statement)).rowcount for statement in (grade, remark)]
-            if written != [1, 1] or not same_text:
+            if written != [1, 1] or not is_same:
                 db.rollback()
                 raise AnswersChanged(_find_changed_answers(course, topic, exercise, gradebook, marks))
         db.expire_all()
@@ -192,7 +194,12 @@ def _load_answer(course, topic, exercise, row):
     student, grade, _, manual, waiting, remark, comment = row
     text, attachments = _read_text(course, topic, exercise, student)
     held = CurrentMark(manual, bool(waiting), comment)
-    return Answer(student, grade, remark, text, held, _is_untouched(row), tuple(attachments))
+    drawn = _hash_pictures(attachments)
+    return Answer(student, grade, remark, text, held, _is_untouched(row), tuple(attachments), drawn)
+
+
+def _hash_pictures(attachments):
+    return hashlib.sha256(json.dumps(attachments, sort_keys=True).encode()).hexdigest() if attachments else ""
 
 
 def read_picture(course: Course, topic: str, exercise: str, student: str, name: str) -> tuple[str, bytes] | None:

@@ -42,7 +42,8 @@ def group_similar(answers: Sequence[Answer], key: Callable[[Answer], str]) -> li
     together: dict[tuple, list[Answer]] = {}
     for answer in sorted(answers, key=key):
         held = answer.held
-        together.setdefault((normalise(answer.text), held.waiting, held.points, held.comment), []).append(answer)
+        same = normalise(answer.text), answer.drawn, held.waiting, held.points, held.comment
+        together.setdefault(same, []).append(answer)
     groups = [Group(tuple(members)) for members in together.values()]
     waiting = [group for group in groups if group.waiting]
     return [*_order_by_likeness(waiting), *_order_by_likeness([group for group in groups if not group.waiting])]

@@ -259,7 +259,10 @@ class Session:
     def _describe_conflict(self, now, answers):
         """Return the ``Conflict`` over answers that have changed. If only marks have, the marker may overwrite them."""
         before = {answer.student: answer for answer in answers}
-        if any(answer.text != before[student].text for student, answer in now.items()):
+        if any(
+            (answer.text, answer.drawn) != (before[student].text, before[student].drawn)
+            for student, answer in now.items()
+        ):
             return Conflict("The student has since handed in something else: reload the page.")
         sentences = []
         for held in (answer.held for answer in now.values()):

@@ -39,24 +39,33 @@ def find_requests(cells: Iterable[Mapping[str, Any]], questions: Sequence[Questi
     requests, above = [], ""
     for cell in cells:
         grade_id = id_of(cell)
-        if grade_id and grade_id != REQUEST:
+        if grade_id and not _may_ask(cell):
             name = exercise_of_text(grade_id) or exercise_of_test(grade_id)
             ends = grade_id == RECEIPT or is_warm_up(grade_id)
             above = name if name in {question.name for question in questions} else "" if ends else above
-        elif (grade_id or is_request(cell)) and (words := request_words(cell)[:MAX_WORDS].strip()):
+        elif _may_ask(cell) and (words := request_words(cell)[:MAX_WORDS].strip()):
             requests.append(RegradeRequest(_find_named(words, questions) or above, words))
     return tuple(dict.fromkeys(requests))[:MAX_REQUESTS]
 
 
 def hash_without_requests(cells: Iterable[Mapping[str, Any]], files: Mapping[str, bytes | None]) -> str:
-    """Return a hash of the work in a notebook, and in the ``files`` beside it: adding only a request does not change it."""
+    """Return a hash of a repaired notebook, and of the ``files`` beside it: only a request does not change it.
+
+    Every other cell counts, with its pictures, because it may run, or be part of an answer.
+    """
     work = []
     for cell in cells:
-        grade_id, source = id_of(cell) or "", source_of(cell)
-        if (grade_id and grade_id != REQUEST) or (not grade_id and source.strip() and not is_request(cell)):
-            work.append([cell["cell_type"], grade_id, source])
+        grade_id, source, pictures = id_of(cell) or "", source_of(cell), cell.get("attachments")
+        if (grade_id or source.strip()) and not _may_ask(cell):
+            work.append([cell["cell_type"], grade_id, source, *([pictures] if pictures else [])])
     beside = {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if content is not None}
     return hashlib.sha256(json.dumps([work, beside], sort_keys=True).encode()).hexdigest()
+
+
+def _may_ask(cell):
+    """Return whether ``cell`` is the notebook's own one for requests, or a student's cell that begins like it."""
+    grade_id = id_of(cell)
+    return cell["cell_type"] == "markdown" and (grade_id == REQUEST or (not grade_id and is_request(cell)))
 
 
 def _find_named(words, questions):

@@ -1,5 +1,6 @@
 """A request for another look waits for a person, is listed with verdict and points, and its answer reaches the student."""
 
+import base64
 import re
 
 import pytest
@@ -9,8 +10,9 @@ from autograder.gradebook.requests import answer_request, load_requests
 from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
 from autograder.marking.override import override
+from autograder.notebooks.cell_ids import id_of
 from autograder.reports.requests import request_rows
-from tests.autograder.essays import all_right, copy_prepared, enrol, grade_quickly, hand_in, mark, page
+from tests.autograder.essays import ESSAY, all_right, copy_prepared, enrol, grade_quickly, hand_in, mark, page
 from tests.autograder.test_main import assert_refused, autograder, succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
@@ -185,6 +187,71 @@ def test_asking_after_the_due_date_costs_no_late_penalty_and_other_work_does(cou
     grade_quickly(course)
     assert load_results(course, "scoring")["mia"].penalty > 0
     assert "late by 4 days" in page(course, "mia")
+
+
+def labelled(kind, source, before):
+    """Return a cell of ``kind`` with the label of the cell for requests, and the label of the cell to put it before."""
+    meta = {"nbgrader": {"grade_id": "request", "grade": False, "solution": False, "locked": False}}
+    cell = {"cell_type": kind, "id": "late", "metadata": meta, "source": source}
+    return (cell | {"outputs": [], "execution_count": None} if kind == "code" else cell), before
+
+
+def drawn(picture):
+    """Return a function that attaches ``picture`` to the written answer."""
+
+    def change(data):
+        (cell,) = (cell for cell in data["cells"] if id_of(cell) == ESSAY)
+        cell["source"] = "![mine](attachment:mine.png)"
+        cell["attachments"] = {"mine.png": {"image/png": base64.b64encode(picture).decode()}}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "before"),
+    [
+        ("code", "def additive_score(*arguments):\n    return 1", f"{CODE}-check"),
+        ("markdown", "The keys stay the same.", "scoring-race-text"),
+        ("raw", "Please look again at additive_score.", "scoring-race-text"),
+    ],
+)
+def test_late_work_in_cells_labelled_as_requests_is_late(course, kind, source, before):
+    def change(data):
+        cell, above = labelled(kind, source, before)
+        place = next(number for number, other in enumerate(data["cells"]) if id_of(other) == above)
+        data["cells"].insert(place, cell)
+        completing("additive_score.")(data)
+
+    assert penalty_of_a_late_change(course, lambda data: None, change) > 0
+    assert "late by 4 days" in page(course, "mia")
+
+
+def test_a_picture_that_is_exchanged_late_is_late(course):
+    def again(picture):
+        return lambda data: (drawn(picture)(data), completing("additive_score.")(data))
+
+    assert penalty_of_a_late_change(course, drawn(b"one"), again(b"one")) == 0
+    assert penalty_of_a_late_change(course, drawn(b"one"), again(b"two")) > 0
+
+
+def test_a_request_beside_a_copied_cell_is_still_no_work(course):
+    def copy_again(data):
+        completing("additive_score.")(data)
+        data["cells"].append({**data["cells"][-1], "id": "copy"})
+
+    assert penalty_of_a_late_change(course, lambda data: None, copy_again) == 0
+
+
+def penalty_of_a_late_change(course, before, after):
+    """Return the penalty of mia, who hands in ``before`` in time and ``after`` five days later."""
+    rules = "[late]\npercent_a_day = 10\n[assignment.scoring]\ndue = 2025-12-01T00:00:00Z\n"
+    (course.root / "course.toml").write_text(rules, encoding="utf-8")
+    place = course.submission("mia", "scoring").with_name("timestamp.txt")
+    for change, day in ((before, "2025-11-30"), (after, "2025-12-05")):
+        hand_in(course, "mia", change=change)
+        place.write_text(f"{day} 20:00:00.000000 UTC")
+        grade_quickly(course)
+    return load_results(course, "scoring")["mia"].penalty
 
 
 def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(asked):

@@ -396,6 +396,37 @@ def test_pictures_are_no_part_of_the_page_and_come_when_they_are_seen(session, c
             assert reply.read() == PICTURE
 
 
+def test_the_same_words_under_other_pictures_are_marked_apart_and_an_exchanged_picture_is_seen(session, course):
+    text = "![mine](attachment:mine.png)"
+    attach(course, "cem_kaya", text, {"mine.png": b"one"})
+    attach(course, "ada_king", text, {"mine.png": b"two"})
+    data = page_data(session.page())
+    ids = {session._id(answer) for answer in session.answers() if answer.text == text}
+    groups = [{entry["id"] for entry in group["answers"]} & ids for group in data["groups"]]
+    assert sorted(map(len, filter(None, groups))) == [1, 1]
+    (cem,) = (answer for answer in session.answers() if answer.student == "cem_kaya")
+    attach(course, "cem_kaya", text, {"mine.png": b"three"})
+    with pytest.raises(Conflict, match="something else"):
+        session.mark(MarkRequest((ClientState(session._id(cem), cem.seen),), 1))
+    assert in_gradebook(course)["cem_kaya"][0] is None
+
+
+def test_an_answer_whose_picture_was_exchanged_waits_for_another_look(course):
+    def draw(picture):
+        def change(data):
+            (cell,) = (cell for cell in data["cells"] if id_of(cell) == ESSAY)
+            cell["attachments"] = {"mine.png": {"image/png": base64.b64encode(picture).decode()}}
+
+        hand_in(course, "cem_kaya", "![mine](attachment:mine.png)", change)
+        grade(course)
+        return in_gradebook(course)["cem_kaya"][1]
+
+    assert draw(b"one")
+    by_hand(course, "cem_kaya", 1.0)
+    assert not draw(b"one")
+    assert draw(b"two")
+
+
 def test_a_page_has_as_many_answers_as_a_browser_can_hold_and_says_how_many_are_left(session, course, monkeypatch):
     long = "A long answer, said at length. " * 10_000
     for student in ("ada_king", "ben_ito", "cem_kaya"):

@@ -126,5 +126,8 @@ def test_the_work_is_the_same_with_a_request_and_another_with_anything_else():
     assert hash_without_requests([*work, cell("Please look again at it.", kind="code")], {}) != same
     assert hash_without_requests([*work[:1], cell("Hence.", "scoring-why"), *work[2:]], {}) != same
     assert hash_without_requests(work, {"capstone.npz": b"weights"}) != same
+    picture = {"attachments": {"mine.png": {"image/png": "aGVsbG8="}}}
+    assert hash_without_requests([*work[:1], work[1] | picture, *work[2:]], {}) != same
+    assert hash_without_requests([*work, cell("x = 2", "request", kind="code")], {}) != same
     for own in (UNTOUCHED_REQUEST, "Please look again at it.", ""):
         assert hash_without_requests([*work, cell(own, "request")], {}) == same
