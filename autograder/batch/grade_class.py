@@ -430,13 +430,16 @@ class _Batch:
         autograded = self.course.autograded(row.student, self.topic)
         is_shown = earlier.get("marks") == recording.hash_marks(marks)
         if marks and self.run.makes_pages and not is_shown and autograded.is_file():
-            job = Job(row, b"", {}, beside, "", 0, [], earlier, marks=marks, notice=row.set_aside)
+            own = (
+                jobs.parse_recorded_beside(earlier) if "mark" in earlier else {}
+            )  # of the submission that the page shows
+            job = Job(row, b"", {}, own, "", 0, [], earlier, marks=marks, notice=row.set_aside)
             job.shown = self.run.shown_to(row.student)
             job.notebook = autograded.read_bytes()
             self._ask_for_page(job)
             return
-        self.course.write_set_aside_page(row.student, self.topic, row.set_aside)
-        jobs.write_beside(beside, self.course.feedback(row.student, self.topic).parent)
+        if not self.course.write_set_aside_page(row.student, self.topic, row.set_aside):
+            jobs.write_beside(beside, self.course.feedback(row.student, self.topic).parent)
         self._report_progress(row)
 
     def _marks_without_grading(self, row, earlier):

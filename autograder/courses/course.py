@@ -204,23 +204,27 @@ class Course:
         except (OSError, ValueError):
             return {}
 
-    def write_set_aside_page(self, student: str, topic: str, reason: str) -> None:
-        """Write a page that says why the last submission is not graded, above the feedback on an earlier one."""
+    def write_set_aside_page(self, student: str, topic: str, reason: str) -> bool:
+        """Write a page that says why the last submission is not graded, above the feedback on an earlier one.
+
+        Return whether there is an earlier one: then the page must not go to whoever handed in the last.
+        """
         path, record = self.feedback(student, topic), self.load_record(student, topic)
         graded = "mark" in record and path.is_file()
         page = path.read_text(encoding="utf-8", errors="replace") if graded else ""
         write_text(notices.set_aside_page(topic, reason, page), path)
         if graded:
             write_text(json.dumps({**record, "notice": reason}), self.record_file(student, topic))
+        return graded
 
-    def set_refusal(self, student: str, topic: str, reason: str) -> None:
-        """Store why the last file of ``student`` could not be collected, and write a page that says so."""
+    def set_refusal(self, student: str, topic: str, reason: str) -> bool:
+        """Store why the last file of ``student`` could not be collected; see ``write_set_aside_page``."""
         path, before = self.submission(student, topic), None
         with contextlib.suppress(OSError):  # a file that cannot be read is not graded either
             before = path.read_bytes() if path.is_file() and not path.is_symlink() else None
         record = {"reason": reason, "before": _hash_or_empty(before)}
         write_text(as_json(record), self.refusal_file(student, topic))
-        self.write_set_aside_page(student, topic, reason)
+        return self.write_set_aside_page(student, topic, reason)
 
     def refusal_reason(self, student: str, topic: str, content: bytes | None) -> str:
         """Return why a file that came after the notebook ``content`` was refused; "" if none was."""

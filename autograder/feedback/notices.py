@@ -11,7 +11,7 @@ NOTICE = re.compile(r'<aside class="not-graded".*?</aside>', re.DOTALL)
 
 def set_aside_page(topic: str, reason: str, page: str = "") -> str:
     """Return the page that a student gets instead of new feedback; the notice goes above the earlier feedback, ``page``."""
-    text = html.escape(plain(reason)).replace("\n", "<br>")
+    text = _format_lines(reason)
     if not page:
         return _page(topic, f"<h1>{topic}: not graded yet</h1><p>{text}</p>")
     notice = (
@@ -20,6 +20,11 @@ def set_aside_page(topic: str, reason: str, page: str = "") -> str:
         "<p>This is the page of the submission that counts.</p></aside>"
     )
     return re.sub(r"<body[^>]*>", lambda body: body.group() + notice, NOTICE.sub("", page), count=1)
+
+
+def sentence_page(topic: str, sentence: str) -> str:
+    """Return the page of a submission that is not graded, or not now: the ``sentence`` that says so, and nothing else."""
+    return _page(topic, f"<h1>{topic}: not graded</h1><p>{_format_lines(sentence)}</p>")
 
 
 def plain_page(topic: str, lines: Iterable[str]) -> str:
@@ -31,6 +36,10 @@ def plain_page(topic: str, lines: Iterable[str]) -> str:
 def plain(text: str) -> str:
     """Return ``text``, cut if too long, with replacements for characters that control a terminal or the reading direction."""
     return "".join(letter if _is_plain(letter) else "\N{REPLACEMENT CHARACTER}" for letter in text[:MAX_CHARACTERS])
+
+
+def _format_lines(text):
+    return html.escape(plain(text)).replace("\n", "<br>")
 
 
 def _is_plain(letter):

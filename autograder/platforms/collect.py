@@ -52,7 +52,8 @@ class Collected:
     """What became of one attempt of a student; ``problem`` is "" if it was put into ``submitted``, or kept as an earlier one.
 
     ``file`` is its name in the archive, ``version`` the number of the release that it was made from (0 if unknown), ``code``
-    its receipt code ("" if it is not a notebook), and ``note`` any further remark.
+    its receipt code ("" if it is not a notebook), and ``note`` any further remark. A refused hand-in from nbgrader's exchange
+    has the exchange's ``secret``.
     """
 
     student: str
@@ -62,6 +63,7 @@ class Collected:
     version: int = 0
     code: str = ""
     note: str = ""
+    secret: str = ""
 
 
 class Admission(Enum):
@@ -349,7 +351,8 @@ def _collect_student(run, parts, folders):
             attempt = Attempt({}, time=time, moment=first.moment, order=first.owner.order)
             if not any(attempt.is_before(last) for last in attempts.load_attempts(run.course, student, run.topic)[-1:]):
                 _write_refusal_page(run, student, str(refusal), attempt_parts)
-            done.append(Collected(student, str(refusal), file=escape_unprintable(first.name)))
+            secret = _find_secret(attempt_parts)
+            done.append(Collected(student, str(refusal), file=escape_unprintable(first.name), secret=secret))
     return done, left
 
 
@@ -412,6 +415,13 @@ def _make_attempt(run, files, counting, parts):
 
 def _read_secret(part):
     return part.read().decode("utf-8", "replace")[:MAX_SECRET_CHARACTERS]
+
+
+def _find_secret(parts):
+    """Return the exchange's secret of an attempt with these ``parts``; "" without a readable one."""
+    with contextlib.suppress(RefusedEntry):
+        return next((_read_secret(part) for part in parts if part.file == SECRET), "")
+    return ""
 
 
 def _select_files(wanted, parts):
@@ -597,12 +607,15 @@ def _is_known(attempt, known):
 
 
 def _write_refusal_page(run, student, problem, parts):
-    """Write a feedback page that asks ``student`` to hand in again, with the files that nbgrader's exchange needs."""
+    """Write a feedback page that asks ``student`` to hand in again, with the files that nbgrader's exchange needs.
+
+    If the page shows earlier feedback, these remain those of the earlier submission: only its owner may fetch the page.
+    """
     page = run.course.feedback(student, run.topic)
     with contextlib.suppress(RefusedEntry):  # the instructor reads the problem in any case
         with attempts.write_guard(run.course, page):
-            run.course.set_refusal(student, run.topic, describe_refusal(problem, run.topic))
-        if secret := next((_read_secret(part) for part in parts if part.file == SECRET), ""):
+            has_feedback = run.course.set_refusal(student, run.topic, describe_refusal(problem, run.topic))
+        if (secret := _find_secret(parts)) and not has_feedback:
             for name, text in ((TIMESTAMP, format_time(parts[0].owner.time)), (SECRET, secret)):
                 with attempts.write_guard(run.course, page.with_name(name)):
                     write_text(text, page.with_name(name))

@@ -33,7 +33,7 @@ from autograder.grading import submission
 from autograder.grading.fingerprint import select_kept_files
 from autograder.platforms import attempts
 from autograder.platforms.attempts import Attempt, Journal
-from autograder.platforms.collect import Admission, collect, escape_unprintable
+from autograder.platforms.collect import Admission, collect, describe_refusal, escape_unprintable
 from autograder.reports.tables import describe_status
 from autograder.watch import rules
 from autograder.watch.record import ADMITTED, FAILED, GRADED, NEW, WAITING, Arrival, Clock, Record
@@ -199,6 +199,7 @@ class Service:
         problem = next((hand_in for hand_in in collected if hand_in.problem), None)
         if problem:
             self._publish_own(problem.student)
+            self._publish_sentence(problem.secret, describe_refusal(problem.problem, self.topic))
             return self._finish_arrival(arrival, REFUSED, problem.problem, student=problem.student)
         if not decided:
             if arrival.state == ADMITTED and self._is_current_attempt(arrival):  # deleted since, but already collected
@@ -280,7 +281,7 @@ class Service:
     def _supersede(self, arrival):
         """End a waiting ``arrival``, because the student has handed in again since."""
         with self.lock():
-            self._notify(arrival, SUPERSEDED_NOTICE, lasts=False)
+            self._publish_sentence(arrival.secret, SUPERSEDED_NOTICE)
             self._finish_arrival(arrival, SUPERSEDED, "a later hand-in is waiting in its place")
 
     # --- grading -------------------------------------------------------------------------------------------------------
@@ -344,8 +345,7 @@ class Service:
             return False
         self.alone = False
         with self.lock():
-            if arrival.student:
-                self._notify(arrival, FAILED_NOTICE, lasts=False)
+            self._publish_sentence(arrival.secret, FAILED_NOTICE)
             what = error.args[0] if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
             self._finish_arrival(arrival, FAILED, str(what))
         return True
@@ -362,11 +362,12 @@ class Service:
     def _finish_graded(self, arrival: Arrival, row: SubmissionResult) -> None:
         """Release the feedback of a graded ``arrival``, and end it."""
         if row.failed:
-            self._notify(arrival, FAILED_NOTICE, lasts=False)
+            self._publish_sentence(arrival.secret, FAILED_NOTICE)
             self._finish_arrival(arrival, FAILED, row.failed)
             return
-        self._publish_own(arrival.student, arrival.secret)
+        self._publish_own(arrival.student, "" if row.set_aside else arrival.secret)
         if row.set_aside:
+            self._publish_sentence(arrival.secret, row.set_aside)
             self._finish_arrival(arrival, SET_ASIDE, row.set_aside.partition("\n")[0])
             return
         before = [
@@ -397,19 +398,18 @@ class Service:
         for name in {own, secret} - {""} if page else ():
             self.settings.exchange.publish(self.topic, name, page)
 
-    def _notify(self, arrival, sentence, lasts=True):
-        """Release the student's feedback page for ``arrival``, with ``sentence`` on it.
+    def _notify(self, arrival, sentence):
+        """Say ``sentence`` on the page of ``arrival`` and, until the next hand-in is graded, on the course's own page."""
+        self.course.set_refusal(arrival.student, self.topic, sentence)
+        self._publish_sentence(arrival.secret, sentence)
 
-        If it ``lasts``, the course's own page shows it, too, until the next hand-in is graded.
+    def _publish_sentence(self, secret, sentence):
+        """Release ``sentence`` alone for the hand-in with ``secret``, which is not graded.
+
+        With --any-owner it may have come from somebody else, who must not see the student's feedback.
         """
-        if lasts:
-            self.course.set_refusal(arrival.student, self.topic, sentence)
-        if self.settings.exchange and arrival.secret:
-            page, _ = read_page(self.course, arrival.student, self.topic)
-            if not lasts:
-                text = page.decode("utf-8", "replace")
-                page = notices.set_aside_page(self.topic, sentence, text).encode()
-            self.settings.exchange.publish(self.topic, arrival.secret, page)
+        if self.settings.exchange and secret:
+            self.settings.exchange.publish(self.topic, secret, notices.sentence_page(self.topic, sentence).encode())
 
     def _finish_arrival(self, arrival, outcome, message, shown="", student=""):
         arrival = self.record.finish(replace(arrival, student=arrival.student or student), outcome, shown)

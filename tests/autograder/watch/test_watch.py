@@ -133,7 +133,7 @@ def test_one_bad_hand_in_stops_nobody(hub):
     good = hub.submit("ben")
     lines = hub.watch()
     assert "ben" in hub.page(good)
-    assert "not graded yet" in hub.page(broken)
+    assert "not a Jupyter notebook" in hub.page(broken)
     assert "\x1b" not in "".join(lines)
     assert any("not taken: junk" in line for line in lines)
     assert ("ada", "set aside") in hub.outcomes()

@@ -1,0 +1,61 @@
+"""With --any-owner, work may come from somebody else: what is not graded gets a sentence, never the student's own page."""
+
+import json
+
+import pytest
+
+from tests.autograder.essays import all_right
+
+pytestmark = pytest.mark.suite("assignments")
+ANOTHER = {"nbformat": 4, "cells": [{"cell_type": "code", "source": "", "metadata": {}}]}
+ANOTHER["cells"][0]["metadata"]["nbgrader"] = {"grade_id": "softmax-softmax"}
+OWN = "Only ada and her instructor may read this."
+
+
+@pytest.fixture
+def victim(hub):
+    """A course in which ada has been graded; everybody may hand in under any name."""
+    hub.victim = hub.submit("ada", OWN)
+    hub.watch(any_owner=True)
+    assert OWN in hub.page(hub.victim)
+    return hub
+
+
+def fails_for_mal(notebook, *rest):
+    if any("forged" in cell.source for cell in notebook.cells):
+        raise ZeroDivisionError("of the grader")
+    return all_right(notebook, *rest)
+
+
+def forge(hub, times=1, **more):
+    """Hand in as mal in the name of ada; return the page that mal can fetch for the first of these hand-ins."""
+    secrets = []
+    for number in range(times):
+        secrets.append(hub.submit("ada", f"forged {number}", account="mal", **more))
+        hub.watch(any_owner=True, grade_one=fails_for_mal)
+    if times > 1:
+        hub.watch(any_owner=True)
+    return hub.page(secrets[0])
+
+
+@pytest.mark.parametrize(
+    ("plan", "forged", "outcome", "sentence"),
+    [
+        ({"attempts": 1}, {}, "used up", "Your one attempt is used up"),
+        ({"attempts": 1}, {"requests": ["Please look again at race."]}, "used up", "was not read"),
+        ({"minutes_between": 30}, {}, "waiting", "You must wait 30 minutes"),
+        ({"minutes_between": 30}, {"times": 2}, "superseded", "You handed in again before"),
+        ({}, {}, "failed", "The grader itself failed"),
+        ({}, {"content": "no notebook"}, "set aside", "not a Jupyter notebook"),
+        ({}, {"content": json.dumps(ANOTHER)}, "refused", "is a notebook of softmax"),
+    ],
+)
+def test_what_is_not_graded_gets_a_sentence_and_never_the_students_page(victim, plan, forged, outcome, sentence):
+    victim.plan(**plan)
+    page = forge(victim, **forged)
+    assert victim.outcomes()[1] == ("ada", outcome)
+    assert sentence in page
+    assert OWN not in page
+    assert "<dt>Points</dt>" not in page
+    assert OWN in victim.page(victim.victim)
+    assert OWN in victim.course.feedback("ada", "scoring").read_text()
