@@ -190,7 +190,7 @@ class Student:
 
 
 PERSONAL_COLUMNS = ("id", "login", "email", "sis")  # folders may be named after these
-ID_COLUMNS = (*PERSONAL_COLUMNS, "canvas", "gradescope")  # no two students share one of these
+ID_COLUMNS = (*PERSONAL_COLUMNS, "canvas", "gradescope")  # no student has a value of another's in any of these
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -433,7 +433,8 @@ def _refuse_rules(assignment, place):
 def read_roster(path: str | Path) -> tuple[Student, ...]:
     """Return the students of the CSV file at ``path``, in its order.
 
-    Raises ``CourseError`` if it cannot be read, a column is unknown, or two rows share an id, here or on a platform.
+    Raises ``CourseError`` if it cannot be read, a column is unknown, or a value that identifies a student, here or on a
+    platform, also identifies another.
     """
     path = Path(path)
     try:
@@ -495,7 +496,8 @@ def _read_rows(rows, file):
 
 
 def _parse_students(rows, file):
-    owners: dict[tuple[str, str], int] = {}
+    owners: dict[str, tuple[int, str]] = {}  # value -> line, column
+    groups: dict[str, list[int]] = {}  # name of a group -> lines of its members
     for number, row in rows:
         place = f"{file}, line {number}"
         if None in row:
@@ -512,11 +514,18 @@ def _parse_students(rows, file):
             raise CourseError(f"{values['id']!r} cannot be used as a folder name", place, remedy)
         for name in ID_COLUMNS:
             if value := values.get(name):
-                other = owners.setdefault((name, fold_name(value)), number)
+                other, column = owners.setdefault(fold_name(value), (number, name))
                 if other != number:
-                    what = f"{name} {value!r} is also on line {other}"
+                    what = f"{name} {value!r} is also {'' if column == name else f'the {column} '}on line {other}"
                     raise CourseError(what, place, "give each student a different one.")
+        if group := values.get("group"):
+            groups.setdefault(group, []).append(number)
         yield Student(**values)
+    for group, lines in groups.items():
+        other, column = owners.get(fold_name(group), (lines[0], ""))
+        if other not in lines:
+            what = f"group {group!r} is also the {column} on line {other}, of a student who is not in it"
+            raise CourseError(what, f"{file}, line {lines[0]}", "give the group another name.")
 
 
 NAME_SYMBOLS, INNER_SYMBOLS = "@+-.", " '\u2019"  # in names, besides letters, marks and digits; only inside a name

@@ -158,6 +158,12 @@ def test_what_cannot_be_understood_is_refused_with_its_line(tmp_path, old, new, 
         ("id,canvsa\nada,1\n", ["line 1", "'canvsa'", "canvas"]),
         ("id,canvas\nada,1\nben,1\n", ["line 3", "canvas '1' is also on line 2"]),
         ("id\nAda\nada\n", ["line 3", "id 'ada'"]),
+        ("id,login\nada,ben\nben,bito\n", ["line 3", "id 'ben' is also the login on line 2"]),
+        ("id,login\nada,ada1\nben,ADA\n", ["line 3", "login 'ADA' is also the id on line 2"]),
+        ("id,email\nada@university.edu,x@y.edu\nben,Ada@university.edu\n", ["line 3", "is also the id on line 2"]),
+        ("id,sis\nada,1\n1,2\n", ["line 3", "id '1' is also the sis on line 2"]),
+        ("id,canvas,gradescope\nada,17,1\nben,18,17\n", ["line 3", "gradescope '17' is also the canvas on line 2"]),
+        ("id,group\nada,\nben,ada\ncem,ada\n", ["line 3", "group 'ada' is also the id on line 2"]),
         ("id\nJosé\nJose\u0301\n", ["line 3"]),
         ("id\n../eve\n", ["line 2", "'../eve'"]),
         ("id\n-rf\n", ["line 2", "'-rf'"]),
@@ -172,6 +178,13 @@ def test_a_roster_in_which_two_would_be_one_or_a_name_leads_out_is_refused(tmp_p
     with pytest.raises(CourseError) as error:
         read_roster(tmp_path / "students.csv")
     assert not [word for word in ["students.csv", "Remedy: ", *words] if word not in str(error.value)], str(error.value)
+
+
+def test_a_student_may_have_one_name_everywhere_and_a_group_that_of_a_member(tmp_path):
+    (tmp_path / "students.csv").write_text(
+        "id,login,email,sis,group\nada,ada,ada@university.edu,ADA,ada\nben,bito,,7,ada\n", encoding="utf-8"
+    )
+    assert [student.id for student in read_roster(tmp_path / "students.csv")] == ["ada", "ben"]
 
 
 DAY = 24 * 60 * 60
