@@ -419,14 +419,21 @@ def mark(
     """
 
     if student:
+        from autograder.marking.desk import require_marker
         from autograder.marking.override import override
 
         if (points is None) != automatic:
             remedy = "give either --points 2.5 --reason '…' or --automatic."
             raise CourseError("it is not clear which points should count", "--points, --automatic", remedy)
         root = _open_course(course)
+        selected = root.plan().select_sections(section)
+        if selected is not None and student not in selected:
+            remedy = "leave out --section, or name a student in it."
+            raise CourseError(f"{student} is not in section {' or '.join(section or ())}", "--section", remedy)
+        if marker:
+            require_marker(root.plan().markers, marker)
         before, now = override(root, topic, exercise, student, points, reason)
-        name = root.plan().names_by_id().get(student, student)
+        name = root.plan().names_by_id().get(student, student) if names else student
         _print_line(f"{name}, {exercise}: {before:g} points before, {now:g} now.")
         _print_line(f"Next: `{_format_command(f'grade {topic}', course)}` updates the feedback page.")
         return

@@ -31,11 +31,13 @@ class MarkingRecord(msgspec.Struct):
 
     ``given`` says by student who gave the points in the gradebook. ``open`` has the students whose answers are on each
     marker's page, and ``criteria`` the criteria by which the marks were given; it is empty before the first mark.
+    ``undecided`` has the earlier criteria of the students whose marks the current ones would move, until a person decides.
     """
 
     given: dict[str, GivenMark] = {}
     open: dict[str, list[str]] = {}
     criteria: list[Criterion] = []
+    undecided: dict[str, list[Criterion]] = {}
 
 
 def load_marking_record(course: Course, topic: str, exercise: str) -> MarkingRecord:

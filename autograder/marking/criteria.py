@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from autograder.courses.course import Course
-from autograder.gradebook.provenance import change_marking_record
+from autograder.courses.plan import Selection
+from autograder.gradebook.provenance import MarkingRecord, change_marking_record
 from autograder.marking.answers import CurrentMark, NewMark, load_answers, save_marks
 from solutions.answer_key import Criterion
 
@@ -28,35 +29,57 @@ def normalise_criteria(criteria: Sequence[Criterion]) -> list[Criterion]:
     ]
 
 
-def find_moves(course: Course, topic: str, exercise: str, criteria: Sequence[Criterion]) -> list[NewMark]:
-    """Return the marks that ``criteria`` would change. If they change no mark, adopt them for this exercise at once."""
+def find_moves(
+    course: Course, topic: str, exercise: str, criteria: Sequence[Criterion], only: Selection = None
+) -> list[NewMark]:
+    """Return the marks that ``criteria`` would change; with ``only``, those of these students.
+
+    The ``criteria`` are those of this exercise from now on, and the record says whose marks are still to be decided on.
+    """
     with change_marking_record(course, topic, exercise) as record:
-        moves = _list_moves(record, criteria, course, topic, exercise)
-        if not moves:
-            record.criteria = list(criteria)
+        if record.criteria and record.criteria != list(criteria):
+            for answer in load_answers(course, topic, exercise):
+                before = record.undecided.setdefault(answer.student, record.criteria)
+                if carry_over(answer.held, before, criteria) == answer.held:
+                    del record.undecided[answer.student]
+        record.criteria = list(criteria)
+        moves = _list_moves(record, course, topic, exercise, only)
+        for student in {*select_undecided(record, only)} - {answer.student for answer, _ in moves}:
+            del record.undecided[student]  # has been marked again since
     return moves
 
 
 def settle_moves(
-    course: Course, topic: str, exercise: str, criteria: Sequence[Criterion], seen: str, is_wanted: bool
+    course: Course,
+    topic: str,
+    exercise: str,
+    criteria: Sequence[Criterion],
+    seen: str,
+    is_wanted: bool,
+    only: Selection = None,
 ) -> list[NewMark]:
     """If ``is_wanted``, move the marks that ``criteria`` would move, else leave all as they are; return the moved ones.
 
-    Marks are given by ``criteria`` from now on. ``seen`` is what ``hash_moves`` returned. Raises ``MovesChanged`` if the
-    moves are different now, ``AnswersChanged`` or ``CourseError`` as ``save_marks`` does.
+    With ``only``, this decides on the marks of these students. ``seen`` is what ``hash_moves`` returned. Raises
+    ``MovesChanged`` if the moves are different now, ``AnswersChanged`` or ``CourseError`` as ``save_marks`` does.
     """
     with change_marking_record(course, topic, exercise) as record:
-        moves = _list_moves(record, criteria, course, topic, exercise)
-        if hash_moves(moves) != seen:
+        moves = _list_moves(record, course, topic, exercise, only)
+        if hash_moves(moves) != seen or record.criteria != list(criteria):
             raise MovesChanged
-        moves = moves if is_wanted else []
-        save_marks(course, topic, exercise, moves)
+        if is_wanted:
+            save_marks(course, topic, exercise, moves)
         for answer, after in moves:
+            del record.undecided[answer.student]
             given = record.given.get(answer.student)
-            if given is not None and after.points is not None:
+            if is_wanted and given is not None and after.points is not None:
                 given.points, given.comment = after.points, after.comment or ""
-        record.criteria = list(criteria)
-    return moves
+    return moves if is_wanted else []
+
+
+def select_undecided(record: MarkingRecord, only: Selection) -> list[str]:
+    """Return the students in ``only`` on whose marks somebody has yet to decide."""
+    return [student for student in record.undecided if only is None or student in only]
 
 
 def hash_moves(moves: Sequence[NewMark]) -> str:
@@ -94,9 +117,10 @@ def _sum_points(criteria):
     return round(sum(float(criterion.points) for criterion in criteria), 6)
 
 
-def _list_moves(record, criteria, course, topic, exercise):
-    if not record.criteria or record.criteria == list(criteria):
-        return []
-    answers = load_answers(course, topic, exercise)
-    moves = [(answer, carry_over(answer.held, record.criteria, criteria)) for answer in answers]
+def _list_moves(record, course, topic, exercise, only):
+    students = frozenset(select_undecided(record, only))
+    moves = [
+        (answer, carry_over(answer.held, record.undecided[answer.student], record.criteria))
+        for answer in (load_answers(course, topic, exercise, students) if students else ())
+    ]
     return sorted((move for move in moves if move[1] != move[0].held), key=lambda move: move[0].student)

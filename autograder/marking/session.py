@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import secrets
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -37,7 +37,14 @@ from autograder.marking.answers import (
     read_picture,
     save_marks,
 )
-from autograder.marking.criteria import MovesChanged, find_moves, hash_moves, normalise_criteria, settle_moves
+from autograder.marking.criteria import (
+    MovesChanged,
+    find_moves,
+    hash_moves,
+    normalise_criteria,
+    select_undecided,
+    settle_moves,
+)
 from autograder.marking.desk import AnswersTaken, Desk
 
 if TYPE_CHECKING:  # imported only once there is a page to show, so that its address appears sooner
@@ -168,7 +175,7 @@ class Session:
             left=sum(len(group.answers) for group in groups[len(shown) :]),
             untouched=counts["untouched"],
             names=self.names,
-            moves=[self._describe_move(move) for move in moves],
+            moves=self._describe_moves(moves),
             data=data,
         )
 
@@ -186,7 +193,8 @@ class Session:
         """
         from autograder.feedback import sanitize
 
-        if load_marking_record(self.course, self.topic, self.exercise).criteria != self._criteria:
+        record = load_marking_record(self.course, self.topic, self.exercise)
+        if record.criteria != self._criteria or select_undecided(record, self.only):
             raise Conflict("The criteria have changed: reload the page.")
         if request.points is not None and request.points > self.scheme.points:
             raise Conflict(f"The maximum is {self.scheme.points:g} points.")
@@ -213,11 +221,11 @@ class Session:
         """
         self.scheme = load_scheme(self.course, self.topic, self.exercise)
         self._criteria = normalise_criteria(self.scheme.criteria)
-        return find_moves(self.course, self.topic, self.exercise, self._criteria)
+        return find_moves(self.course, self.topic, self.exercise, self._criteria, self.only)
 
     def describe_moves(self) -> list[str]:
-        """Return lines that say whose marks the criteria would move; [] if they move none."""
-        moves = [self._describe_move(move) for move in self.find_moves()]
+        """Return lines that say which marks the criteria would move; [] if they move none."""
+        moves = self._describe_moves(self.find_moves())
         lines = [f"  {name}: {before} → {after}{f', {why}' if why else ''}" for name, before, after, why in moves]
         more = [f"  … and {len(lines) - MAX_LISTED} more"] if len(lines) > MAX_LISTED else []
         title = f"The criteria of {self.exercise} have changed since these marks were given:"
@@ -230,19 +238,28 @@ class Session:
         """
         where = self.course, self.topic, self.exercise
         try:
-            moved = settle_moves(*where, self._criteria, request.seen, request.move)
+            moved = settle_moves(*where, self._criteria, request.seen, request.move, self.only)
         except (MovesChanged, AnswersChanged):
             raise Conflict("The marks or the criteria have changed in the meantime: reload the page.") from None
         self.marked |= {answer.student for answer, after in moved if not after.waiting}
         return {"moved": len(moved)}
 
-    def _describe_move(self, move: NewMark) -> tuple[str, str, str, str]:
-        """Return ``(student, points before, after, what else changes)`` of a move."""
-        (answer, after), held = move, move[0].held
-        why = "waits for another look" if after.waiting and not held.waiting else ""
-        why = why or ("the comment changes" if after.points == held.points else "")
-        name = plain(self._called.get(answer.student, answer.student))
-        return name, f"{held.points:g}", f"{after.points:g}", why
+    def _describe_moves(self, moves: Sequence[NewMark]) -> list[tuple[str, str, str, str]]:
+        """Return ``(student, points before, after, what else changes)`` of each move.
+
+        Without ``names``, it is the number of students for each different move.
+        """
+        rows = []
+        for answer, after in moves:
+            held = answer.held
+            why = "waits for another look" if after.waiting and not held.waiting else ""
+            why = why or ("the comment changes" if after.points == held.points else "")
+            name = plain(self._called.get(answer.student, answer.student)) if self.names else ""
+            rows.append((name, f"{held.points:g}", f"{after.points:g}", why))
+        if self.names:
+            return rows
+        counts = Counter(row[1:] for row in rows)
+        return [(f"{count} answer{'s' if count > 1 else ''}", *row) for row, count in counts.items()]
 
     def _save(self, marks):
         """Save ``marks`` in the gradebook and, with a desk, who gave them; return the answers with their new marks."""

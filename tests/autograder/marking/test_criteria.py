@@ -12,9 +12,9 @@ from autograder.marking import cli
 from autograder.marking import session as sessions
 from autograder.marking.answers import CurrentMark, load_scheme
 from autograder.marking.criteria import carry_over, hash_moves
-from autograder.marking.session import Conflict, CriteriaRequest, MarkRequest, Session
+from autograder.marking.session import ClientState, Conflict, CriteriaRequest, MarkRequest, Session
 from solutions.answer_key import Criterion
-from tests.autograder.essays import ESSAY, KEYS, SIGN, enrol, essays
+from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, enrol, essays
 from tests.autograder.marking.test_marking import GOOD, ask, by_hand, group_of, in_gradebook, page_data, served
 
 pytestmark = pytest.mark.suite("assignments")
@@ -28,7 +28,7 @@ ONE, TWO, THREE = (
 def course(released, tmp_path):
     """A course in which two answers have 1.5 points, one has 0.7 of the marker's own, and a fourth is unmarked."""
     course = essays(released, tmp_path)
-    enrol(course, "id,name\nada_king,Ada King\nben_ito,Ben Ito\n")
+    enrol(course, "id,name,section\nada_king,Ada King,A\nben_ito,Ben Ito,B\n")
     session = Session(course, "scoring", "what_to_recompute")
     missed = session.scheme.criteria[2].comment
     session.mark(MarkRequest(group_of(session, KEYS), 1.5, f"{missed}\nNearly."))
@@ -47,8 +47,9 @@ def change(course, monkeypatch):
     return change, scheme.criteria
 
 
-def sit(course):
-    return Session(course, "scoring", "what_to_recompute")
+def sit(course, section=None, names=True, marker=""):
+    only = course.plan().select_sections([section] if section else None)
+    return Session(course, "scoring", "what_to_recompute", names, only, marker)
 
 
 def decide(session, move):
@@ -74,6 +75,50 @@ def test_changed_points_of_a_criterion_show_whose_marks_they_move_and_move_them_
     }
     assert 'id="moves"' not in session.page()
     assert sit(course).find_moves() == []
+
+
+def test_a_session_of_one_section_sees_and_moves_only_its_marks(course, change):
+    change, (first, second, third) = change
+    change(replace(first, points=0.5), second, replace(third, points=1))
+    session = sit(course, "A")
+    assert "Ada King" in session.page()
+    assert "Ben Ito" not in session.page()
+    assert [line for line in session.describe_moves() if "Ben" in line] == []
+    assert decide(session, True) == {"moved": 1}
+    assert (in_gradebook(course)["ada_king"][0], in_gradebook(course)["ben_ito"][0]) == (1.0, 1.5)
+    assert 'id="moves"' not in session.page()
+    session.mark(MarkRequest(group_of(session, ANSWERS["ada_king"]), 2))  # is not kept waiting by the other section
+    other = sit(course, "B")
+    assert [move[0].student for move in other.find_moves()] == ["ben_ito"]
+    with pytest.raises(Conflict, match="criteria have changed"):
+        other.mark(MarkRequest((ClientState("x", "x"),), 1))
+    assert decide(other, True) == {"moved": 1}
+    assert in_gradebook(course)["ben_ito"][0] == 1.0
+    assert in_gradebook(course)["ada_king"][0] == 2.0
+    assert sit(course).find_moves() == []
+
+
+def test_marks_that_nobody_has_decided_on_follow_a_second_change_from_where_they_began(course, change):
+    change, (first, second, third) = change
+    change(replace(first, points=0.5), second, replace(third, points=1))
+    decide(sit(course, "A"), True)
+    change(replace(first, points=0.75), second, replace(third, points=0.75))
+    assert [(move[0].student, move[0].held.points, move[1].points) for move in sit(course).find_moves()] == [
+        ("ada_king", 1.0, 1.25),
+        ("ben_ito", 1.5, 1.25),
+    ]
+    change(first, second, third)
+    assert [move[0].student for move in sit(course).find_moves()] == ["ada_king"]
+
+
+def test_without_names_the_moves_name_nobody_and_are_counted(course, change):
+    change, (first, second, third) = change
+    change(replace(first, points=0.5), second, replace(third, points=1))
+    session = sit(course, names=False)
+    page = session.page()
+    assert "2 answers</th><td>1.5</td><td>1</td>" in page
+    assert [line for line in [page, *session.describe_moves()] if "Ada" in line or "ada_king" in line] == []
+    assert "  2 answers: 1.5 → 1" in session.describe_moves()
 
 
 def test_marks_that_are_left_stay_and_the_question_is_not_asked_again(course, change):

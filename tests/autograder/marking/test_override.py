@@ -5,7 +5,7 @@ import pytest
 from autograder.errors import CourseError
 from autograder.gradebook.scores import load_results
 from autograder.marking.override import override
-from tests.autograder.essays import all_right, grade_quickly, hand_in, page
+from tests.autograder.essays import all_right, enrol, grade_quickly, hand_in, page
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import assert_refused, autograder
 
@@ -68,6 +68,20 @@ def test_what_cannot_be_overridden_is_refused(course, exercise, student, points,
     with pytest.raises(CourseError, match=words):
         override(course, "scoring", exercise, student, points, reason)
     assert load_results(course, "scoring")["mia"].earned == AUTOMATIC
+
+
+def test_the_command_keeps_to_the_section_and_to_the_markers_of_the_course(course):
+    enrol(course, "id,name,section\nmia,Mia Ito,A\nnoa,Noa Lee,B\n", 'roster = "students.csv"\nmarkers = ["ada"]\n')
+    hand_in(course, "mia")
+    grade_quickly(course, feedback=False)
+    command = ["mark", "scoring", "additive_score", "--student", "mia", "--points", 2.5, "--reason", WHY]
+    where = ["--course", course.root]
+    assert_refused(autograder(*command, "--section", "B", *where), "mia is not in section B")
+    assert_refused(autograder(*command, "--marker", "eve", *where), "'eve'", "name one of ada")
+    assert load_results(course, "scoring")["mia"].earned == AUTOMATIC
+    done = autograder(*command, "--section", "A", "--marker", "ada", *where)
+    assert (done.returncode, "Mia Ito" in done.stdout) == (0, False), done.stderr
+    assert "Mia Ito (mia), additive_score" in autograder(*command, "--names", *where).stdout
 
 
 def test_the_command_says_what_is_missing(released):
