@@ -130,14 +130,15 @@ def release(
     (topic,) = _select_topics([topic])
     root = _open_course(course)
     website = _website_address(base_url, no_links, root.plan().website)
-    kept = root.choose_seed(topic, seed)
+    state, kept = root.release_hash(topic), root.choose_seed(topic, seed)
     with out.status(f"Drawing hidden cases for {topic} that catch every known wrong answer …"):
         search = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
     for line in search.lines(verbose):
         out.print(line, highlight=False, markup=False)
     attempt_seeds = _find_attempt_seeds(root, topic, search.seed)
-    with out.status(f"Releasing {topic}: grading the reference and the untouched release both ways …"):
-        made = make(root, topic, search.seed, website=website, attempt_seeds=attempt_seeds)
+    with out.status(f"Releasing {topic}: grading the reference and the untouched release both ways …") as status:
+        step = status.update if out.is_terminal else _print_line
+        made = make(root, topic, search.seed, website=website, progress=step, attempt_seeds=attempt_seeds, state=state)
     out.print(
         f"Released {topic}, version {made.version}: the reference earns all automatic points, the untouched release none."
     )

@@ -38,9 +38,9 @@ def exclusive_lock(course: Course) -> contextlib.AbstractContextManager[None]:
 
 
 def shared_lock(course: Course) -> contextlib.AbstractContextManager[None]:
-    """Lock the course for marking; refuse while a class is graded. Markers do not block each other."""
+    """Lock the course for marking; refuse while another command writes to it. Markers do not block each other."""
     remedy = "wait until that has finished, and mark again."
-    return _lock(course, fcntl.LOCK_SH, "a class is being graded in this course", remedy)
+    return _lock(course, fcntl.LOCK_SH, "another command, such as `grade`, is writing to this course", remedy)
 
 
 def watch_lock(course: Course) -> contextlib.AbstractContextManager[None]:

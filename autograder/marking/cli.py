@@ -15,6 +15,7 @@ from autograder.gradebook.backup import back_up
 from autograder.marking.server import serve
 from autograder.marking.session import Session
 
+RETRY_SECONDS = 0.2  # between two looks at what is not saved yet
 REDIRECT = '<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>Marking</title>'
 
 
@@ -38,6 +39,11 @@ def run_server(session: Session, port: int, browser: bool, say: Callable[[str], 
         if browser:
             _open_browser(address, stack)
         stop.wait()
+        if session.unsaved:
+            stop.clear()
+            say("Some marks are not saved yet: waiting for the page to send them again. Ctrl-C again gives them up.")
+        while session.unsaved and not stop.wait(RETRY_SECONDS):
+            pass
     progress, count = session.progress(), len(session.marked)
     lines = [f"Marked now: {count}. {progress['marked']} of {progress['of']} answers to {session.exercise} are marked."]
     if session.marked:

@@ -9,6 +9,8 @@ const criteria = [...document.querySelectorAll("[data-criterion]")];
 const roundPoints = (number) => Math.round(number * 1e6) / 1e6;
 const groups = [...document.querySelectorAll("article")].map((article, number) => readGroup(data.groups[number], article));
 let current = 0;
+const RETRY_MILLISECONDS = 1000;
+const isUnsaved = (group) => group.unsaved || Boolean(group.problem);
 
 // Split the comment in the gradebook into criteria and free text: a criterion is missed if its comment is there.
 function readGroup(saved, article) {
@@ -24,6 +26,7 @@ function readGroup(saved, article) {
     words: lines.filter((line) => !data.criteria.some(({ comment }) => comment === line)).join("\n"),
     problem: "",
     theirs: null,
+    isRetried: false,
     saving: false,
     unsaved: false,
   };
@@ -47,8 +50,8 @@ function drawArticle(group, number) {
   state.textContent =
     group.points === null ? "Not marked yet" : changed ? `Changed since it was given ${formatPoints(group)}` : formatPoints(group);
   if (group.by.length) state.textContent += `, marked by ${group.by.join(" and ")}`;
-  if (group.unsaved) state.textContent += " (not saved yet)";
-  state.classList.toggle("done", !group.waiting && !group.unsaved);
+  if (isUnsaved(group)) state.textContent += " (not saved yet)";
+  state.classList.toggle("done", !group.waiting && !isUnsaved(group));
   const lines = commentOf(group).split("\n").filter(Boolean);
   article.querySelector(".comment").replaceChildren(
     ...lines.map((line) => Object.assign(document.createElement("p"), { textContent: line })),
@@ -60,7 +63,8 @@ function drawArticle(group, number) {
 function draw() {
   groups.forEach(drawArticle);
   const { marked, of } = data.progress;
-  byId("progress").textContent = `${marked} of ${of} marked`;
+  const unsaved = groups.filter((group) => group.problem).length;
+  byId("progress").textContent = `${marked} of ${of} marked${unsaved ? `, ${unsaved} not saved yet` : ""}`;
   const group = groups[current];
   byId("scheme").hidden = !group;
   if (!group) return;
@@ -71,7 +75,7 @@ function draw() {
   byId("split").disabled = group.answers.length < 2;
   byId("undo").disabled = group.points === null;
   const remedy = group.theirs ? " Press m to save yours in its place, or r to reload the page." : "";
-  const text = group.problem && `Not saved. ${group.problem}${remedy}`;
+  const text = group.problem && (group.isRetried ? `Not saved yet, and tried again: ${group.problem}` : `Not saved. ${group.problem}${remedy}`);
   if (problem.textContent !== text) problem.textContent = text;
 }
 
@@ -99,30 +103,40 @@ async function settleMoves(move) {
   }
 }
 
-// Send one request at a time for each group; changes made meanwhile go into the next one.
+// Send a request as ``post`` does; if the server cannot be reached, the reply says so, and that it may be sent again.
+async function tryToPost(path, wanted) {
+  try {
+    return await post(path, wanted);
+  } catch (error) {
+    return { problem: describe(error), again: true };
+  }
+}
+
+// Send one request at a time for each group; changes made meanwhile go into the next one. While the marks cannot be saved
+// for a reason that passes, try again.
 async function save(group) {
   group.unsaved = true;
   draw();
   if (group.saving) return;
   group.saving = true;
-  try {
-    while (group.unsaved) {
-      group.unsaved = false;
-      const waiting = group.points === null;
-      const reply = await post("marks", { answers: group.answers, points: group.points, comment: commentOf(group) });
-      if (reply.problem) {
-        group.theirs = reply.now ?? null;
-        throw new Error(reply.problem);
-      }
+  while (group.unsaved) {
+    group.unsaved = false;
+    const waiting = group.points === null;
+    const wanted = { answers: group.answers, points: group.points, comment: commentOf(group) };
+    const reply = await tryToPost("marks", wanted);
+    group.isRetried = Boolean(reply.again);
+    if (reply.problem) {
+      [group.unsaved, group.problem, group.theirs] = [true, reply.problem, reply.now ?? null];
+      message.textContent = "";
+      draw();
+      if (!group.isRetried) break;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MILLISECONDS));
+    } else {
       [group.answers, group.waiting, group.by, group.problem, group.theirs] = [reply.answers, waiting, [], "", null];
       offerAgain(group.words.trim());
       data.progress = { marked: reply.marked, of: reply.of };
       message.textContent = waiting ? "Saved: it is waiting for marks." : `Saved: ${formatPoints(group)}.`;
     }
-  } catch (error) {
-    group.unsaved = true;
-    group.problem = describe(error);
-    message.textContent = "";
   }
   group.saving = false;
   draw();
@@ -177,7 +191,7 @@ function goToNextWaiting() {
   const group = groups[current];
   if (group?.waiting && group.points !== null && !group.unsaved) save(group);
   const order = [...groups.keys()].map((step) => (current + 1 + step) % groups.length);
-  const next = order.find((number) => number !== current && groups[number].waiting && !groups[number].saving);
+  const next = order.find((number) => number !== current && (groups[number].problem || (groups[number].waiting && !groups[number].saving)));
   if (next === undefined) message.textContent = data.shared ? "Nothing else is waiting here. Press r for more." : "Nothing else is waiting.";
   else goTo(next);
 }

@@ -18,12 +18,14 @@ import msgspec
 from tornado import web
 from tornado.httpserver import HTTPServer
 
+from autograder.courses.locking import RETRY_SECONDS, CourseLockedError
 from autograder.errors import CourseError
 from autograder.marking.session import Conflict, CriteriaRequest, MarkRequest, Session
 
 HERE = Path(__file__).parent
 LOOPBACK = "127.0.0.1"
 MAX_REQUEST_BYTES = 2**20  # bytes of a request
+LOCK_TRIES = 40  # attempts to lock the course for one request, RETRY_SECONDS apart
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -150,7 +152,7 @@ class _Post(LoopbackHandler):
     def serve(self, request: Any) -> dict[str, Any]:
         raise NotImplementedError
 
-    def post(self):
+    async def post(self):
         self.require(self.request.headers.get("X-Marking-Token", ""))
         if self.request.headers.get("Origin", f"http://{self.request.host}") != f"http://{self.request.host}":
             raise web.HTTPError(403, reason="This request came from another page")
@@ -160,12 +162,26 @@ class _Post(LoopbackHandler):
             request = msgspec.json.decode(self.request.body, type=self.kind)
         except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeError) as error:
             return self._respond(400, {"problem": f"These are not valid marks: {error}"})
-        try:
-            return self._respond(200, self.serve(request))
-        except Conflict as conflict:
-            return self._respond(409, conflict.response)
-        except CourseError as error:
-            return self._respond(503, {"problem": str(error)})
+        self._respond(*await self._serve_patiently(request))
+
+    async def _serve_patiently(self, request):
+        """Return the status of the response and its body; wait a little for a course that is locked, mostly for a moment.
+
+        After that, the page may send the request again.
+        """
+        tries = 0
+        while True:
+            try:
+                return 200, self.serve(request)
+            except Conflict as conflict:
+                return 409, conflict.response
+            except CourseLockedError as error:
+                tries += 1
+                if tries >= LOCK_TRIES:
+                    return 503, {"problem": f"{error.args[0]}.", "again": True}
+            except CourseError as error:
+                return 503, {"problem": str(error), "again": True}
+            await asyncio.sleep(RETRY_SECONDS)
 
     def _respond(self, status, body):
         self.set_status(status)

@@ -22,6 +22,7 @@ from msgspec import Meta
 
 from autograder.courses.course import Course
 from autograder.courses.plan import Selection
+from autograder.errors import CourseError
 from autograder.feedback.notices import plain
 from autograder.gradebook.provenance import load_marking_record
 from autograder.marking.answers import (
@@ -105,6 +106,7 @@ class Session:
         self.exercise = self.scheme.question.name
         self._called = course.plan().names_by_id()
         self.marked: set[str] = set()  # students, in this session
+        self.unsaved: set[str] = set()  # ids of answers whose marks could not be saved yet
         self._key = secrets.token_bytes()
         self._shown: dict[str, dict[str, Answer]] = {}  # id -> seen -> answer
         self._pictures: dict[str, tuple[str, str]] = {}  # id -> student, name
@@ -141,6 +143,7 @@ class Session:
         from autograder.feedback.rendering import load_template
         from autograder.marking.grouping import group_similar
 
+        self.unsaved.clear()  # the page before this one is closed
         # loaded once: a mark that is saved meanwhile is in the groups and the counts, or in neither
         moves = self.find_moves()
         answers = [] if moves else self._load_all()
@@ -189,8 +192,17 @@ class Session:
         """Save the marks that the page sends in ``request``; return the update for the page.
 
         Raises Conflict if an answer differs from what the marker has seen, or the points are out of range, and
-        CourseError if the gradebook cannot be written now.
+        CourseError if the gradebook cannot be written now: ``unsaved`` has the answers until the page has sent them again.
         """
+        ids = {answer.id for answer in request.answers}
+        self.unsaved -= ids
+        try:
+            return self._mark(request)
+        except CourseError:
+            self.unsaved |= ids
+            raise
+
+    def _mark(self, request):
         from autograder.feedback import sanitize
 
         record = load_marking_record(self.course, self.topic, self.exercise)

@@ -6,7 +6,7 @@ In: the source and the release of an assignment, its exercises. Out: an exceptio
 import contextlib
 import importlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -28,22 +28,32 @@ def prove(
     released: NotebookNode,
     questions: Sequence[Exercise],
     later: Sequence[Sequence[Exercise]] = (),
+    progress: Callable[[str], object] = lambda _: None,
 ) -> None:
     """Prove that the reference earns every automatic point, and the untouched release none.
 
-    ``later`` has the same questions with the hidden cases of later attempts, which only this grader uses. Raises
-    ``CourseError`` if either claim fails, with this grader or with stock nbgrader.
+    ``later`` has the same questions with the hidden cases of later attempts, which only this grader uses. ``progress`` is
+    called with each step. Raises ``CourseError`` if either claim fails, with this grader or with stock nbgrader.
     """
     place = f"assignment {questions[0].name.split('-')[0]}"
     automatic = {e.name: e.points for e in questions if e.is_automatic}
     untouched, isolation = _restore_tests(released, source, questions), choose_trusted_isolation()
+    step, steps = 0, 2 * (2 + len(later))
+
+    def begin(who, grader):
+        nonlocal step
+        step += 1
+        progress(f"Proof of the {place}, {step} of {steps}: grading the {who} with {grader} …")
+
     for notebook, who, wanted in ((source, "reference", automatic), (untouched, "untouched release", None)):
         files = reference_files(questions) if wanted else {}
         earned = {}
         for number, asked in enumerate((questions, *later), 1):
+            begin(who, f"the cases of attempt {number}")
             judged = grade.grade(notebook, asked, isolation=isolation, files=files).by_exercise
             grader = "the grader" if number == 1 else f"the grader in attempt {number}"
             earned[grader] = {name: judged[name].earned for name in automatic}
+        begin(who, "stock nbgrader")
         earned["stock nbgrader"] = _stock_points(notebook, questions, files, isolation)
         for name, points in automatic.items():
             expected = points if wanted else 0.0

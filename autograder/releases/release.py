@@ -6,7 +6,7 @@ changes.
 
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,9 @@ from nbformat import NotebookNode
 
 from autograder import exercises
 from autograder.courses.course import Course, init
-from autograder.courses.locking import exclusive_lock
+from autograder.courses.locking import patient_lock
 from autograder.courses.packages import find_modules
+from autograder.errors import CourseError
 from autograder.files import write_bytes, write_text
 from autograder.gradebook.assignments import refuse_changed_exercises, store_due_dates
 from autograder.gradebook.backup import back_up
@@ -42,7 +43,9 @@ def release(
     seed: int | None = None,
     book: str | Path = BOOK,
     website: str = "",
+    progress: Callable[[str], object] = lambda _: None,
     attempt_seeds: Sequence[int] = (),
+    state: str = "",
 ) -> Release:
     """Make the source and the release of ``topic`` in ``course``.
 
@@ -50,9 +53,13 @@ def release(
     Changes since the last release are added to the course's log. ``attempt_seeds`` are the seeds of the attempts after the
     first; each is proved like the first and recorded. Seeds recorded earlier remain for the attempts after these.
 
+    Others can grade and mark during the proof. It waits for them before it writes, and writes only if the course's
+    ``release_hash`` is still ``state``, by default its value at the beginning.
+
     Raises ``AnswerKeyError`` or ``CourseError`` if key, page and solutions do not match, the assignment does not grade
-    correctly, or another process is grading or releasing in this course.
+    correctly, or the course's plan or last release has changed meanwhile.
     """
+    state = state or course.release_hash(topic)
     plan = course.plan()
     wanted = plan.assignment(topic)
     chosen = course.choose_seed(topic, seed)
@@ -64,31 +71,33 @@ def release(
     left_out = [exercise.name for exercise in everything if exercise.name not in {asked.name for asked in questions}]
     added = find_modules(plan.packages)
     source = assemble.source_notebook(topic, questions, book, website, plan.notice(topic), left_out, added)
-    with exclusive_lock(course):
-        attempts = {
-            attempt_seed: wanted.select_questions(drawn)
-            for attempt_seed, drawn in zip(attempt_seeds, later, strict=True)
-        }
-        return _prove_and_write(course, topic, seed, everything, questions, source, attempts)
-
-
-def _prove_and_write(course, topic, seed, everything, questions, source, attempts):
-    """Prove and write the release; ``attempts`` has the questions with the hidden cases of later attempts, by seed."""
-    before = course.last_release(topic)
+    attempts = {
+        attempt_seed: wanted.select_questions(drawn) for attempt_seed, drawn in zip(attempt_seeds, later, strict=True)
+    }
     with tempfile.TemporaryDirectory(prefix="release-") as folder:  # first in a trial course
         trial = init(folder)
         assemble.write_notebook(source, trial.source(topic))
         begin_gradebook(trial)
         generate(trial, topic, trial.gradebook)
         released = nbformat.read(trial.release(topic), as_version=4)
-        prove(source, released, questions, tuple(attempts.values()))
-        refuse_changed_exercises(course, topic, released)
-        back_up(course, "release")
-        begin_gradebook(course)
-        generate(trial, topic, course.gradebook, course.id_in_gradebook)
-        assemble.write_notebook(source, course.source(topic))
-        write_text(assemble.marking_scheme(topic, questions), course.marking_scheme(topic))
-        write_bytes(trial.release(topic).read_bytes(), course.release(topic))
+        prove(source, released, questions, tuple(attempts.values()), progress)
+        with patient_lock(course, progress):
+            if course.release_hash(topic) != state:
+                what = f"course.toml or the release of {topic} has changed while this one was proved"
+                raise CourseError(what, str(course.root), "nothing was written: run `release` again.")
+            return _write(course, trial, topic, seed, everything, questions, source, attempts)
+
+
+def _write(course, trial, topic, seed, everything, questions, source, attempts):
+    """Write the release made in ``trial``; ``attempts`` has the questions with later attempts' hidden cases, by seed."""
+    before, released = course.last_release(topic), nbformat.read(trial.release(topic), as_version=4)
+    refuse_changed_exercises(course, topic, released)
+    back_up(course, "release")
+    begin_gradebook(course)
+    generate(trial, topic, course.gradebook, course.id_in_gradebook)
+    assemble.write_notebook(source, course.source(topic))
+    write_text(assemble.marking_scheme(topic, questions), course.marking_scheme(topic))
+    write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     digest = exercises.digest(everything)
     changes = describe_changes_since(before, released, (seed, digest))
     attempt_seeds = [*attempts, *course.attempt_seeds(topic, seed)[len(attempts) :]]

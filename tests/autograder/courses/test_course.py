@@ -88,9 +88,9 @@ def test_a_released_notebook_that_is_damaged_is_refused_with_its_file(course, co
         course.released("scoring")
 
 
-def test_one_release_or_grading_at_a_time(course):
+def test_one_release_or_grading_at_a_time(course, graded_without_sandbox):
     with exclusive_lock(course):
-        done = autograder("release", "scoring", "--no-links", "--seed", "0", "--course", course.root)
+        done = autograder("grade", "scoring", "--isolation", "none", "--course", course.root)
     assert_refused(done, "already grading or releasing in this course")
 
 

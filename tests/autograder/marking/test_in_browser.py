@@ -13,6 +13,7 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
+from autograder.courses.locking import exclusive_lock
 from autograder.marking import session as sessions
 from autograder.marking.session import Session
 from autograder.notebooks.cell_ids import id_of
@@ -140,6 +141,27 @@ def test_what_another_marker_gave_is_said_and_like_answers_can_be_marked_apart(b
     browser.execute_script("window.addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
 
 
+def test_marks_wait_for_another_command_and_are_saved_by_themselves(browser, course):  # noqa: F811
+    for student in WRITTEN:
+        by_hand(course, student, None)
+    with served(Session(course, "scoring", "what_to_recompute")) as address:
+        size(browser, 1280)
+        open_page(browser, address)
+        with exclusive_lock(course):
+            for _ in range(3):  # all answers
+                press(browser, "a", Keys.ENTER)
+            until(browser, lambda: "3 not saved yet" in text_of(browser, "#progress"))
+            until(browser, lambda: "another command, such as `grade`" in text_of(browser, "#problem"))
+            shown = {text_of(browser, "article[aria-current] h3")}
+            press(browser, Keys.ENTER)  # unsaved ones are not skipped
+            shown.add(text_of(browser, "article[aria-current] h3"))
+            assert len(shown) == 2
+            assert {in_gradebook(course)[student][0] for student in WRITTEN} == {None}
+        until(browser, lambda: text_of(browser, "#progress") == "4 of 4 marked")
+        assert text_of(browser, "#problem") == ""
+    assert {in_gradebook(course)[student][0] for student in WRITTEN} == {2.0}
+
+
 def test_changed_criteria_show_whose_marks_they_move_and_ask_before_they_do(browser, course, monkeypatch):  # noqa: F811
     for student in WRITTEN:
         by_hand(course, student, None)
@@ -154,7 +176,7 @@ def test_changed_criteria_show_whose_marks_they_move_and_ask_before_they_do(brow
         complaints(browser)
         size(browser, 1280)
         open_page(browser, address)
-        assert "cem_kaya\t1.5\t1" in text_of(browser, "#moves")
+        assert "1 answer\t1.5\t1" in text_of(browser, "#moves")
         assert browser.execute_script("return document.querySelectorAll('article').length") == 0
         browser.execute_cdp_cmd("Runtime.evaluate", {"expression": AXE.read_text(encoding="utf-8")})
         assert findings(browser) == []

@@ -6,8 +6,10 @@ import html
 import http.client
 import json
 import re
+import signal
 import threading
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import nbformat
@@ -17,7 +19,7 @@ from nbgrader.api import Gradebook
 from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.feedback import cell_html
-from autograder.marking import cli
+from autograder.marking import cli, server
 from autograder.marking import session as session_module
 from autograder.marking.answers import load_scheme
 from autograder.marking.server import serve
@@ -174,7 +176,7 @@ def test_marks_survive_a_regrade_until_the_answer_is_another(session, course):
 
 def test_nothing_is_marked_while_a_class_is_graded(session, course):
     seen = group_of(session, SIGN)
-    with exclusive_lock(course), pytest.raises(CourseError, match="being graded"):
+    with exclusive_lock(course), pytest.raises(CourseError, match="another command, such as `grade`"):
         session.mark(MarkRequest(seen, 2))
     assert in_gradebook(course)["cem_kaya"] == (None, True, None)
     session.mark(MarkRequest(seen, 2))
@@ -351,12 +353,54 @@ def test_answers_of_another_sitting_are_refused(address, session, course):
     assert in_gradebook(course)["cem_kaya"] == (None, True, None)
 
 
-def test_a_class_that_is_being_graded_is_said_to_the_page(address, session, course):
+def test_the_page_learns_that_the_course_is_locked_and_that_it_may_try_again(address, session, course, monkeypatch):
+    monkeypatch.setattr(server, "LOCK_TRIES", 2)
     body = wanted(session)
     with exclusive_lock(course):
         status, _, text = ask(address, "/marks", "POST", body, **GOOD)
+        assert session.unsaved
     assert status == 503
-    assert "wait until" in json.loads(text)["problem"]
+    assert json.loads(text) == {
+        "problem": "another command, such as `grade`, is writing to this course.",
+        "again": True,
+    }
+    assert ask(address, "/marks", "POST", body, **GOOD)[0] == 200
+    assert not session.unsaved
+
+
+def test_a_mark_is_saved_as_soon_as_another_command_unlocks_the_course(address, session, course, monkeypatch):
+    monkeypatch.setattr(server, "LOCK_TRIES", 10**6)
+    body = wanted(session)
+    with ThreadPoolExecutor(1) as pool:
+        with exclusive_lock(course):
+            reply = pool.submit(ask, address, "/marks", "POST", body, **GOOD)
+            while not session.unsaved:
+                assert not reply.done()
+        assert reply.result()[0] == 200
+    assert not session.unsaved
+
+
+@pytest.mark.parametrize("gives_up", [False, True])
+def test_the_command_ends_once_the_page_has_saved_all_marks_or_at_a_second_interrupt(session, monkeypatch, gives_up):
+    lines = []
+
+    @contextlib.contextmanager
+    def serve(session, token, port):
+        session.unsaved = {"an answer"}
+        signal.raise_signal(signal.SIGINT)
+        yield "http://127.0.0.1:1/"
+
+    def say(line):
+        lines.append(line)
+        if "not saved yet" in line and gives_up:
+            signal.raise_signal(signal.SIGINT)
+        elif "not saved yet" in line:
+            session.unsaved.clear()
+
+    monkeypatch.setattr(cli, "serve", serve)
+    cli.run_server(session, 0, False, say)
+    assert [line for line in lines if "not saved yet" in line]
+    assert bool(session.unsaved) == gives_up
 
 
 # --- large classes ---------------------------------------------------------------------------------------------------

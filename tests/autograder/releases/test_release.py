@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +19,9 @@ from nbgrader.api import Gradebook
 
 from autograder import exercises, sandbox
 from autograder.audit.search import CaughtMistakes
-from autograder.courses import demo
+from autograder.courses import demo, locking
 from autograder.courses.course import Course, init
+from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.exercises import key_linter
 from autograder.exercises.drawing import candidate_seeds
@@ -268,9 +271,53 @@ def test_the_proofs_of_an_assignment_hold_for_the_seed_of_each_attempt(tmp_path,
     monkeypatch.setattr(release, "prove", lambda *args: proved.append(args))
     release.release(init(tmp_path / "course"), "scoring", seed=7, attempt_seeds=[40, 41])
     wanted = [exercises.digest(exercises.load("scoring", seed)) for seed in (7, 40, 41)]
-    _, _, questions, later = proved[0]
+    _, _, questions, later, _ = proved[0]
     assert list(map(exercises.digest, fair)) == wanted
     assert list(map(exercises.digest, (questions, *later))) == wanted
+
+
+def test_a_release_is_proved_without_a_lock_and_not_written_if_the_plan_has_changed_meanwhile(tmp_path, monkeypatch):
+    course = init(tmp_path / "course")
+
+    def prove(*args):
+        with exclusive_lock(course):  # raises if the course is locked
+            (course.root / "course.toml").write_text('title = "Attention"\n', encoding="utf-8")
+
+    monkeypatch.setattr(release, "prove", prove)
+    with pytest.raises(CourseError, match="has changed while this one was proved"):
+        release.release(course, "scoring", seed=0)
+    assert not course.release("scoring").exists()
+    assert not course.source("scoring").exists()
+    release.release(course, "scoring", seed=0)  # the plan is the same before and after
+    state = course.release_hash("scoring")
+    release.release(course, "scoring", seed=1)
+    with pytest.raises(CourseError, match="nothing was written"):
+        release.release(course, "scoring", seed=2, state=state)
+    assert course.released("scoring").seed == 1
+
+
+def test_a_proved_release_waits_for_another_command_before_it_is_written(tmp_path, unproved, monkeypatch):
+    monkeypatch.setattr(locking, "PATIENT_SECONDS", 0)
+    course, notices = init(tmp_path / "course"), []
+    with ThreadPoolExecutor(1) as pool:
+        with exclusive_lock(course):
+            made = pool.submit(release.release, course, "scoring", seed=0, progress=notices.append)
+            while not notices and not made.done():
+                time.sleep(0.01)
+            assert not course.release("scoring").exists()
+        assert made.result().version == 1
+    assert notices == ["waiting: another command has locked the course"]
+
+
+def test_a_proof_says_which_step_it_is_at(notebooks, monkeypatch):
+    def grade_nothing(*args, **options):
+        raise CourseError("stop here", "grade", "go on.")
+
+    monkeypatch.setattr(grade, "grade", grade_nothing)
+    questions, steps = exercises.load("scoring", 0), []
+    with pytest.raises(CourseError, match="stop here"):
+        proof.prove(*notebooks, questions, [questions], steps.append)
+    assert steps == ["Proof of the assignment scoring, 1 of 6: grading the reference with the cases of attempt 1 …"]
 
 
 def test_a_page_that_does_not_fit_leaves_the_course_as_it_was(tmp_path):
