@@ -350,6 +350,7 @@ class _Batch:
         row.spent |= outcome.spent
         row.used |= outcome.used
         row.enter_verdicts(graded, outcome.notes)
+        row.notes = (job.early_claim, *row.notes) if job.early_claim else row.notes
         row.notes += (when.problem,) if when.problem else ()
         if when.is_earliest:
             row.notes += (f"It was late, by an unknown amount. {self.run.cost_without_time}",)

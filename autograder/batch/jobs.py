@@ -46,6 +46,7 @@ class Job:
     record: dict[str, Any] | None = None
     notice: str = ""  # why a later submission could not be collected
     is_earliest: bool = False  # see ``ReceivedTime``
+    early_claim: str = ""  # see ``Attempt``
     is_collected: bool = False  # so that only `collect` knows its time
     attempts: Iterator[tuple[Attempt, dict[str, bytes]]] | None = (
         None  # if this one replaces a later one: those remaining
@@ -86,6 +87,7 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
     attempt = find_collected_attempt(run.course, student, run.topic, content)
     if attempt:  # its record says when it came; if late by an unknown time, due + 1 s by the current course.toml
         job.is_collected, job.is_earliest = True, attempt.is_late_without_time
+        job.early_claim = attempt.early_claim
         if job.is_earliest:
             job.beside[TIMESTAMP] = format_timestamp(run.assignment, student, attempt)
             job.beside = {name: text for name, text in job.beside.items() if text}
@@ -103,6 +105,7 @@ def read_earlier_job(
     if not attempt.platform and job.tries[job.attempt] == earlier.get("latest"):  # put there by hand
         job.beside = parse_recorded_beside(earlier)
     job.is_collected, job.is_earliest = bool(attempt.platform), attempt.is_late_without_time
+    job.early_claim = attempt.early_claim
     return job
 
 

@@ -20,6 +20,8 @@ from autograder.files import as_json, write_bytes, write_text
 from autograder.platforms.archives import RefusedEntry
 from autograder.platforms.times import format_time, parse_time
 
+MAX_EARLY = timedelta(minutes=10)  # between the time that a hand-in claims and the time when `watch` saw it
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -28,6 +30,7 @@ class Attempt:
     ``time`` is when it arrived according to the platform, in UTC; ``moment`` is its date in the archive; ``order`` grows with
     each attempt on platforms that number them. ``prefix`` is what the platform wrote in front of the file's name. ``secret``
     is the exchange's name for the submission, which feedback needs; it changes every time, so it is not one of the ``files``.
+    ``seen`` is when `watch` saw it, in UTC.
     """
 
     files: dict[str, str]
@@ -40,6 +43,15 @@ class Attempt:
     number: str = ""
     file: str = ""
     secret: str = ""
+    seen: str = ""
+
+    @property
+    def early_claim(self) -> str:
+        """A sentence if ``time`` is more than ``MAX_EARLY`` before the attempt was seen; "" otherwise."""
+        claimed, seen = map(parse_time, (self.time, self.seen))
+        if not claimed or not seen or seen - claimed <= MAX_EARLY:
+            return ""
+        return f"It claims to have been handed in on {self.time}, but `watch` saw it on {self.seen}."
 
     @property
     def is_late_without_time(self) -> bool:

@@ -107,6 +107,7 @@ class _Collection(AssignmentSpec):
     journal: Journal
     platform: str
     admit: Admit | None = None
+    seen: str = ""
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ def collect(
     admit: Admit | None = None,
     accounts: Container[int] | None = None,
     released: Released | None = None,
+    seen: datetime | None = None,
 ) -> tuple[list[Collected], list[str]]:
     """Put each student's notebook, and the files that belong to it, into ``course``; return ``(collected, left)``.
 
@@ -152,7 +154,7 @@ def collect(
     ``any_owner``. If ``accounts`` (user ids) are given, the same holds for plain files and folders that none of them owns.
     ``journal`` is that of the collection that this call is part of; by default, a new one. ``only`` names the entries of a
     folder to collect, and ``admit`` decides about each attempt before anything is written; by default, all are taken.
-    ``released`` may be passed if it is already loaded.
+    ``released`` may be passed if it is already loaded, and ``seen`` if it is known when the entries arrived.
 
     Raises ``CourseError`` if there is no such assignment, the archive itself cannot be read, or nothing can be written.
     """
@@ -193,6 +195,7 @@ def collect(
             journal or Journal(course, topic),
             reader.platform,
             admit,
+            format_time(seen),
         )
         notice = notice or (lambda text: None)
         top = reader.format.top
@@ -410,6 +413,7 @@ def _make_attempt(run, files, counting, parts):
         number=owner.number,
         file=counting.name,
         secret=next((_read_secret(part) for part in parts if part.name == str(folder / SECRET)), ""),
+        seen=run.seen,
     )
 
 

@@ -165,6 +165,9 @@ class Service:
             known = {"student": student, "digest": digest, "notebook": notebook, "secret": attempt.secret}
             if student in to_grade:  # this one came under another name: the next round takes it
                 return Admission.LEAVE
+            if arrival.state == NEW and attempt.early_claim:
+                who = self._name_of(student)
+                self.settings.status.report_error(f"{self.topic} {who}: {escape_unprintable(attempt.early_claim)}")
             decision = self._decide(student, digest, notebook, rules_now)
             if decision.what == rules.GRADE:
                 decided.append((self.record.update(arrival, state=ADMITTED, **known), decision, files))
@@ -188,12 +191,20 @@ class Service:
                 admit=admit,
                 accounts=self.source.accounts,
                 released=self._load_released(),
+                seen=self._find_seen(arrival),
             )
             is_refused = any(hand_in.problem for hand_in in collected)
             if is_refused or not decided or decided[-1][1].what != rules.USED_UP:
                 return self._finish_or_enqueue(to_grade, arrival, collected, decided, rules_now)
         arrival, _, files = decided[-1]
         return self._finish_over_limit(arrival, files, rules_now)
+
+    def _find_seen(self, arrival):
+        """Return when ``arrival`` was there: when `watch` saw it, or when it changed last if `watch` was not running then."""
+        seen = arrival.came
+        with contextlib.suppress(OSError):
+            seen = min(seen, os.lstat(self.source.path / arrival.entry).st_ctime)
+        return datetime.fromtimestamp(seen, UTC)
 
     def _finish_or_enqueue(self, to_grade, arrival, collected, decided, rules_now):
         problem = next((hand_in for hand_in in collected if hand_in.problem), None)

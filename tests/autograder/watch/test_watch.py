@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -16,8 +17,11 @@ from autograder.errors import CourseError
 from autograder.exercises.drawing import candidate_seeds
 from autograder.grading import submission
 from autograder.paths import ROOT
+from autograder.reports import tables
 from autograder.watch import polling, service
-from tests.autograder.essays import all_right
+from autograder.watch import run as running
+from autograder.watch.record import Record
+from tests.autograder.essays import all_right, grade_quickly
 
 SCANDIR = os.scandir
 pytestmark = pytest.mark.suite("assignments")
@@ -201,6 +205,33 @@ def test_a_network_drive_that_was_away_loses_nothing(hub):
     hub.watch()
     assert hub.outcomes() == [("ada", "gone"), ("ada", "graded")]
     assert "ada" in hub.page(secret)
+
+
+def test_a_claimed_time_well_before_the_hand_in_was_seen_is_reported_by_watch_its_page_and_grade(hub, monkeypatch):
+    def minutes_ago(minutes):
+        return f"{datetime.now(UTC) - timedelta(minutes=minutes):%Y-%m-%d %H:%M:%S.%f} UTC"
+
+    made, create = [], running.Status
+    monkeypatch.setattr(running, "Status", lambda *args: made.append(create(*args)) or made[-1])
+    hub.submit("ada", when=minutes_ago(11))
+    hub.submit("ben", when=minutes_ago(9))
+    claim = "It claims to have been handed in on"
+    assert [line for line in hub.watch() if claim in line and "ada" in line]
+    assert [line for line in hub.lines if claim in line and "ben" in line] == []
+    assert [line for line in made[0].snapshot()["errors"] if claim in line]
+    for again in (False, True):
+        rows = grade_quickly(hub.course, again=again)
+        (line,) = tables.hint_lines(rows.values()).splitlines()
+        assert line.startswith(f"ada: {claim}")
+        assert tables.grade_table(hub.course.released("scoring").exercises, rows.values()).row_count == 2
+
+
+def test_what_was_handed_in_while_watch_was_not_running_is_not_reported_as_early(hub, monkeypatch):
+    add = Record.add
+    monkeypatch.setattr(Record, "add", lambda record, rows, came: add(record, rows, came + 3600))
+    hub.submit("ada")
+    assert [line for line in hub.watch() if "It claims" in line] == []
+    assert hub.graded
 
 
 def test_work_that_another_account_hands_in_counts_for_nobody(hub):
