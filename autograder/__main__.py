@@ -667,12 +667,14 @@ def doctor(
 
 
 def _check_exchange(course):
-    """Print what is unsafe about the exchange of ``course``, and exit if anything is."""
+    """Print what is unsafe about the folders of ``course`` and its exchange, and exit if anything is."""
     from autograder.with_nbgrader.exchange import exchange_problems
 
-    problems = exchange_problems(course)
-    for what, folder, command in problems:
-        out.print(f"[red]The exchange is not safe[/]  {folder}: {what}. Remedy: {command}")
+    problem = course.find_access_problem()
+    problems = [("course", *problem)] if problem else []
+    problems += [("exchange", *problem) for problem in exchange_problems(course)]
+    for which, what, folder, command in problems:
+        out.print(f"[red]The {which} is not safe[/]  {folder}: {what}. Remedy: {command}")
     if problems:
         raise typer.Exit(FAILED)
 

@@ -13,8 +13,8 @@ def write_text(text: str, path: str | Path) -> None:
     write_bytes(text.encode("utf-8"), path)
 
 
-def write_bytes(content: bytes, path: str | Path) -> None:
-    """Write ``content`` to ``path`` atomically; a failure leaves no draft behind."""
+def write_bytes(content: bytes, path: str | Path, mode: int | None = None) -> None:
+    """Write ``content`` to ``path`` atomically; a failure leaves no draft behind. The umask decides about access, or ``mode``."""
     path = Path(path)
     draft = path.with_name(path.name + ".draft")
     try:
@@ -23,6 +23,8 @@ def write_bytes(content: bytes, path: str | Path) -> None:
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
             draft.write_bytes(content)
+        if mode is not None:
+            draft.chmod(mode)
         draft.replace(path)
     except OSError:
         with contextlib.suppress(OSError):

@@ -8,6 +8,8 @@ import hashlib
 import json
 import os
 import re
+import shlex
+import stat
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -35,6 +37,7 @@ if TYPE_CHECKING:  # reading a release must not import nbformat
 
 DEFAULT_ROOT = Path("course")
 TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # which nbgrader's exchange puts beside a notebook
+OTHERS = stat.S_IRWXO  # rights of accounts that are neither the owner nor in the group
 EXCHANGE_FILES = (TIMESTAMP, SECRET)  # the exchange needs both beside the feedback page
 LIMIT_LINES = "\n".join(f"# c.Judge.{limit.name} = {limit.default:g}" for limit in fields(Limits))
 CONFIG = f'''"""nbgrader's settings for this course. The autograder takes the place of nbgrader's own execution of notebooks."""
@@ -203,6 +206,13 @@ class Course:
             return record if isinstance(record, dict) else {}
         except (OSError, ValueError):
             return {}
+
+    def find_access_problem(self) -> tuple[str, str, str] | None:
+        """Return ``(problem, folder, remedy)`` if other accounts have access to the course directory; otherwise None."""
+        if not self.root.stat().st_mode & OTHERS:
+            return None
+        what = "other accounts on this machine have access to it, and so to answers, submissions and marks"
+        return what, str(self.root), f"`chmod o= {shlex.quote(str(self.root))}`"
 
     def write_set_aside_page(self, student: str, topic: str, reason: str) -> bool:
         """Write a page that says why the last submission is not graded, above the feedback on an earlier one.
@@ -427,12 +437,18 @@ class Course:
 
 
 def init(root: str | Path, plan: str = PLAN_TEMPLATE) -> Course:
-    """Make a course directory in ``root``, with ``plan`` as its course.toml; existing files stay as they are."""
+    """Make a course directory in ``root``, with ``plan`` as its course.toml; existing files stay as they are.
+
+    Other accounts get no access to a new one; the group has what the umask gives it.
+    """
     root = _resolve_root(root)
     config = root / "nbgrader_config.py"
     if root.exists() and not config.is_file() and (not root.is_dir() or any(root.iterdir())):
         raise CourseError("the folder already contains something else", str(root), "name an empty or new folder.")
     if not config.is_file():
+        root.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(PermissionError):  # an empty folder of somebody else: `doctor` reports it
+            root.chmod(stat.S_IMODE(root.stat().st_mode) & ~OTHERS)
         write_text(CONFIG, config)
     if not (root / PLAN_FILE).exists():
         write_text(plan, root / PLAN_FILE)

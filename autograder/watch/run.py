@@ -111,6 +111,9 @@ def _prepare(stack, course, topics, grading, options, status):
             what = f"{run.topic}: hidden cases were verified for {proved} of {run.assignment.attempts} attempts."
             status.say(f"{what} To verify the others, run `release {run.topic}` again.")
     sources, exchange = find_sources(course, topics, options.folder)
+    if problem := course.find_access_problem():
+        what, folder, remedy = problem
+        status.report_error(f"The course is not safe: {folder}: {what}. Remedy: {remedy}")
     for what, folder, remedy in exchange_problems(course) if exchange else ():
         status.report_error(f"The exchange is not safe: {folder}: {what}. Remedy: {remedy}")
     address, *certificates = options.machines

@@ -24,6 +24,8 @@ from autograder.files import write_bytes
 from autograder.platforms.collect import INBOUND, collect, escape_unprintable
 from autograder.platforms.formats import login_of
 
+PAGE_MODE = 0o644  # of a published page: nobody can list the folder, and its name follows from the student's secret
+
 
 class Collect(ExchangeCollect):
     """Let `nbgrader collect`, and the formgrader's button, do what `python -m autograder collect` does.
@@ -83,6 +85,9 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
             self.src_path = glob.escape(str(folder))
             super().copy_files()
         self.src_path = pattern
+        for page in Path(self.dest_path).glob("*.html"):
+            if page.stat().st_uid == os.geteuid():
+                page.chmod(PAGE_MODE)  # whatever the umask: a student reads the page under another account
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ class ExchangeFolders:
     def publish(self, topic: str, secret: str, page: bytes) -> None:
         """Let the student whose submission has this ``secret`` fetch ``page`` as the feedback on it."""
         name = notebook_hash(secret=secret, notebook_id=topic)
-        write_bytes(page, self.feedback / f"{name}.html")
+        write_bytes(page, self.feedback / f"{name}.html", PAGE_MODE)
 
 
 def read_page(course: Course, student: str, topic: str) -> tuple[bytes, str]:

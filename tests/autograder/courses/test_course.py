@@ -1,6 +1,7 @@
 """A course directory reports its contents correctly, whatever its students are called."""
 
 import json
+import os
 import re
 import threading
 import time
@@ -86,6 +87,18 @@ def test_a_released_notebook_that_is_damaged_is_refused_with_its_file(course, co
     course.release("scoring").write_bytes(content)
     with pytest.raises(CourseError, match=r"scoring\.ipynb: the released notebook"):
         course.released("scoring")
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o750), (0o002, 0o770), (0o077, 0o700)])
+def test_a_new_course_is_closed_to_other_accounts_and_keeps_the_rights_of_the_group(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        root = init(tmp_path / "course").root
+    finally:
+        os.umask(before)
+    assert root.stat().st_mode & 0o777 == mode
+    root.chmod(0o755)
+    assert init(root).root.stat().st_mode & 0o777 == 0o755  # an existing course stays as it is
 
 
 def test_one_release_or_grading_at_a_time(course, graded_without_sandbox):

@@ -22,6 +22,7 @@ from autograder.watch import polling, service
 from autograder.watch import run as running
 from autograder.watch.record import Record
 from tests.autograder.essays import all_right, grade_quickly
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 SCANDIR = os.scandir
 pytestmark = pytest.mark.suite("assignments")
@@ -232,6 +233,29 @@ def test_what_was_handed_in_while_watch_was_not_running_is_not_reported_as_early
     hub.submit("ada")
     assert [line for line in hub.watch() if "It claims" in line] == []
     assert hub.graded
+
+
+def test_an_open_course_directory_is_reported_with_its_remedy(hub):
+    hub.course.root.chmod(0o755)
+    (line,) = [line for line in hub.watch() if "The course is not safe" in line]
+    subprocess.run(line.split("`")[1], shell=True, check=True)
+    assert hub.course.root.stat().st_mode & 0o777 == 0o750
+    assert not [line for line in hub.watch() if "The course is not safe" in line]
+
+
+def test_students_can_read_published_pages_whatever_the_umask(hub):
+    secret = hub.submit("ada")
+    before = os.umask(0o077)
+    try:
+        hub.watch()
+        (page,) = (hub.exchange / "attention" / "feedback").glob("*.html")
+        assert page.stat().st_mode & 0o777 == 0o644
+        page.unlink()
+        nbgrader("release_feedback", "scoring", cwd=hub.course.root)
+    finally:
+        os.umask(before)
+    assert page.stat().st_mode & 0o777 == 0o644
+    assert hub.page(secret)
 
 
 def test_work_that_another_account_hands_in_counts_for_nobody(hub):

@@ -177,6 +177,11 @@ def test_an_exchange_that_others_can_put_theirs_in_the_place_of_is_found(course,
         assert os.stat(folder).st_mode & 0o1002 == 0o1002
     assert exchange_problems(course) == []
     succeed("doctor", "--course", course.root)
+    course.root.chmod(0o755)
+    output = " ".join(succeed("doctor", "--course", course.root, status=1).split())
+    assert "other accounts on this machine have access to it" in output
+    subprocess.run(output.split("`")[-2], shell=True, check=True)
+    assert course.root.stat().st_mode & 0o007 == 0
     exchange.chmod(0o777)
     output = succeed("doctor", "--course", course.root, status=1)
     assert "anyone can move" in " ".join(output.split())
