@@ -35,6 +35,7 @@ PLAN_FILE = "course.toml"
 Percentage = Annotated[float, Meta(ge=0, le=100)]
 Selection = frozenset[str] | None  # ids of students; None for everybody
 Minutes = Annotated[float, Meta(ge=0)]
+CORE = "core"  # instead of a list of exercises
 DAY_SECONDS = 24 * 60 * 60  # seconds
 MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
 PLAN_FIELDS = ("title", "website", "roster", "packages", "late", "assignment", "markers")
@@ -61,7 +62,7 @@ most_percent = 100  # at most this much is deducted
 # [assignment.scoring]
 # due = 2026-11-30T23:59:00+01:00  # with the time zone, or Z for UTC; it appears at the top of the notebook
 # seed = 20261  # for the hidden cases; without it, one is drawn at the first release and kept
-# exercises = ["additive_score", "what_to_recompute"]  # by function; without it, all
+# exercises = ["additive_score", "what_to_recompute"]  # by function, or "core" for the core path; without it, all
 # points.additive_score = 4  # instead of those of the book
 # attempts = 3  # that `watch` grades; further ones are kept but not graded; 0 sets no limit
 # minutes_between = 30  # `watch` grades the next attempt this long after the last one was graded, or later
@@ -370,6 +371,9 @@ def _parse_assignment(topic, table, place, late):
     sections = _parse_sections(table.pop("sections", {}), topic, place)
     grace = timedelta(minutes=late.grace_minutes)
     ready = {"extra": extra, "sections": sections, "section_due": {}, "grace": grace}
+    if table.get("exercises") == CORE:
+        ready["exercises"] = tuple(name for name, entry in entries.items() if entry.core)
+        table.pop("exercises")
     assignment = read_record(Assignment, table, place, "an assignment", ready)
     _refuse_unknown(assignment, entries, topic, place)
     _refuse_dates(assignment, place)

@@ -201,7 +201,8 @@ def _first_paragraph(docstring):
 
 def exercise_cells(exercise: Exercise, text: ExerciseText) -> list[NotebookNode]:
     """Return the cells of ``exercise``."""
-    question = f"## {text.heading}\n\n*{_points_text(exercise)}*\n\n{text.body}{_examples(exercise)}"
+    path = ", core path" if exercise.entry.core else ""
+    question = f"## {text.heading}\n\n*{_points_text(exercise)}{path}*\n\n{text.body}{_examples(exercise)}"
     cells = [new_markdown_cell(question, metadata=_metadata(text_id(exercise.name)))]
     if isinstance(exercise.entry, answer_key.Text):
         meta = _metadata(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)

@@ -29,7 +29,8 @@ ASSIGNMENT_CARD = """<aside class="assignment-card" aria-label="Assignment">
 LINK = '<a href="{}"{}>{}</a>'
 NUMBERED = ("exercise", "displaymath", "figure")
 EXERCISE = re.compile(
-    r"^(?P<fence>`{3,}){exercise}.*?^:label: (?P<label>\S+)$.*?(?=^(?P=fence)$)", flags=re.DOTALL | re.MULTILINE
+    r"^(?P<fence>`{3,}){exercise}(?P<title>[^\n]*)(?P<text>\n.*?^:label: (?P<label>\S+)$.*?)(?=^(?P=fence)$)",
+    flags=re.DOTALL | re.MULTILINE,
 )
 
 
@@ -86,19 +87,21 @@ def add_assignment_card(app, doctree):
     first.parent.insert(first.parent.index(first) + 1, nodes.raw("", text, format="html"))
 
 
-def add_inputs(app, docname, source):
-    """Append to the text of each exercise what the inputs of its function may be."""
+def complete_exercises(app, docname, source):
+    """Mark the exercises of the core path, and append to the text of each what the inputs of its function may be."""
     topic = docname.rpartition("/")[2]
     if topic not in answer_key.topics():
         return
     entries = answer_key.load(topic)
     app.env.note_dependency(str(answer_key.FOLDER / f"{topic}.toml"))
 
-    def append_inputs(match):
-        inputs = answer_key.describe_inputs(entries.get(match["label"]))
-        return f"{match[0]}\n{inputs}\n" if inputs else match[0]
+    def complete(match):
+        entry = entries.get(match["label"])
+        inputs = answer_key.describe_inputs(entry)
+        title = f"{match['title']}, core path" if entry and entry.core else match["title"]
+        return f"{match['fence']}{{exercise}}{title}{match['text']}" + (f"\n{inputs}\n" if inputs else "")
 
-    source[0] = EXERCISE.sub(append_inputs, source[0])
+    source[0] = EXERCISE.sub(complete, source[0])
 
 
 def restore_numbers(app, env, docnames):
@@ -121,7 +124,7 @@ def setup(app):
     app.setup_extension("course_site")  # knows which notebooks there are
     app.add_directive("chapters", Chapters)
     app.add_config_value("course_hosts", {}, "env")
-    app.connect("source-read", add_inputs)
+    app.connect("source-read", complete_exercises)
     app.connect("doctree-read", add_assignment_card)
     app.connect("env-before-read-docs", restore_numbers)
     app.connect("env-get-updated", number_by_chapter, priority=900)  # after Sphinx has numbered them

@@ -103,6 +103,16 @@ class Minutes(SphinxRole):
         return [nodes.Text(f"an estimated {least} to {most} minutes")], []
 
 
+class CorePath(SphinxRole):
+    """``{core_path}`encoder scoring```: how many exercises of the core path these topics have, and how long they take."""
+
+    def run(self):
+        topics = answer_key.topics() if self.text == "all" else self.text.split()
+        entries = [entry for topic in topics for entry in answer_key.load(topic).values() if entry.core]
+        least, most = (round(minutes / 60) for minutes in answer_key.minutes(entries))
+        return [nodes.Text(f"{len(entries)} exercises, an estimated {least} to {most} hours")], []
+
+
 def configure(app, config):
     """Tell other extensions the address, and record which notebooks exist: pages are read again when that changes."""
     config.ogp_site_url, config.ogp_site_name = config.html_baseurl, config.html_title
@@ -145,6 +155,7 @@ def setup(app):
     jupyter_client.AsyncKernelManager = SocketKernelManager  # nbclient looks it up when it starts a kernel
     app.add_role("assignment", AssignmentRole())
     app.add_role("minutes", Minutes())
+    app.add_role("core_path", CorePath())
     app.add_config_value("course_assignments", [], "env")
     app.connect("config-inited", configure, priority=100)  # before the extensions that read it
     app.connect("doctree-read", show_stderr)

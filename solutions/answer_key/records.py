@@ -118,7 +118,8 @@ class Criterion:
 class Entry:
     """One exercise as the key states it. ``name`` is ``topic-function``; ``where`` is its place in the file.
 
-    With 0 ``points``, it is a warm-up: nobody grades it, and its check gives the whole answer.
+    With 0 ``points``, it is a warm-up: nobody grades it, and its check gives the whole answer. The ``core`` exercises
+    are enough to understand attention from end to end.
     """
 
     kind: ClassVar[str]
@@ -137,6 +138,7 @@ class Entry:
     name: str
     where: str
     points: Number
+    core: bool = False
 
     @property
     def topic(self):

@@ -84,6 +84,18 @@ def test_exercises_and_equations_count_from_one_in_each_chapter_and_chapters_are
     assert links == {"(2.1)": "scoring.html#equation-score", "(1)": "notation.html#equation-equal"}
 
 
+def test_exercises_of_the_core_path_say_so_in_their_titles(small):
+    names = {"encoder-annotate": "Annotate", "encoder-second_layer_shapes": "Shapes"}
+    texts = [f"```{{exercise}} {title}\n:label: {label}\n\nDo it.\n```\n" for label, title in names.items()]
+    (small / "encoder.md").write_text("\n".join(["# Encoder\n", *texts]), encoding="utf-8")
+    site, _ = build_site(small.parents[1])
+    page = BeautifulSoup((site / "book" / "encoder.html").read_text(encoding="utf-8"), "html.parser")
+    titles = [" ".join(title.text.split()) for title in page.select(".exercise .admonition-title")]
+    core = {name for name in names if answer_key.load("encoder")[name].core}
+    assert core == {"encoder-annotate"}
+    assert titles == ["Exercise 1.1 (Annotate, core path)", "Exercise 1.2 (Shapes)"]
+
+
 def links_of(card):
     return {link.text: link["href"] for link in card.find_all("a")}
 

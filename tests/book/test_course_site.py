@@ -24,7 +24,7 @@ ogp_enable_meta_description = True
 ADDRESS = "https://attention.example.edu/course/"
 INTRO = """# Softmax
 
-It takes {minutes}`softmax`. It comes as a notebook: {assignment}`softmax`.
+It takes {minutes}`softmax`. And core: {core_path}`capstone`. It comes as a notebook: {assignment}`softmax`.
 
 ```{toctree}
 page
@@ -63,6 +63,13 @@ def test_a_page_says_how_long_its_exercises_take_as_their_notebook_does(site):
     sentence = f"an estimated {least} to {most} minutes."
     assert sentence in (site / "book" / "intro.html").read_text()
     assert sentence in source_notebook("softmax", exercises.load("softmax", 0)).cells[0].source
+
+
+def test_a_page_says_how_long_the_core_path_takes(site):
+    core = [entry for entry in answer_key.load("capstone").values() if entry.core]
+    least, most = answer_key.minutes(core)
+    sentence = f"core: {len(core)} exercises, an estimated {round(least / 60)} to {round(most / 60)} hours."
+    assert sentence in (site / "book" / "intro.html").read_text()
 
 
 def test_the_entrance_leads_to_the_first_page_and_has_an_icon(site):

@@ -30,6 +30,17 @@ def test_the_time_of_an_assignment_is_a_range_that_grows_with_its_exercises(topi
     assert half[1] < most
 
 
+def test_the_core_path_is_short_and_reaches_every_chapter_and_every_kind_of_work():
+    core = [entry for entry in ENTRIES if entry.core]
+    assert 28 <= len(core) <= 32
+    assert {entry.topic for entry in core} == set(answer_key.topics())
+    assert {entry.kind for entry in core} == set(answer_key.MINUTES_A_POINT)
+    most = answer_key.minutes(core)[1]
+    assert most <= 600  # ten hours
+    mend, diagnose = "context-mended_attention", "softmax-broken_maps"
+    assert {mend, diagnose, "capstone-train_and_save"} <= {entry.name for entry in core}
+
+
 TOY = """
 [toy-double]
 kind = "code"
@@ -327,7 +338,7 @@ TOLD = {
         "atol = 1e-3",
         "atol = 1e-3\ntolerance = 1e-3",
         "toy.toml, line 27, [toy-by_hand]: unknown field 'tolerance'\n  Remedy: the fields of a number exercise are atol, "
-        "follows, holds, kind, parts, points.",
+        "core, follows, holds, kind, parts, points.",
     ),
     "a field of another kind": (
         "atol = 1e-3",
@@ -372,7 +383,7 @@ def test_a_line_is_found_where_a_table_is_written_in_another_way(tmp_path):
 def test_each_kind_of_exercise_has_just_its_own_fields():
     own = {kind: {f.name for f in dataclasses.fields(record)} for kind, record in answer_key.KINDS.items()}
     shared = set.intersection(*own.values())
-    assert shared == {"kind", "name", "where", "points"}
+    assert shared == {"kind", "name", "where", "points", "core"}
     assert own["text"] - shared == {"answer", "criteria"}
     assert own["shape"] - shared == {"parts", "equations", "given", "letters"}
     assert own["code"] - shared == {"module", "parts", "arguments", "gradients", "least", "most", "reaches", "cases"}

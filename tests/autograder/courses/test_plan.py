@@ -12,6 +12,8 @@ from autograder.courses.course import Course, init
 from autograder.courses.plan import LatePolicy, Plan, is_student_name, read_plan, read_roster
 from autograder.errors import CourseError
 from autograder.releases.release import release
+from solutions import answer_key
+from solutions.answer_key import AnswerKeyError
 from tests.autograder.test_main import assert_refused, autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
@@ -307,3 +309,17 @@ def test_what_cannot_be_understood_of_the_markers_is_refused_with_its_line(tmp_p
     with pytest.raises(CourseError) as error:
         read_plan(written(tmp_path, f"\n{text}\n"))
     assert not [word for word in ["course.toml", "Remedy: ", *words] if word not in str(error.value)], str(error.value)
+
+
+@pytest.mark.parametrize("topic", answer_key.topics())
+def test_the_core_path_can_be_asked_for_instead_of_a_list(tmp_path, topic):
+    assignment = read_plan(written(tmp_path, f'[assignment.{topic}]\nexercises = "core"')).assignment(topic)
+    entries = answer_key.load(topic).values()
+    assert list(assignment.exercises) == [entry.function for entry in entries if entry.core]
+    asked = [question.function for question in assignment.select_questions(exercises.load(topic, 0))]
+    assert asked == list(assignment.exercises)
+
+
+def test_another_word_instead_of_a_list_is_refused(tmp_path):
+    with pytest.raises(AnswerKeyError, match="exercises"):
+        read_plan(written(tmp_path, '[assignment.scoring]\nexercises = "cores"'))

@@ -313,6 +313,13 @@ def test_the_points_of_every_graded_cell_are_those_of_the_key(assembled):
     assert {name: worth for name, worth in points.items() if worth} == wanted
 
 
+def test_the_exercises_of_the_core_path_are_marked_as_such(assembled):
+    exercises, notebook = assembled
+    cells = cells_by_id(notebook)
+    marked = [e.name for e in exercises if ", core path*" in cells[f"{e.name}-text"].source.split("\n")[2]]
+    assert marked == [e.name for e in exercises if e.entry.core]
+
+
 def test_every_test_is_locked_and_wholly_between_the_markers(assembled):
     exercises, notebook = assembled
     for exercise in exercises:
