@@ -238,7 +238,7 @@ def test_who_forges_results_and_never_ends_gets_what_the_other_answers_are_worth
     report = read(tree)
     (lost,) = [test for test in report["tests"] if "score" in test and test["score"] != test["max_score"]]
     assert lost["score"] == 0
-    assert "the call exceeded the time limit" in lost["output"]
+    assert "the call waited without computing until it was stopped" in lost["output"]
     assert report["score"] == AUTOMATIC - lost["max_score"]
 
 
