@@ -14,8 +14,6 @@ from torch import nn
 from solutions.in_numpy import dates, spelling
 from solutions.in_numpy.capstone import PAD, SOURCE_WORDS, START, STOP, TARGET_WORDS, draw_sentences
 from solutions.in_torch.capstone import EMBEDDING_SIZE, MAX_LENGTH, as_tensors
-from solutions.in_torch.dates import MAX_LENGTH as MOST_LETTERS
-from solutions.in_torch.dates import unseen_dates
 
 Tensors = dict[str, torch.Tensor]
 
@@ -59,7 +57,7 @@ def _draw_dates(count, seed):
 
 @cache
 def _unseen_dates(part):
-    both, size = _tensors_of_dates(unseen_dates(seed=7, count=600)), 300 * len(dates.FORMATS)
+    both, size = _tensors_of_dates(dates.unseen_dates(seed=7, count=600)), 300 * len(dates.FORMATS)
     return {name: tensor[:size] if part == "test" else tensor[size:] for name, tensor in both.items()}
 
 
@@ -157,7 +155,7 @@ TASKS = {
         SOURCE_WORDS, TARGET_WORDS, _draw_sentences, _unseen_sentences, MAX_LENGTH, ((5, 7), (8, 10), (11, 15))
     ),
     "dates": TranslationTask(
-        dates.SOURCE_LETTERS, dates.TARGET_LETTERS, _draw_dates, _unseen_dates, MOST_LETTERS, equal_targets=True
+        dates.SOURCE_LETTERS, dates.TARGET_LETTERS, _draw_dates, _unseen_dates, dates.MAX_LENGTH, equal_targets=True
     ),
     "spelling": TranslationTask(
         spelling.LETTERS,
