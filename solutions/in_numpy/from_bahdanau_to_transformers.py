@@ -1,7 +1,7 @@
-"""After Bahdanau: coverage, keys apart from values, scaled dot products, several heads, the rest of a block.
+"""After Bahdanau: keys apart from values, scaled dot products, several heads, the rest of a block.
 
-Chapter: book/from_bahdanau_to_transformers.md. Sources: See et al. (2017), arXiv:1704.04368, section 2.3, for coverage;
-Ba et al. (2016), arXiv:1607.06450, for layer normalization; Vaswani et al. (2017), arXiv:1706.03762, section 3, for the rest.
+Chapter: book/from_bahdanau_to_transformers.md. Sources: Ba et al. (2016), arXiv:1607.06450, for layer
+normalization; Vaswani et al. (2017), arXiv:1706.03762, section 3, for the rest.
 """
 
 import math
@@ -119,36 +119,6 @@ def scaled_attention(query, keys, values, source_mask):
     total = powers.sum(axis=1, keepdims=True)
     weights = powers / np.where(total > 0, total, 1)
     return np.einsum("bj,bjw->bw", weights, values)
-
-
-def coverage_scores(query, keys, earlier_weights, W_query, W_key, w_cover, v):
-    """Score every source position, given how much attention it has received.
-
-    score[b, j] = v . tanh(W_query query[b] + W_key keys[b, j] + coverage[b, j] w_cover)
-
-    Parameters
-    ----------
-    query : (batch, query_size)
-        Decoder state.
-    keys : (batch, source_len, key_size)
-        Encoder annotations, h_1 ... h_Tx.
-    earlier_weights : (batch, steps, source_len)
-        Weights of all previous decoder steps. Their sum over the steps is the coverage.
-    W_query : (attention_size, query_size)
-    W_key : (attention_size, key_size)
-    w_cover : (attention_size,)
-    v : (attention_size,)
-
-    Returns
-    -------
-    (batch, source_len)
-        Unnormalised scores: no unit, any real number.
-
-    Source: See et al. (2017), section 2.3.
-    """
-    coverage = earlier_weights.sum(axis=1)  # (batch, source_len)
-    hidden = (query @ W_query.T)[:, None, :] + keys @ W_key.T + coverage[:, :, None] * w_cover
-    return np.tanh(hidden) @ v
 
 
 def layer_norm(states, gain, bias):

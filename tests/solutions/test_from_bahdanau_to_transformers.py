@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solutions.in_numpy import from_bahdanau_to_transformers as in_numpy
-from solutions.in_numpy.scoring import additive_score
 from solutions.in_torch.context import DotProductAttention
 from solutions.in_torch.from_bahdanau_to_transformers import multi_head, self_attention
 
@@ -157,19 +156,6 @@ def test_gradients_with_pads_are_those_of_finite_differences(lengths):
         (sequence, lambda states, *matrices: self_attention(states, mask, *matrices)),
     ):
         assert torch.autograd.gradcheck(function, [each.requires_grad_() for each in arguments])
-
-
-@given(SEEDS, SIZES, SIZES)
-def test_coverage_of_nothing_leaves_bahdanaus_score(seed, source_len, steps):
-    query, keys, W_query, W_key, w_cover, v = (
-        each.numpy() for each in drawn(seed, (2, 3), (2, source_len, 4), (5, 3), (5, 4), (5,), (5,))
-    )
-    nothing = np.zeros((2, steps, source_len))
-    np.testing.assert_allclose(
-        in_numpy.coverage_scores(query, keys, nothing, W_query, W_key, w_cover, v),
-        additive_score(query, keys, W_query, W_key, v),
-        atol=1e-12,
-    )
 
 
 def test_the_scores_of_the_exercise_spread_as_many_drawn_ones_do():
