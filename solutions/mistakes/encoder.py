@@ -194,7 +194,7 @@ def worth_an_embedding__from_the_word_vector():
 
 
 def worth_an_embedding__one_more_than_the_word_vector():
-    """Just above the size of a word vector, the second matrix still costs more than you save. Do not leave it out."""
+    """With 301 entries in a state, the two matrices still have more entries than the single one: you left out those of W_x."""
     return _embedding(pays_from=301)
 
 
@@ -385,7 +385,7 @@ def annotate__shared_parameters(embedded, source_mask, W_x, W_h, W_x_back, W_h_b
 
 
 def annotate__begins_at_the_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Your backward direction starts at the pads and carries them into every word. It must start at the last real word."""
+    """Your backward direction reads the padding first, so its state is not 0 at the last word. Start at the last word."""
     everywhere = torch.ones_like(source_mask)
     both = [_read(embedded, everywhere, W_x, W_h), _read_back(embedded, everywhere, W_x_back, W_h_back)]
     return torch.cat(both, dim=-1) * source_mask.unsqueeze(-1)

@@ -311,7 +311,7 @@ def unseen_by_the_score__sign():
 
 
 def unseen_by_the_score__second_matrix_only():
-    """The note learns both matrices, W_c as well as W_enc."""
+    """In the note, both W_c and W_enc are parameters. Count the entries of both."""
     return _unseen(two_matrices=9, one_matrix=9)
 
 
