@@ -64,7 +64,9 @@ def _shifted_by_rows(scores, mask, axis):
 
 @pytest.mark.parametrize("weigh", AXIS_FORMS.values(), ids=AXIS_FORMS)
 @pytest.mark.parametrize(
-    ("name", "answer", "axis"), [(ATTEND, attending, 0), (HEADS, heads, 0), (HEADS, heads, 1)], ids=str
+    ("name", "answer", "axis"),
+    [(ATTEND, attending, 0), (HEADS, heads, 0), (HEADS, heads, 1)],
+    ids=lambda item: getattr(item, "__name__", str(item)),  # in each process the same
 )
 def test_a_softmax_over_the_wrong_axis_gets_its_hint_in_every_form(name, answer, axis, weigh):
     hints = hints_on(name, answer(lambda scores, mask: weigh(scores, mask, axis)))
