@@ -139,12 +139,15 @@ def _fill_sections(notebook, sections, before):
 
     The cells of a warm-up go into a section that nobody sees.
     """
-    places = {cell_id: Section("", "") for cell in notebook.cells if is_warm_up(cell_id := id_of(cell) or "")}
+    places = {}
+    for cell_id in map(id_of, notebook.cells):
+        if cell_id and is_warm_up(cell_id):
+            places[cell_id] = Section("", "")
     for name, section in sections.items():
         places |= dict.fromkeys((name, text_id(name), check_id(name), test_id(name)), section)
     section, mended, failures = before, Markup(), []
     for number, cell in enumerate(notebook.cells):
-        cell_id, meta = id_of(cell) or "", cell.metadata.get("nbgrader", {})
+        cell_id, meta = id_of(cell), cell.metadata.get("nbgrader", {})
         section = places.get(cell_id, section)
         outputs = [Markup(cell_html.output(item)) for item in cell.get("outputs", ())]
         if number == 0 and not meta and cell.get("id") == MENDED:
