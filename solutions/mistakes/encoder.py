@@ -208,47 +208,6 @@ def worth_an_embedding__one_word():
     return _embedding(one_matrix=1200)
 
 
-def look_up__rows(tokens, E_x):
-    """You selected rows of E_x. In the formula, the word vectors are its columns."""
-    return E_x[np.minimum(tokens, len(E_x) - 1)]
-
-
-def look_up__numbers_first(tokens, E_x):
-    """The values are right, but the axes are in the wrong order: the batch comes first, the entries of a word vector last."""
-    return E_x[:, tokens]
-
-
-def look_up__reshaped(tokens, E_x):
-    """reshape does not swap axes: it keeps the entries in their old order, which mixes up the words."""
-    return E_x[:, tokens].reshape(*tokens.shape, len(E_x))
-
-
-def look_up__counted_from_one(tokens, E_x):
-    """Words are counted from 0, so word 0 has the first column."""
-    return E_x.T[tokens - 1]
-
-
-def look_up__one_hots(tokens, E_x):
-    """These are the one-hot vectors. E_x has not been applied yet."""
-    return np.eye(E_x.shape[1])[tokens]
-
-
-def look_up__squeezed(tokens, E_x):
-    """An axis of length 1 went missing: one sentence of one word keeps all three axes."""
-    return np.squeeze(E_x.T[tokens])
-
-
-def look_up__vocabulary_guessed(tokens, E_x):
-    """The largest token in a batch does not tell you the size of the vocabulary. Which argument does?"""
-    one_hots = np.eye(tokens.max() + 1)[tokens]
-    return one_hots @ E_x.T
-
-
-def look_up__written_into_whole_numbers(tokens, E_x):
-    """You wrote the word vectors into an array of integers, which cuts off everything after the decimal point."""
-    return E_x.T[tokens].astype(int)
-
-
 def _states(embedded, W_x, W_h, squash=np.tanh, start=0.0):
     state, states = np.full((len(embedded), len(W_h)), start), []
     for j in range(embedded.shape[1]):

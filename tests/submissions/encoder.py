@@ -46,23 +46,6 @@ def annotation_by_hand__tensor():
     return torch.tanh(torch.tensor([-1.0, 0.5]) + torch.tensor([0.5, 0.8]) * torch.tanh(torch.tensor([0.5, -1.0])))
 
 
-def look_up__one_hots(tokens, E_x):
-    one_hots = np.eye(E_x.shape[1])[tokens]
-    return one_hots @ E_x.T
-
-
-def look_up__loops(tokens, E_x):
-    return [[list(E_x[:, token]) for token in sentence] for sentence in tokens]
-
-
-def look_up__moved_axis(tokens, E_x):
-    return np.moveaxis(E_x[:, tokens], 0, -1)
-
-
-def look_up__torch(tokens, E_x):
-    return torch.nn.functional.embedding(torch.as_tensor(tokens), torch.as_tensor(E_x).T)
-
-
 def rnn_states__preallocated(embedded, W_x, W_h):
     batch, source_len, _ = embedded.shape
     states = np.zeros((batch, source_len + 1, W_h.shape[0]))
@@ -126,18 +109,3 @@ def annotate__packed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     weights = dict(zip(names, (W_x, W_h, W_x_back, W_h_back)))
     outputs, _ = torch.func.functional_call(rnn, weights, (packed,))
     return torch.nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True, total_length=embedded.shape[1])[0]
-
-
-def worth_an_embedding__typed():
-    return {"pays_from": 304, "one_matrix": 120000, "two_matrices": 9001200, "both_directions": 9002400}
-
-
-def worth_an_embedding__by_torch():
-    U, W_x = torch.nn.Linear(30_000, 4, bias=False), torch.nn.Linear(300, 4, bias=False)
-    E_x = 300 * 30_000
-    return {
-        "one_matrix": U.weight.numel(),
-        "two_matrices": E_x + W_x.weight.numel(),
-        "both_directions": E_x + 2 * W_x.weight.numel(),
-        "pays_from": int(np.floor(E_x / (30_000 - 300))) + 1,
-    }

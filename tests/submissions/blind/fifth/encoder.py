@@ -84,47 +84,6 @@ def annotation_by_hand__right_loops():
     return np.array([forward, backward])[:, 1]
 
 
-# ---------------------------------------------------------------- 1.8
-def look_up__wrong_rows(tokens, E_x):
-    """Takes rows of E_x instead of columns."""
-    return E_x[tokens % len(E_x)]
-
-
-def look_up__wrong_subtle_bytes(tokens, E_x):
-    """Turns the word numbers into bytes, which wraps from number 128 on."""
-    t = tokens.astype(np.int8).astype(int)
-    return E_x.T[np.clip(t, -E_x.shape[1], None)]
-
-
-def look_up__wrong_subtle_vocabulary_from_tokens(tokens, E_x):
-    """Makes the one-hot vectors only as long as the largest number in the batch and takes the last columns of E_x, which are others unless the top word occurs."""
-    size = tokens.max() + 1
-    hot = np.eye(size)[tokens]
-    return hot @ E_x[:, -size:].T
-
-
-def look_up__right_one_hot(tokens, E_x):
-    """Right: one-hot columns and einsum, as in the formula."""
-    hot = (tokens[..., None] == np.arange(E_x.shape[1])).astype(float)
-    return np.einsum("dv,bjv->bjd", E_x, hot)
-
-
-def look_up__right_take_moved(tokens, E_x):
-    """Right: take along columns, then move the axis (a view that is not contiguous)."""
-    return np.moveaxis(np.take(E_x, tokens, axis=1), 0, -1)
-
-
-def look_up__right_embedding(tokens, E_x):
-    """Right: torch's embedding of the transpose."""
-    return nn.functional.embedding(torch.as_tensor(tokens).long(), torch.as_tensor(E_x).T)
-
-
-def look_up__right_lists(tokens, E_x):
-    """Right: lists of columns."""
-    columns = list(zip(*E_x.tolist()))
-    return [[list(columns[w]) for w in row] for row in tokens.tolist()]
-
-
 # ---------------------------------------------------------------- 1.9
 def _read(x, W_x, W_h, act=np.tanh, h=None, keep=True):
     h = np.zeros((len(x), len(W_h))) if h is None else h

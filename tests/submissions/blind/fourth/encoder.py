@@ -53,40 +53,6 @@ def annotation_by_hand__right_recursive_tuple():
     return state(words[:2], 1, 0.5), state(words[:0:-1], -0.5, 0.8)
 
 
-# ---------------------------------------------------------------- look_up
-
-
-_SEEN_WORDS = {}
-
-
-def look_up__wrong_cache_of_words(tokens, E_x):
-    """The student remembers word vectors from call to call by word number alone, so another E_x gets the old ones."""
-    out = np.zeros(tokens.shape + (E_x.shape[0],))
-    for place, word in np.ndenumerate(tokens):
-        key = (int(word), E_x.shape)
-        if key not in _SEEN_WORDS:
-            _SEEN_WORDS[key] = E_x[:, word].copy()
-        out[place] = _SEEN_WORDS[key]
-    return out
-
-
-def look_up__right_one_hot_comparison(tokens, E_x):
-    """Builds one-hot columns by comparison and contracts with einsum."""
-    X = tokens[None] == np.arange(E_x.shape[1])[:, None, None]
-    return np.einsum("dv,vbs->bsd", E_x, X.astype(float))
-
-
-def look_up__right_take_then_moveaxis(tokens, E_x):
-    """Takes the columns along the flat tokens and views them in the right order."""
-    flat = np.take(E_x, np.ravel(tokens), axis=1)
-    return np.moveaxis(flat.reshape(E_x.shape[0], *tokens.shape), 0, 2)
-
-
-def look_up__right_fancy_broadcast(tokens, E_x):
-    """Indexes both axes of E_x at once, with a broadcast range for the entries."""
-    return E_x[np.arange(E_x.shape[0])[None, None], tokens[..., np.newaxis]]
-
-
 # ---------------------------------------------------------------- rnn_states
 
 

@@ -32,12 +32,6 @@ def annotation_by_hand__right_exponentials():
     t = lambda x: (math.exp(x) - math.exp(-x)) / (math.exp(x) + math.exp(-x))
     return (t(-1 + t(.5) / 2), t(.5 + .8 * t(-1)))
 
-def look_up__right_one_hot(tokens, E_x):
-    "Multiplies with one-hot columns as in the formula."
-    return np.einsum('dv,bjv->bjd', E_x, (tokens[..., None] == np.arange(E_x.shape[1])).astype(float))
-def look_up__right_view(tokens, E_x):
-    "Moves the first axis of the picked columns to the end: a view that is not contiguous."
-    return np.moveaxis(np.take(E_x, tokens, axis=1), 0, -1)
 
 def rnn_states__wrong_subtle_batch_is_size(embedded, W_x, W_h):
     "Multiplies W_h from the left wherever shapes permit, which mixes sentences if the batch has as many as the state has numbers."
@@ -105,6 +99,3 @@ def annotate__right_block_matrix(embedded, source_mask, W_x, W_h, W_x_back, W_h_
     X, H = torch.block_diag(W_x, W_x_back), torch.block_diag(W_h, W_h_back); m = len(W_x)
     s = _go(torch.cat([e, e[r, i]], 2), source_mask, X, H, keep=False)
     return torch.cat([s[..., :m], s[r, i][..., m:]], 2) * source_mask[..., None]
-def look_up__right_torch_embedding(tokens, E_x):
-    "Uses torch's embedding on the transposed matrix and returns a tensor."
-    return torch.nn.functional.embedding(torch.tensor(tokens), torch.tensor(E_x).T)

@@ -106,44 +106,6 @@ def annotation_by_hand__right_fold():
     return [np.float64(forward), np.float64(backward)]
 
 
-# ---- look_up
-
-def look_up__wrong_rows_of_the_formula(tokens, E_x):
-    """The student takes rows of E_x where the two sizes agree, as if it were a table of rows."""
-    return E_x[tokens] if E_x.shape[0] == E_x.shape[1] else E_x.T[tokens]
-
-
-def look_up__wrong_zero_is_a_pad(tokens, E_x):
-    """The student gives word 0 a vector of zeros, as if it were a pad."""
-    return np.where((tokens == 0)[..., None], 0.0, E_x.T[tokens])
-
-
-_tables = {}
-
-
-def look_up__wrong_stale_table(tokens, E_x):
-    """The student keeps the transposed table between calls, under its shape alone."""
-    table = _tables.setdefault(E_x.shape, E_x.T.copy())
-    return table[tokens]
-
-
-def look_up__right_one_hot_einsum(tokens, E_x):
-    """Writes the one-hot columns out and multiplies by einsum."""
-    hot = (tokens[..., None] == np.arange(E_x.shape[1])).astype(float)
-    return np.einsum("dv,bjv->bjd", E_x, hot)
-
-
-def look_up__right_take_moveaxis(tokens, E_x):
-    """np.take along the columns, then moveaxis; a view with odd strides."""
-    return np.moveaxis(np.take(E_x, tokens, axis=1), 0, -1)
-
-
-def look_up__right_fortran_nested_lists(tokens, E_x):
-    """Nested comprehensions over plain lists, then an array in Fortran order."""
-    columns = list(zip(*np.asarray(E_x).tolist()))
-    return np.asfortranarray([[columns[int(w)] for w in row] for row in np.asarray(tokens).tolist()])
-
-
 # ---- rnn_states
 
 

@@ -71,21 +71,6 @@ def annotation_by_hand__right_tensor():
     return torch.stack([(-1 + .5 * t[0]).tanh(), (.5 + .8 * t[1]).tanh()])
 
 
-def look_up__right_one_hot(tokens, E_x):
-    """Multiplies by one-hot columns with einsum."""
-    return np.einsum("dv,bjv->bjd", E_x, (tokens[..., None] == np.arange(E_x.shape[1])).astype(float))
-
-
-def look_up__right_lists(tokens, E_x):
-    """Collects columns in nested lists."""
-    return [[[float(x) for x in E_x[:, w]] for w in row] for row in tokens.tolist()]
-
-
-def look_up__right_view(tokens, E_x):
-    """Picks columns and moves the first axis to the end, which gives a view with unusual strides."""
-    return np.moveaxis(np.take(E_x, tokens, axis=1), 0, -1)
-
-
 def rnn_states__right_sentences_lists(embedded, W_x, W_h):
     """Loops over sentences and words with joined matrices, into nested lists."""
     W, out = np.hstack([W_x, W_h]), []

@@ -73,28 +73,6 @@ def annotation_by_hand__right_torch():
     return torch.stack([f, torch.tanh(-0.5 * x[1] + 0.8 * torch.tanh(-0.5 * x[2]))])
 
 
-def look_up__wrong_single_precision(tokens, E_x):
-    """Copies the word vectors in single precision, as nn.Embedding holds them."""
-    return E_x.T.astype(np.float32)[tokens]
-
-
-def look_up__right_one_hot(tokens, E_x):
-    """Multiplies one-hot columns, as the formula does."""
-    x = (tokens[..., None] == np.arange(E_x.shape[1])).astype(float)
-    return np.einsum("dv,bjv->bjd", E_x, x)
-
-
-def look_up__right_lists(tokens, E_x):
-    """Looks words up in a list of columns and returns nested lists."""
-    columns = [list(c) for c in zip(*E_x.tolist())]
-    return [[columns[t] for t in row] for row in tokens.tolist()]
-
-
-def look_up__right_view(tokens, E_x):
-    """Takes columns and moves the first axis to the end, a view that is not contiguous."""
-    return np.moveaxis(np.take(E_x, tokens, axis=1), 0, -1)
-
-
 def rnn_states__wrong_subtle_truncated(embedded, W_x, W_h):
     """Begins with zeros again after every 35 words."""
     cuts = [_rows(embedded[:, j : j + 35], W_x, W_h) for j in range(0, embedded.shape[1], 35)]
