@@ -33,17 +33,18 @@ def batch_shapes(batch, m, n, T_x, T_y):
 
 
 def context_of_note_d():
-    """Return note D's context c_1.
+    """Return note D's first context, and what its sum gives with the sign that the note loses.
 
     Returns
     -------
-    list of 4 floats
-        In the units of the annotations.
+    dict
+        ``context``: 4 floats, in the units of the annotations; ``as_printed``: the first entry of the sum as printed.
     """
     ### BEGIN SOLUTION
-    weights = [0.7, 0.2, 0.1]
-    keys = [[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]]
-    return [sum(a * h for a, h in zip(weights, column, strict=True)) for column in zip(*keys, strict=True)]
+    weights = np.array([0.7, 0.2, 0.1])
+    annotations = np.array([[0.1, 0.7, 0.5, 0.3], [-0.1, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
+    context = weights @ annotations
+    return {"context": context.tolist(), "as_printed": float(context[0] + 0.2 * (0.1 - -0.1))}
     ### END SOLUTION
 
 
@@ -62,22 +63,6 @@ def context_of_note_c():
     return [sum(a * h for a, h in zip(weights, column, strict=True)) for column in zip(*keys, strict=True)]
 
 
-def context_twin():
-    """Return the context of the exercise: four annotations of three entries, and a weight that is not given.
-
-    Returns
-    -------
-    list of 3 floats
-        In the units of the annotations.
-    """
-    ### BEGIN SOLUTION
-    given = [0.15, 0.42, 0.05]
-    weights = np.array([*given, 1 - sum(given)])
-    keys = np.array([[2.0, -1.0, 0.5], [-0.5, 3.0, 1.0], [4.0, 0.0, -2.0], [1.0, -2.0, 0.25]])
-    return [float(weights @ column) for column in keys.T]
-    ### END SOLUTION
-
-
 def weights_from_context():
     """Return the weights that combine the exercise's three annotations into its context.
 
@@ -91,22 +76,6 @@ def weights_from_context():
     context = [2.36, 3.14]
     equations = np.vstack([keys.T, np.ones(3)])
     return np.linalg.solve(equations, [*context, 1.0]).tolist()
-    ### END SOLUTION
-
-
-def gradient_by_hand():
-    """Return the derivative of the exercise's context with respect to its third score.
-
-    Returns
-    -------
-    list of 2 floats
-        One derivative for each entry of the context.
-    """
-    ### BEGIN SOLUTION
-    weights = np.array([0.55, 0.15, 0.3])
-    keys = np.array([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]])
-    context = np.array([sum(weights * column) for column in keys.T])
-    return [float(x) for x in weights[2] * (keys[2] - context)]
     ### END SOLUTION
 
 
@@ -148,9 +117,7 @@ def context_vector(weights, keys):
     (batch, key_size)
         One context per sentence, in the units of the annotations.
     """
-    ### BEGIN SOLUTION
     return np.einsum("bj,bjm->bm", weights, keys)
-    ### END SOLUTION
 
 
 def scores_gradient(context_gradient, weights, keys):

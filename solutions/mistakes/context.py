@@ -31,9 +31,9 @@ def batch_shapes__decoder_size(batch, m, n, T_x, T_y):
     return {"column": (batch, T_x, 1), "row": (batch, 1, T_x), "product": (batch, 1, n), "contexts": (batch, T_y, n)}
 
 
-def _note_d(weights=(0.7, 0.2, 0.1), first=-0.1):
+def _note_d(weights=(0.7, 0.2, 0.1), first=-0.1, as_printed=0.16):
     keys = np.array([[0.1, 0.7, 0.5, 0.3], [first, -0.7, 0.4, 0.6], [0.7, 0.2, -0.3, 0.4]])
-    return [float(x) for x in np.array(weights) @ keys]
+    return {"context": (np.array(weights) @ keys).tolist(), "as_printed": as_printed}
 
 
 def context_of_note_d__sign_slip():
@@ -63,55 +63,17 @@ def context_of_note_d__reversed():
 
 def context_of_note_d__over_features():
     """You summed over the entries of each annotation. The sum runs over the positions."""
-    return [float(x) for x in np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]]) @ [0.7, 0.2, 0.1]]
+    first_three = np.array([[0.1, 0.7, 0.5], [-0.1, -0.7, 0.4], [0.7, 0.2, -0.3]])
+    return {"context": (first_three @ [0.7, 0.2, 0.1]).tolist(), "as_printed": 0.16}
+
+
+def context_of_note_d__sign_not_lost():
+    """With the sum as printed, the second term is positive: 0.2 times 0.1, not 0.2 times -0.1."""
+    return _note_d(as_printed=0.12)
 
 
 def _softmax(scores):
     return np.exp(scores) / np.exp(scores).sum()
-
-
-_GIVEN = [0.15, 0.42, 0.05]
-_WEIGHTS = np.array([*_GIVEN, 1 - sum(_GIVEN)])
-
-
-def _twin(weights):
-    keys = np.array([[2.0, -1.0, 0.5], [-0.5, 3.0, 1.0], [4.0, 0.0, -2.0], [1.0, -2.0, 0.25]])
-    return [float(x) for x in np.array(weights) @ keys]
-
-
-def context_twin__fourth_left_out():
-    """Your sum leaves out the fourth annotation. Its weight is not given, but the other three determine it."""
-    return _twin([*_GIVEN, 0])
-
-
-def context_twin__fourth_is_one():
-    """All four weights together must sum to 1. With your fourth weight, they sum to more."""
-    return _twin([*_GIVEN, 1])
-
-
-def context_twin__three_made_to_add_to_one():
-    """You rescaled the three given weights so that they sum to 1. They stay as they are, and the fourth takes the rest."""
-    return _twin([*(np.array(_GIVEN) / sum(_GIVEN)), 0])
-
-
-def context_twin__one_weight_added():
-    """The fourth weight is 1 minus the other three. You added one of them instead of subtracting it."""
-    return _twin([*_GIVEN, 1 - sum(_GIVEN[:2]) + _GIVEN[2]])
-
-
-def context_twin__mean():
-    """This is the plain average: you did not use the weights."""
-    return _twin([0.25, 0.25, 0.25, 0.25])
-
-
-def context_twin__largest_only():
-    """You took the annotation with the largest weight. The context is a mixture of all of them."""
-    return _twin(np.eye(4)[_WEIGHTS.argmax()])
-
-
-def context_twin__reversed():
-    """Your weights are in reverse order: the first weight belongs to the first annotation."""
-    return _twin(_WEIGHTS[::-1])
 
 
 _CORNERS = np.array([[1.0, 2.0], [5.0, 0.0], [3.0, 6.0]])
@@ -142,92 +104,6 @@ def weights_from_context__dot_products():
 def weights_from_context__not_adding_to_one():
     """Your weights give the right context, but they do not sum to 1: that is the third equation."""
     return [*np.linalg.solve(_CORNERS[:2].T, _INSIDE).tolist(), 0.0]
-
-
-def _gradient(rule):
-    weights, keys = np.array([0.55, 0.15, 0.3]), np.array([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]])
-    return [float(x) for x in rule(weights, keys, weights @ keys)]
-
-
-def gradient_by_hand__context_forgotten():
-    """Raising the third score also lowers the other weights. Your derivative changes only the third weight."""
-    return _gradient(lambda weights, keys, context: weights[2] * keys[2])
-
-
-def gradient_by_hand__weight_forgotten():
-    """The direction is right, but the length is not: how fast a weight grows depends on the weight itself."""
-    return _gradient(lambda weights, keys, context: keys[2] - context)
-
-
-def gradient_by_hand__own_weight_only():
-    """You used how the third weight responds to its own score. The other two respond to it as well."""
-    return _gradient(lambda weights, keys, context: weights[2] * (1 - weights[2]) * keys[2])
-
-
-def gradient_by_hand__sign():
-    """Raising the third score pulls the context towards the third annotation. Yours pushes it away."""
-    return _gradient(lambda weights, keys, context: weights[2] * (context - keys[2]))
-
-
-def gradient_by_hand__first_score():
-    """This is the derivative with respect to another score. Check the index."""
-    return _gradient(lambda weights, keys, context: weights[0] * (keys[0] - context))
-
-
-def context_vector__mean(weights, keys):
-    """This is the plain average: you did not use the weights."""
-    return keys.mean(axis=1)
-
-
-def context_vector__sum(weights, keys):
-    """This is the plain sum: you did not use the weights."""
-    return keys.sum(axis=1)
-
-
-def context_vector__largest_only(weights, keys):
-    """You took the annotation with the largest weight. The context is a mixture of all of them."""
-    return keys[np.arange(len(keys)), weights.argmax(axis=1)]
-
-
-def context_vector__last_position_left_out(weights, keys):
-    """Your sum leaves out the last annotation: look at where your loop over the positions ends."""
-    return np.einsum("bj,bjm->bm", weights[:, :-1], keys[:, :-1])
-
-
-def context_vector__not_summed(weights, keys):
-    """You still have one vector per position: the sum over the positions is missing."""
-    return weights[:, :, None] * keys
-
-
-def context_vector__over_features(weights, keys):
-    """You summed over the entries of each annotation. The sum runs over the positions."""
-    return (weights[:, :, None] * keys).sum(axis=2)
-
-
-def context_vector__averaged_again(weights, keys):
-    """The weights already sum to 1, so dividing by the number of positions makes the context too small."""
-    return (weights[:, :, None] * keys).mean(axis=1)
-
-
-def context_vector__softmax_again(weights, keys):
-    """You applied a softmax once more: the function is given weights, not scores."""
-    exponentials = np.exp(weights)
-    return np.einsum("bj,bjm->bm", exponentials / exponentials.sum(axis=1, keepdims=True), keys)
-
-
-def context_vector__reversed(weights, keys):
-    """Your weights are in reverse order: the first weight belongs to the first annotation."""
-    return np.einsum("bj,bjm->bm", weights[:, ::-1], keys)
-
-
-def context_vector__first_sentence_only(weights, keys):
-    """You used the weights of the first sentence for every sentence of the batch. Each sentence has its own."""
-    return np.einsum("j,bjm->bm", weights[0], keys)
-
-
-def context_vector__squeezed(weights, keys):
-    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
-    return np.squeeze(np.einsum("bj,bjm->bm", weights, keys))
 
 
 def scores_gradient__context_forgotten(context_gradient, weights, keys):

@@ -19,20 +19,6 @@ def batch_shapes__by_computing(batch, m, n, T_x, T_y):
     }
 
 
-def context_twin__by_position():
-    return (
-        0.15 * np.array([2, -1, 0.5])
-        + 0.42 * np.array([-0.5, 3, 1])
-        + 0.05 * np.array([4, 0, -2])
-        + 0.38 * np.array([1, -2, 0.25])
-    )
-
-
-def context_twin__torch():
-    H = torch.tensor([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
-    return torch.tensor([0.15, 0.42, 0.05, 0.38]) @ H
-
-
 def weights_from_context__substitution():
     # with a1 = 1 - a2 - a3: 4 a2 + 2 a3 = 1.36 and -2 a2 + 4 a3 = 1.14
     a3 = (1.36 + 2 * 1.14) / 10
@@ -47,45 +33,6 @@ def weights_from_context__areas():
         return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
 
     return np.array([area(c, h[1], h[2]), area(h[0], c, h[2]), area(h[0], h[1], c)]) / area(*h)
-
-
-def gradient_by_hand__finite_difference():
-    H, scores = np.array([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]]), np.log([0.55, 0.15, 0.3])
-
-    def context(step):
-        x = np.exp(np.array([0, 0, step]) + scores)
-        return x / x.sum() @ H
-
-    return (context(1e-5) - context(-1e-5)) / 2e-5
-
-
-def gradient_by_hand__autograd():
-    H = torch.tensor([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]])
-    scores = torch.log(torch.tensor([0.55, 0.15, 0.3]))
-    return torch.autograd.functional.jacobian(lambda e: torch.softmax(e, 0) @ H, scores)[:, 2]
-
-
-def context_vector__loops(weights, keys):
-    result = []
-    for b in range(len(weights)):
-        total = [0.0] * len(keys[b][0])
-        for j in range(len(weights[b])):
-            for k in range(len(total)):
-                total[k] += weights[b][j] * keys[b][j][k]
-        result.append(total)
-    return result
-
-
-def context_vector__broadcasting(weights, keys):
-    return (weights[..., np.newaxis] * keys).sum(axis=-2)
-
-
-def context_vector__matmul(weights, keys):
-    return (weights[:, None, :] @ keys)[:, 0, :]
-
-
-def context_vector__torch(weights, keys):
-    return torch.bmm(torch.as_tensor(weights).unsqueeze(1), torch.as_tensor(keys)).squeeze(1)
 
 
 def scores_gradient__from_the_formula(context_gradient, weights, keys):
@@ -187,15 +134,6 @@ def mended_note_e__linear(s_previous, h_j, W, V):
     linear = torch.nn.functional.linear
     scores = linear(torch.tanh(linear(torch.cat((h_j, states), -1), W)), V.unsqueeze(0))
     return (torch.softmax(scores, 1) * h_j).sum(1)
-
-
-def what_was_printed__floats():
-    return {"mixed": 2.0, "annotations": 50.0, "size": 60.0}
-
-
-def what_was_printed__by_torch():
-    outputs, last = torch.nn.RNN(20, 30, bidirectional=True)(torch.zeros(50, 20))
-    return {"mixed": last.shape[0], "annotations": outputs.shape[0], "size": outputs.shape[1]}
 
 
 def attend__written_in_place(scores, keys, source_mask):

@@ -154,13 +154,6 @@ def rnn_states__tanh_at_the_end(embedded, W_x, W_h):
     return np.tanh(np.stack(states, axis=1))
 
 
-def context_vector__reshaped(weights, keys):
-    """We get exactly your numbers if a reshape is used where axes source_len and key_size of keys must be swapped: a
-    reshape keeps the numbers in order.
-    """
-    return (weights[:, None] @ keys.reshape(len(keys), keys.shape[2], -1).swapaxes(1, 2))[:, 0]
-
-
 def attend__as_many_as_there_are_words(scores, keys, source_mask):
     """We get exactly your numbers if only the number of True entries in each row of source_mask is used, as if the words
     always came first.

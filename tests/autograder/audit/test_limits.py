@@ -122,7 +122,7 @@ def in_single_precision(name):
 BAHDANAU, LUONG = "from_bahdanau_to_transformers", "decoder_fusion-luong_step"
 SINGLE = [
     *("softmax-softmax", "context-attend", LUONG, "output_layer-cross_entropy"),
-    *("scoring-dot_product_score", "scoring-additive_score", "context-context_vector", "context-mended_attention"),
+    *("scoring-dot_product_score", "scoring-additive_score", "context-mended_attention"),
     *("softmax-masked_softmax", "encoder-rnn_states"),
 ]
 WRONG = {
@@ -136,15 +136,7 @@ WRONG = {
         lambda *inputs: luong_step(*inputs, scores=lambda scores: scores.clip(-3000, 3000), low=-np.finfo(float).max),
     ),
     **{f"an old state clipped at {n}": ("decoder_fusion-gated_step", gated_step_clipped_at(n)) for n in (5, 10, 19)},
-    "small weights dropped": (
-        "context-context_vector",
-        lambda weights, keys: np.einsum("bj,bjm->bm", np.where(weights < 1e-5, 0, weights), keys),
-    ),
     "six words": ("encoder-rnn_states", rnn_states),
-    "eight positions": (
-        "context-context_vector",
-        lambda weights, keys: np.einsum("bj,bjm->bm", weights[:, :8], keys[:, :8]),
-    ),
     "a window of eight": (f"{BAHDANAU}-self_attention", self_attention_seeing(lambda i, j: i - j < 8)),
     "blocks of 32": (f"{BAHDANAU}-self_attention", self_attention_seeing(lambda i, j: i // 32 == j // 32)),
     "fifty positions": (

@@ -275,9 +275,9 @@ def test_what_the_check_says_does_not_settle_the_answer(name):
         ("softmax-jacobian_row", [0.015, 0.075, 0.1275, 0.0375], "A weight decreases when another score increases"),
         ("encoder-annotation_by_hand", [-0.7692, -1.1], "A tanh lies between -1 and 1"),
         ("scoring-scores_by_hand_twin", [0.3, -0.1, 3.2], "no score exceeds 2 \\+ 1"),
-        ("context-context_twin", [5.0, 0.35, 0.49], "A weighted average is never above the largest"),
         ("decoder_fusion-two_decimals", {"weights": [0.4, 0.5, 0.6, 0.7, 0.8, 0.9], "alike": [4, 1]},
          "Name two methods, the smaller number first"),
+        ("context-weights_from_context", [0.5, 0.3, 0.3], r"The weights must sum to 1 \(yours: 1\.1\)\."),
     ],
 )  # fmt: skip
 def test_numbers_that_cannot_be_right_are_told_why(name, value, sentence):

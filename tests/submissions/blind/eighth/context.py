@@ -12,15 +12,6 @@ def batch_shapes__right_measured(batch, m, n, T_x, T_y):
             "contexts": (np.zeros((batch, T_y, T_x)) @ h).shape}
 
 
-_TWIN = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
-
-
-def context_twin__right_loop():
-    """A loop over the words, with the fourth weight as what is left of 1."""
-    w = [0.15, 0.42, 0.05, 1 - 0.15 - 0.42 - 0.05]
-    return [sum(w[j] * float(_TWIN[j, i]) for j in range(4)) for i in range(3)]
-
-
 def weights_from_context__right_cramer():
     """Cramer's rule for differences to the third annotation."""
     d = (1 - 3) * (0 - 6) - (5 - 3) * (2 - 6)
@@ -30,41 +21,10 @@ def weights_from_context__right_cramer():
     return np.array([a, b, 1 - a - b])
 
 
-_A3 = np.array([0.55, 0.15, 0.3])
-_H3 = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
-
-
-def gradient_by_hand__right_jacobian():
-    """By the full Jacobian of the softmax."""
-    return ((np.diag(_A3) - np.outer(_A3, _A3)) @ _H3)[2].tolist()
-
-
 def pull_of_two__right_cosh():
     """With a(1-a) = 1 / (4 cosh(gap/2)^2)."""
     q = 1 / (4 * math.cosh(1.5) ** 2)
     return {"gap": 2 * math.acosh(math.sqrt(10)), "largest": 5 / 4, "at_three": (4 * q, -3 * q)}
-
-
-# ---- context_vector
-
-
-def context_vector__right_nested_lists(weights, keys):
-    """Loops over sentences, words and entries, the result as nested lists."""
-    return [[math.fsum(float(weights[b][j]) * float(keys[b][j][k]) for j in range(keys.shape[1]))
-             for k in range(keys.shape[2])] for b in range(keys.shape[0])]
-
-
-def context_vector__right_torch_bmm(weights, keys):
-    """torch.bmm, the result as a torch tensor."""
-    return torch.bmm(torch.from_numpy(weights).unsqueeze(1), torch.from_numpy(keys)).squeeze(1)
-
-
-def context_vector__right_nonzero_only(weights, keys):
-    """Adds only the annotations whose weight is not 0, into a Fortran-ordered array."""
-    out = np.zeros((keys.shape[0], keys.shape[2]), order="F")
-    for b, j in zip(*np.nonzero(weights)):
-        out[b] += weights[b, j] * keys[b, j]
-    return out
 
 
 # ---- scores_gradient

@@ -38,10 +38,7 @@ def _mix(w, keys):
     return torch.einsum("bj,bjk->bk", w, keys)
 
 
-_H_T = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
 _H_W = np.array([[1.0, 2.0], [5.0, 0.0], [3.0, 6.0]])
-_H_G = np.array([[0.4, -0.2], [1.0, 0.6], [-0.5, 0.9]])
-_A_G = np.array([0.55, 0.15, 0.3])
 
 
 def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
@@ -50,17 +47,6 @@ def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
     p = w.unsqueeze(1) @ h
     return {"column": w[..., None].shape, "row": w[:, None].shape, "product": p.shape,
             "contexts": torch.cat([p] * T_y, dim=1).shape}
-
-
-def context_twin__wrong_subtle_sum_error():
-    """Adds the three weights to 0.63 and so takes 0.37 for the fourth one."""
-    return list(np.array([0.15, 0.42, 0.05, 0.37]) @ _H_T)
-
-
-def context_twin__right_tuple():
-    """Returns the exact decimals as a tuple."""
-    w = (0.15, 0.42, 0.05, 1 - (0.15 + 0.42 + 0.05))
-    return tuple(float(x) for x in np.dot(w, _H_T))
 
 
 def weights_from_context__wrong_order():
@@ -84,12 +70,6 @@ def weights_from_context__right_cramer():
     det = p * s - q * r
     b, c = (x * s - y * r) / det, (p * y - q * x) / det
     return [1 - b - c, b, c]
-
-
-def gradient_by_hand__right_jacobian():
-    """Multiplies by the third column of the softmax Jacobian."""
-    J = np.diag(_A_G) - np.outer(_A_G, _A_G)
-    return (_H_G.T @ J[:, 2]).tolist()
 
 
 # ---- pull_of_two
@@ -116,68 +96,6 @@ def pull_of_two__right_cut_off():
     cut = lambda x: math.trunc(x * 1e4 + math.copysign(1e-9, x)) / 1e4
     f = 1 / (2 * math.cosh(1.5)) ** 2
     return {"largest": cut(1.25), "at_three": (cut(4 * f), cut(-3 * f)), "gap": cut(2 * math.acosh(math.sqrt(10)))}
-
-
-# ---- context_vector
-def context_vector__wrong_axis_of_entries(weights, keys):
-    """Sums over the entries of the annotations instead of over the positions."""
-    return (weights[:, :, None] * keys).sum(axis=2)
-
-
-def context_vector__wrong_second_softmax(weights, keys):
-    """Puts the weights through a softmax a second time."""
-    return np.einsum("bj,bjk->bk", _soft(weights), keys)
-
-
-def context_vector__wrong_subtle_small_weights_dropped(weights, keys):
-    """Takes weights below 1e-6 for zeros, though 1e-7 is legal and may meet the only annotation that is not 0."""
-    return np.einsum("bj,bjk->bk", np.where(weights < 1e-6, 0.0, weights), keys)
-
-
-def context_vector__wrong_subtle_single_precision(weights, keys):
-    """Multiplies in single precision."""
-    p = weights[:, None, :].astype(np.float32) @ keys.astype(np.float32)
-    return p[:, 0].astype(float)
-
-
-def context_vector__wrong_subtle_epsilon(weights, keys):
-    """Adds 1e-7 to each weight and divides by the new sum, so that weights of 0 read a little too."""
-    w = weights + 1e-7
-    return np.einsum("bj,bjk->bk", w / w.sum(axis=1, keepdims=True), keys)
-
-
-def context_vector__wrong_subtle_hard_above_threshold(weights, keys):
-    """Takes a weight above 0.999 for certainty and copies that annotation alone."""
-    out = np.einsum("bj,bjk->bk", weights, keys)
-    for b in range(len(out)):
-        if weights[b].max() > 0.999:
-            out[b] = keys[b, weights[b].argmax()]
-    return out
-
-
-def context_vector__wrong_subtle_integer_buffer(weights, keys):
-    """Makes an integer buffer for the result where all keys are whole numbers, so cuts the decimals of the contexts."""
-    kind = int if np.all(keys == np.floor(keys)) else float
-    out = np.zeros((len(keys), keys.shape[2]), dtype=kind)
-    out[:] = np.einsum("bj,bjk->bk", weights, keys)
-    return out
-
-
-def context_vector__right_loops(weights, keys):
-    """Loops over sentences, entries and positions and returns nested lists."""
-    return [[math.fsum(a * h[i] for a, h in zip(ws, hs)) for i in range(len(hs[0]))]
-            for ws, hs in zip(weights.tolist(), keys.tolist())]
-
-
-def context_vector__right_diagonal(weights, keys):
-    """Multiplies all weights by all sentences and keeps the diagonal of the batches."""
-    p = weights @ keys
-    return p[np.arange(len(keys)), np.arange(len(keys))]
-
-
-def context_vector__right_torch(weights, keys):
-    """Uses torch.bmm and returns a tensor that is not contiguous."""
-    return torch.bmm(torch.tensor(keys).transpose(1, 2), torch.tensor(weights)[:, :, None]).transpose(0, 1)[..., 0].T
 
 
 # ---- scores_gradient

@@ -1,6 +1,4 @@
 import collections
-import functools
-import itertools
 import math
 from fractions import Fraction
 
@@ -40,54 +38,11 @@ def batch_shapes__right_by_products(batch, m, n, T_x, T_y):
     return kind(w[..., None].shape, row.shape, (row @ h).shape, all_steps.shape)._asdict()
 
 
-# ---------------------------------------------------------------- context_of_note_d
-
-
-def _mix(w, h):
-    return [math.fsum(a * row[k] for a, row in zip(w, h)) for k in range(len(h[0]))]
-
-
 # ---------------------------------------------------------------- context_of_note_c
 
 def _note_c(e_1, e_2):
     a = 1 / (1 + math.exp(e_2 - e_1))
     return [0.2 * a + 0.8 * (1 - a)] * 2
-
-
-# ---------------------------------------------------------------- context_twin
-
-_HT = [[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]]
-
-
-def context_twin__wrong_three_normalised():
-    """The student divides the three weights by their sum."""
-    return _mix([x / 0.62 for x in (0.15, 0.42, 0.05)], _HT[:3])
-
-
-def context_twin__wrong_quarter():
-    """The student gives the fourth the even weight 0.25."""
-    return _mix([0.15, 0.42, 0.05, 0.25], _HT)
-
-
-def context_twin__wrong_subtraction_slip():
-    """The student gets 0.48 for the missing weight."""
-    return _mix([0.15, 0.42, 0.05, 0.48], _HT)
-
-
-def context_twin__wrong_one_decimal():
-    """The student rounds the context to one decimal."""
-    return [round(x, 1) for x in _mix([0.15, 0.42, 0.05, 0.38], _HT)]
-
-
-def context_twin__right_from_fourth():
-    """The fourth annotation plus weighted differences to it."""
-    h = np.array(_HT)
-    return h[3] + np.array([0.15, 0.42, 0.05]) @ (h[:3] - h[3])
-
-
-def context_twin__right_integers():
-    """Whole hundredths in a tuple of fractions."""
-    return tuple(Fraction(sum(w * int(4 * row[k]) for w, row in zip((15, 42, 5, 38), _HT)), 400) for k in range(3))
 
 
 # ---------------------------------------------------------------- weights_from_context
@@ -127,128 +82,6 @@ def weights_from_context__right_cramer_fractions():
     def det(m):
         return sum(m[0][k] * (m[1][(k + 1) % 3] * m[2][(k + 2) % 3] - m[1][(k + 2) % 3] * m[2][(k + 1) % 3]) for k in range(3))
     return [det([[right[i] if j == k else rows[i][j] for j in range(3)] for i in range(3)]) / det(rows) for k in range(3)]
-
-
-# ---------------------------------------------------------------- gradient_by_hand
-
-_WG = np.array([0.55, 0.15, 0.3])
-_HG = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
-
-
-def gradient_by_hand__wrong_without_weight():
-    """The student forgets the factor of the weight."""
-    return (_HG[2] - _WG @ _HG).tolist()
-
-
-def gradient_by_hand__wrong_even_mean():
-    """The student takes the plain mean of the annotations for the context."""
-    return (0.3 * (_HG[2] - _HG.mean(0))).tolist()
-
-
-def gradient_by_hand__wrong_difference_rounded():
-    """The student rounds the difference of annotation and context to one decimal before the product."""
-    return (0.3 * np.round(_HG[2] - _WG @ _HG, 1)).tolist()
-
-
-def gradient_by_hand__right_autograd():
-    """torch's gradient of each entry, as floats."""
-    e = torch.tensor(_WG).log().requires_grad_()
-    c = e.softmax(0) @ torch.tensor(_HG)
-    return [torch.autograd.grad(x, e, retain_graph=True)[0][2].item() for x in c]
-
-
-def gradient_by_hand__right_covariance():
-    """The covariance of the annotation with being at the third position, in fractions."""
-    w = [Fraction(55, 100), Fraction(15, 100), Fraction(30, 100)]
-    hit = [0, 0, 1]
-    out = []
-    for k in range(2):
-        h = [Fraction(str(x)) for x in _HG[:, k].tolist()]
-        out.append(sum(a * x * y for a, x, y in zip(w, h, hit)) - sum(a * x for a, x in zip(w, h)) * w[2])
-    return tuple(out)
-
-
-# ---------------------------------------------------------------- context_vector
-
-
-def context_vector__wrong_mean(weights, keys):
-    """The student takes the mean of the weighted annotations, right for one position."""
-    return (weights[..., None] * keys).mean(axis=1)
-
-
-def context_vector__wrong_tiled(weights, keys):
-    """The student repeats the weights by tile and reshape, which deals them out along the wrong axis."""
-    batch, length, size = keys.shape
-    return (np.tile(weights, size).reshape(batch, length, size) * keys).sum(axis=1)
-
-
-def context_vector__wrong_batch_added(weights, keys):
-    """The student adds up the batch of the weights in einsum."""
-    return np.einsum("cj,bjk->bk", weights, keys)
-
-
-def context_vector__wrong_axis_by_length(weights, keys):
-    """The student puts the new axis in the middle where positions and key size agree, and sums over the key."""
-    if keys.shape[1] == keys.shape[2]:
-        return (weights[:, None] * keys).sum(axis=2)
-    return (weights[:, :, None] * keys).sum(axis=1)
-
-
-def context_vector__wrong_loop_to_batch(weights, keys):
-    """The student lets the loop over positions end with len(weights), the batch, right where the batch is not smaller than source_len."""
-    out = np.zeros((keys.shape[0], keys.shape[2]))
-    for j in range(min(len(weights), keys.shape[1])):
-        out += weights[:, j, None] * keys[:, j]
-    return out
-
-
-def context_vector__wrong_largest_weight(weights, keys):
-    """The student takes the annotation of the largest weight, right where one weight is 1."""
-    return keys[np.arange(len(keys)), weights.argmax(axis=1)]
-
-
-def context_vector__wrong_small_weights_dropped(weights, keys):
-    """The student leaves out weights below 0.001 as if they were pads."""
-    return ((weights * (weights >= 1e-3))[..., None] * keys).sum(axis=1)
-
-
-def context_vector__wrong_integer_sum(weights, keys):
-    """The student adds up in an array of the keys' type, so that whole-numbered keys cut the context."""
-    # keys = np.array([[[1], [2]]]), weights (0.5, 0.5): 1 instead of 1.5.
-    out = np.zeros(keys[:, 0].shape, dtype=keys.dtype)
-    out[...] = (weights[..., None] * keys).sum(axis=1)
-    return out
-
-
-def context_vector__right_diagonal(weights, keys):
-    """All sentences against all, and the diagonal."""
-    return np.einsum("iik->ik", np.tensordot(weights, keys, axes=([1], [1])))
-
-
-def context_vector__right_fsum(weights, keys):
-    """Lists of exact sums, made an array at the end."""
-    return np.array([_mix(w, h) for w, h in zip(np.asarray(weights, float).tolist(), np.asarray(keys, float).tolist())])
-
-
-def context_vector__right_block_matrix(weights, keys):
-    """One large matrix with the weights of each sentence in its own columns, times all annotations as rows."""
-    batch, length, size = keys.shape
-    big = np.zeros((batch, batch, length))
-    big[range(batch), range(batch)] = weights
-    return big.reshape(batch, -1) @ keys.reshape(-1, size)
-
-
-def context_vector__right_reduce_steps(weights, keys):
-    """functools.reduce over positions, each annotation times its weight."""
-    pairs = zip(np.asarray(weights).T[..., None], keys.swapaxes(0, 1))
-    return functools.reduce(np.add, itertools.starmap(np.multiply, pairs))
-
-
-def context_vector__right_turns_inputs(weights, keys):
-    """Turns both inputs around in place, which costs no points, and multiplies then."""
-    weights[...] = weights[:, ::-1].copy()
-    keys[...] = keys[:, ::-1].copy()
-    return np.matmul(np.swapaxes(keys, 1, 2), weights[:, :, np.newaxis])[:, :, 0]
 
 
 # ---------------------------------------------------------------- scores_gradient
@@ -566,16 +399,6 @@ def scores_gradient__wrong_one_sentence_short_cut(context_gradient, weights, key
     """The student squeezes the product of keys and gradient, so that a sentence of one position or a batch of one is broadcast anew."""
     g = np.squeeze(keys @ context_gradient[:, :, None])
     return np.squeeze(weights * (g - (weights * g).sum(axis=-1, keepdims=True)))
-
-
-def context_vector__wrong_cumulative(weights, keys):
-    """The student normalises by the running sum of weights, as a mean of what was read: the last step is right only up to the order."""
-    out = np.zeros(keys[:, 0].shape)
-    total = np.zeros((len(weights), 1))
-    for j in range(keys.shape[1]):
-        total = total + weights[:, j, None]
-        out = out + weights[:, j, None] / np.where(total > 0, total, 1) * keys[:, j]
-    return out
 
 
 def attend__wrong_one_position_is_key(scores, keys, source_mask):

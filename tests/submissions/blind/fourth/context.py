@@ -1,5 +1,4 @@
 import math
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -17,17 +16,6 @@ def batch_shapes__right_runs_numpy(batch, m, n, T_x, T_y):
                 contexts=np.concatenate([row @ h] * T_y, axis=1).shape)
 
 
-# ---------------------------------------------------------------- context_twin
-
-
-def context_twin__right_differences_from_fourth():
-    """Begins at the fourth annotation and adds each known weight times a difference, as Decimals."""
-    D = Decimal
-    rows = [[D(x) for x in r.split()] for r in ("2 -1 0.5", "-0.5 3 1", "4 0 -2", "1 -2 0.25")]
-    w = (D("0.15"), D("0.42"), D("0.05"))
-    return [last + sum(a * (x - last) for a, x in zip(w, xs)) for *xs, last in zip(*rows)]
-
-
 # ---------------------------------------------------------------- weights_from_context
 
 
@@ -39,17 +27,6 @@ def weights_from_context__right_cramer():
     columns, right = [(1, 2, 1), (5, 0, 1), (3, 6, 1)], (236, 314, 100)
     full = 100 * det(*columns)
     return [Fraction(det(*(right if i == j else c for j, c in enumerate(columns))), full) for i in range(3)]
-
-
-# ---------------------------------------------------------------- gradient_by_hand
-
-_W3 = np.array([0.55, 0.15, 0.3])
-_H3 = np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]])
-
-
-def gradient_by_hand__right_jacobian_product():
-    """Multiplies the transposed annotations by a column of the softmax's matrix of derivatives."""
-    return (_H3.T @ (np.diag(_W3) - np.outer(_W3, _W3))[:, 2]).tolist()
 
 
 # ---------------------------------------------------------------- pull_of_two
@@ -68,30 +45,6 @@ def pull_of_two__right_hyperbolic():
     """Writes weight times weight as one over 4 cosh squared of half the gap, and inverts that."""
     p = 1 / (4 * math.cosh(1.5) ** 2)
     return {"gap": 2 * math.acosh(math.sqrt(10)), "at_three": (4 * p, -3 * p), "largest": Fraction(5, 4)}
-
-
-# ---------------------------------------------------------------- context_vector
-
-def context_vector__wrong_weights_along_entries(weights, keys):
-    """The student puts the extra axis in the middle where it fits, so that weights meet entries (size equal to positions)."""
-    if weights.shape[1] == keys.shape[2]:
-        return (weights[:, None, :] * keys).sum(axis=1)
-    return (weights[:, :, None] * keys).sum(axis=1)
-
-
-def context_vector__right_diagonal_of_tensordot(weights, keys):
-    """Contracts all weights with all annotations and keeps each sentence's own."""
-    full = np.tensordot(weights, keys, axes=([1], [1]))
-    return full[np.arange(len(keys)), np.arange(len(keys))]
-
-
-def context_vector__right_longdouble_reduce(weights, keys):
-    """Folds the positions one after the other by recursion, in long double, and returns doubles."""
-    def fold(j):
-        if j < 0:
-            return np.zeros((keys.shape[0], keys.shape[2]), dtype=np.longdouble)
-        return fold(j - 1) + weights[:, j].astype(np.longdouble)[:, None] * keys[:, j]
-    return fold(keys.shape[1] - 1).astype(float)
 
 
 # ---------------------------------------------------------------- scores_gradient

@@ -11,16 +11,6 @@ def batch_shapes__right_numpy(batch, m, n, T_x, T_y):
     return {"column": w[..., None].shape, "row": r.shape, "product": (r @ h).shape, "contexts": c.shape}
 
 
-_H4 = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
-
-
-def context_twin__right_loop():
-    """The fourth weight is what is left to 1, then plain sums."""
-    w = [0.15, 0.42, 0.05]
-    w.append(1 - sum(w))
-    return [float(sum(a * h[i] for a, h in zip(w, _H4))) for i in range(3)]
-
-
 def weights_from_context__wrong_softmax_again():
     """Sends the right weights through a softmax once more."""
     e = np.exp([0.478, 0.158, 0.364])
@@ -32,12 +22,6 @@ def weights_from_context__right_solve():
     return np.linalg.solve(np.array([[1, 5, 3], [2, 0, 6], [1, 1, 1.0]]), np.array([2.36, 3.14, 1]))
 
 
-def gradient_by_hand__right_jacobian():
-    """The full softmax Jacobian times the annotations."""
-    w = np.array([0.55, 0.15, 0.3])
-    return tuple((np.diag(w) - np.outer(w, w))[2] @ np.array([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]]))
-
-
 def pull_of_two__right_bisection():
     """Finds the gap by bisection."""
     p = lambda x: math.exp(-x) / (1 + math.exp(-x)) ** 2
@@ -46,34 +30,6 @@ def pull_of_two__right_bisection():
         mid = (lo + hi) / 2
         lo, hi = (mid, hi) if p(mid) > 0.025 else (lo, mid)
     return {"gap": lo, "largest": math.hypot(4, -3) / 4, "at_three": (4 * p(3), -3 * p(3))}
-
-
-# ---- context_vector
-
-
-def context_vector__wrong_subtle_axis_by_length(weights, keys):
-    """Looks for the position axis by its length, which finds the batch axis where both are equally long."""
-    ax = keys.shape.index(weights.shape[1])
-    w = weights[:, :, None]
-    return np.squeeze(np.sum(w * keys, axis=ax, keepdims=True), axis=ax)
-
-
-def context_vector__wrong_subtle_float32_long(weights, keys):
-    """Computes in single precision, but only for sentences longer than 32 positions."""
-    t = np.float32 if weights.shape[1] > 32 else np.float64
-    return np.einsum("bt,btk->bk", weights.astype(t), keys.astype(t)).astype(float)
-
-
-def context_vector__right_dots(weights, keys):
-    """One dot product a sentence, as a list."""
-    return [list(np.dot(w, h)) for w, h in zip(weights, keys)]
-
-
-def context_vector__right_diagonal(weights, keys):
-    """All pairs of sentences, then the diagonal, in column-major memory."""
-    p = np.tensordot(weights, keys, axes=(1, 1))
-    i = np.arange(len(weights))
-    return np.asfortranarray(p[i, i])
 
 
 # ---- scores_gradient

@@ -29,18 +29,6 @@ def batch_shapes__right_arrays(batch, m, n, T_x, T_y):
 # ---- context_of_note_c
 
 
-# ---- context_twin
-
-_H = np.array([[2, -1, 0.5], [-0.5, 3, 1], [4, 0, -2], [1, -2, 0.25]])
-
-
-def context_twin__right_relative_to_the_fourth():
-    """The fourth annotation plus weighted differences from it, in fractions."""
-    rows = [[Fraction(str(x)) for x in r] for r in _H]
-    w = [Fraction(15, 100), Fraction(42, 100), Fraction(5, 100)]
-    return [float(rows[3][i] + sum(a * (r[i] - rows[3][i]) for a, r in zip(w, rows))) for i in range(3)]
-
-
 # ---- weights_from_context
 
 
@@ -52,85 +40,6 @@ def weights_from_context__right_cramer():
         return a[0] * (b[1] - d[1]) - b[0] * (a[1] - d[1]) + d[0] * (a[1] - b[1])
     whole = det(*h)
     return tuple(float(det(*[c if i == k else x for i, x in enumerate(h)]) / whole) for k in range(3))
-
-
-# ---- gradient_by_hand
-
-
-def gradient_by_hand__right_autograd():
-    """torch's autograd from the logarithms of the weights."""
-    e = torch.tensor([0.55, 0.15, 0.3], dtype=torch.float64).log()
-    h = torch.tensor([[0.4, -0.2], [1, 0.6], [-0.5, 0.9]], dtype=torch.float64)
-    return torch.autograd.functional.jacobian(lambda x: x.softmax(0) @ h, e)[:, 2].tolist()
-
-
-# ---- context_vector
-
-
-def context_vector__wrong_tiny_weights_as_pads(weights, keys):
-    """The student leaves out weights below 0.01, as if only pads had them, and makes the others add to 1."""
-    w = np.where(weights < 0.01, 0.0, weights)
-    return np.einsum("bj,bjk->bk", w / np.maximum(w.sum(axis=1, keepdims=True), 1e-30), keys)
-
-
-def context_vector__wrong_all_pairs_first(weights, keys):
-    """The student multiplies the weights of all sentences with all annotations and keeps the first sentence's weights."""
-    return (weights @ keys)[:, 0]
-
-
-def context_vector__wrong_broadcast_without_axis(weights, keys):
-    """The student multiplies without a new axis where positions and entries are as many as sentences."""
-    w = weights if keys.shape[0] == keys.shape[1] == keys.shape[2] else weights[:, :, None]
-    return (w * keys).sum(axis=1)
-
-
-def context_vector__wrong_hard_attention(weights, keys):
-    """The student takes the annotation with the highest weight wherever that weight is above 0.9."""
-    best = weights.argmax(1)
-    hard = keys[np.arange(len(keys)), best]
-    return np.where(weights.max(1, keepdims=True) > 0.9, hard, np.einsum("bj,bjk->bk", weights, keys))
-
-
-def context_vector__wrong_accumulator_kept(weights, keys):
-    """The student makes the sum once outside the loop over the sentences, and rows share it."""
-    total = np.zeros(keys.shape[2])
-    out = []
-    for w, h in zip(weights, keys):
-        total += w @ h
-        out.append(total)
-    return np.array(out)
-
-
-def context_vector__wrong_rounded_weights(weights, keys):
-    """The student rounds the weights to three decimals."""
-    return np.einsum("bj,bjk->bk", np.round(weights, 3), keys)
-
-
-def context_vector__right_fsum(weights, keys):
-    """Plain lists and math.fsum."""
-    return np.array([[math.fsum(a * x for a, x in zip(w, c)) for c in zip(*h)] for w, h in zip(weights.tolist(), keys.tolist())])
-
-
-def context_vector__right_all_pairs_diagonal(weights, keys):
-    """All weights with all annotations, then the diagonal of the two batch axes."""
-    return np.einsum("bbk->bk", np.tensordot(weights, keys, axes=(1, 1)))
-
-
-def context_vector__right_block_row(weights, keys):
-    """One matrix product of a block-diagonal matrix of weights with all annotations of the batch below one another."""
-    b, t = weights.shape
-    blocks = np.zeros((b, b * t))
-    for i in range(b):
-        blocks[i, i * t:(i + 1) * t] = weights[i]
-    return blocks @ keys.reshape(b * t, -1)
-
-
-def context_vector__right_position_by_position(weights, keys):
-    """Adds the positions up one by one in place on an own buffer."""
-    c = np.zeros_like(keys[:, 0])
-    for j in range(keys.shape[1]):
-        c += np.multiply(keys[:, j].T, weights[:, j]).T
-    return c
 
 
 # ---- scores_gradient

@@ -19,17 +19,6 @@ def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
             "contexts": tuple((torch.zeros(batch, T_y, T_x) @ h).shape)}
 
 
-# ---- twin
-_T = np.array([[2, -1, .5], [-.5, 3, 1], [4, 0, -2], [1, -2, .25]])
-
-
-def context_twin__right_torch():
-    """The result as a torch tensor."""
-    w = torch.tensor([.15, .42, .05, 0], dtype=_D)
-    w[3] = 1 - w.sum()
-    return w @ torch.from_numpy(_T)
-
-
 def weights_from_context__wrong_swapped_order():
     """Exchanges the first and the second weight."""
     return [.158, .478, .364]
@@ -38,18 +27,6 @@ def weights_from_context__right_solve():
     """Solves the three equations, returned as an array."""
     return np.linalg.solve(np.array([[1., 5, 3], [2, 0, 6], [1, 1, 1]]), np.array([2.36, 3.14, 1]))
 
-# ---- gradient by hand
-_W3, _H3 = np.array([.55, .15, .3]), np.array([[.4, -.2], [1, .6], [-.5, .9]])
-
-def gradient_by_hand__wrong_no_softmax():
-    """Takes the derivative by the weight, h_3, instead of by the score."""
-    return [-.5, .9]
-
-
-def gradient_by_hand__right_difference():
-    """A central difference of high enough accuracy on the logarithms of the weights."""
-    e, d = np.log(_W3), np.array([0, 0, 1e-5])
-    return ((_sm(e + d) - _sm(e - d)) @ _H3 / 2e-5).tolist()
 
 # ---- pull of two
 def _pull(L=None, a=None, g=None):
@@ -72,21 +49,6 @@ def pull_of_two__right_quadratic():
     p = (1 + math.sqrt(.9)) / 2
     return _pull(g=math.log(p) - math.log1p(-p), a=np.array([4., -3]) / (2 + 2 * math.cosh(3)))
 
-
-def context_vector__wrong_subtle_float32(weights, keys):
-    """Computes in single precision."""
-    return np.einsum("bj,bjk->bk", weights.astype(np.float32), keys.astype(np.float32)).astype(float)
-
-def context_vector__right_fsum_lists(weights, keys):
-    """Python lists, math.fsum."""
-    return [[math.fsum(w * x for w, x in zip(ws, col)) for col in zip(*ks)] for ws, ks in zip(weights.tolist(), keys.tolist())]
-
-def context_vector__right_skip_zeros_fortran(weights, keys):
-    """Accumulates over positions with nonzero weight, in Fortran order."""
-    out = np.zeros((keys.shape[0], keys.shape[2]), order="F")
-    for b, j in zip(*np.nonzero(weights)):
-        out[b] += weights[b, j] * keys[b, j]
-    return out
 
 # ---- scores_gradient
 def _dw(g, keys):

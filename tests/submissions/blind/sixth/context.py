@@ -12,24 +12,10 @@ def batch_shapes__right_torch_sizes(batch, m, n, T_x, T_y):
             "contexts": torch.cat([p] * T_y, 1).shape}
 
 
-def context_twin__right_fractions():
-    """Computes with whole hundredths and divides last."""
-    w = [15, 42, 5]
-    w.append(100 - sum(w))
-    H = [(2, -1, .5), (-.5, 3, 1), (4, 0, -2), (1, -2, .25)]
-    return [sum(a * h[k] for a, h in zip(w, H)) / 100 for k in range(3)]
-
-
 def weights_from_context__right_cramer():
     """Eliminates two weights by hand and returns a tuple."""
     c = (3.14 / 2 + 1.36 / 4 - 1) / 2.5
     return (3.14 / 2 - 3 * c, 1.36 / 4 - c / 2, c)
-
-
-def gradient_by_hand__right_jacobian():
-    """Multiplies the annotations by the softmax's Jacobian and rounds."""
-    a, H = np.array([.55, .15, .3]), np.array([[.4, -.2], [1, .6], [-.5, .9]])
-    return (H.T @ (np.diag(a) - np.outer(a, a)))[:, 2].round(4).tolist()
 
 
 # ---- pull_of_two
@@ -47,24 +33,6 @@ def pull_of_two__right_bisection():
         middle = (low + high) / 2
         low, high = (middle, high) if q(middle) > .025 else (low, middle)
     return {"largest": 5 * q(0), "at_three": (4 * q(3), -3 * q(3)), "gap": np.float64(low)}
-
-
-def context_vector__wrong_subtle_blocks_of_64(weights, keys):
-    """Sums in blocks of 64 positions and forgets what is left over after the last whole block of a long sentence."""
-    end = keys.shape[1] if keys.shape[1] < 64 else keys.shape[1] // 64 * 64
-    return np.einsum("bj,bjk->bk", weights[:, :end], keys[:, :end])
-
-
-def context_vector__right_loops_lists(weights, keys):
-    """Loops over everything and returns nested lists."""
-    return [[math.fsum(float(w) * float(h[k]) for w, h in zip(row, key)) for k in range(key.shape[1])]
-            for row, key in zip(weights, keys)]
-
-
-def context_vector__right_torch_transposed(weights, keys):
-    """Mixes torch tensors and returns a transposed, not contiguous tensor of double precision."""
-    w, h = torch.as_tensor(weights), torch.as_tensor(keys)
-    return torch.stack([(w * h[:, :, k]).sum(1) for k in range(h.shape[2])]).T
 
 
 # ---- scores_gradient

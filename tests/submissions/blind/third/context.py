@@ -19,21 +19,6 @@ def batch_shapes__right_computed(batch, m, n, T_x, T_y):
                 contexts=np.broadcast_to(product, (batch, T_y, m)).shape)
 
 
-# ---------------------------------------------------------------- context_twin
-
-_TW = np.array([[2, -1, .5], [-.5, 3, 1], [4, 0, -2], [1, -2, .25]])
-
-
-def context_twin__wrong_products_cut():
-    """The student cuts each product to two decimals before adding."""
-    return (np.trunc(np.array([.15, .42, .05, .38])[:, None] * _TW * 100) / 100).sum(0).tolist()
-
-
-def context_twin__right_differences():
-    """From the fourth annotation, moved by the weighted differences of the others, as an array."""
-    return _TW[3] + np.array([.15, .42, .05]) @ (_TW[:3] - _TW[3])
-
-
 # ---------------------------------------------------------------- weights_from_context
 
 
@@ -58,18 +43,6 @@ def weights_from_context__right_cramer():
     c = (F("2.36"), F("3.14"), F(1))
     whole = det(*columns)
     return tuple(float(det(*(c if i == j else x for i, x in enumerate(columns))) / whole) for j in range(3))
-
-
-# ---------------------------------------------------------------- gradient_by_hand
-
-_A = np.array([.55, .15, .3])
-_G = np.array([[.4, -.2], [1, .6], [-.5, .9]])
-
-
-def gradient_by_hand__right_jacobian():
-    """The whole jacobian of the softmax, times the annotations."""
-    J = torch.autograd.functional.jacobian(lambda e: torch.softmax(e, 0) @ torch.tensor(_G), torch.log(torch.tensor(_A)))
-    return J[:, 2].tolist()
 
 
 # ---------------------------------------------------------------- pull_of_two
@@ -113,74 +86,6 @@ def pull_of_two__right_hyperbolic():
     """Hyperbolic functions: p (1 - p) is 1 / (4 cosh(gap/2)**2); the gap by acosh of the root of 10."""
     p = .25 / math.cosh(1.5) ** 2
     return {"gap": 2 * math.acosh(math.sqrt(10)), "largest": math.hypot(4, -3) / 4, "at_three": np.array([4, -3]) * p}
-
-
-# ---------------------------------------------------------------- context_vector
-
-def context_vector__wrong_batch_as_positions(weights, keys):
-    """The student adds the axis in front, so the weights of sentence j go to position j."""
-    # right for one sentence with one position; wrong or an error else
-    return (weights[None] * keys).sum(axis=1)
-
-
-def context_vector__wrong_keeps_axis(weights, keys):
-    """The student leaves the axis of length 1 of the matrix product in place where the batch is longer than 1."""
-    product = weights[:, None] @ keys
-    return product[0] if len(product) == 1 else product
-
-
-def context_vector__wrong_running(weights, keys):
-    """The student does not empty the sum between two sentences."""
-    total, out = np.zeros(keys.shape[2]), []
-    for row, annotations in zip(weights, keys):
-        for a, h in zip(row, annotations):
-            total = total + a * h
-        out.append(total)
-    return np.array(out)
-
-
-def context_vector__wrong_same_list(weights, keys):
-    """The student adds up in one array, in place, and stores that array for every sentence."""
-    total, out = np.empty(keys.shape[2]), []
-    for row, annotations in zip(weights, keys):
-        total[:] = 0
-        for a, h in zip(row, annotations):
-            total += a * h
-        out.append(total)
-    return np.array(out)
-
-
-def context_vector__wrong_last_is_rest(weights, keys):
-    """The student starts from the first annotation and moves by the differences, with the weight of the position before."""
-    # right for one position, and by chance where neighbours agree
-    out = keys[:, 0].copy()
-    for j in range(1, keys.shape[1]):
-        out += weights[:, j - 1, None] * (keys[:, j] - keys[:, 0])
-    return out
-
-
-def context_vector__right_flat_loop(weights, keys):
-    """math.fsum over generators of plain numbers."""
-    return np.array([[math.fsum(a * h for a, h in zip(row, column)) for column in zip(*rows)]
-                     for row, rows in zip(weights.tolist(), keys.tolist())])
-
-
-def context_vector__right_block_matrix(weights, keys):
-    """One large matrix with the weights of each sentence in its own block, times all annotations below each other."""
-    batch, length, size = keys.shape
-    blocks = np.zeros((batch, batch, length))
-    blocks[np.arange(batch), np.arange(batch)] = weights
-    return blocks.reshape(batch, -1) @ keys.reshape(-1, size)
-
-
-def context_vector__right_np_matrix(weights, keys):
-    """A product of np.matrix for each sentence, stacked to a plain array."""
-    return np.asarray(np.vstack([np.matrix(a) * np.matrix(h) for a, h in zip(weights, keys)]))
-
-
-def context_vector__right_cumulative(weights, keys):
-    """Last of the cumulative sums over the positions."""
-    return np.add.accumulate(np.einsum("bj,bjd->bjd", weights, keys), axis=1)[:, -1]
 
 
 # ---------------------------------------------------------------- scores_gradient
