@@ -155,7 +155,9 @@ def test_the_numbers_of_texts_follow_the_table_of_contents(small):
 
 @pytest.mark.parametrize("topic", answer_key.topics())
 def test_the_key_has_the_exercises_in_the_order_of_their_page(topic):
-    assert list(answer_key.load(topic)) == list(chapter_texts(BOOK / f"{topic}.md")[1])
+    texts, warm_ups = chapter_texts(BOOK / f"{topic}.md")[1], answer_key.load_warm_ups(topic)
+    assert list(answer_key.load(topic)) == [name for name in texts if name not in warm_ups]
+    assert list(warm_ups) == [name for name in texts if name in warm_ups]
 
 
 def test_each_page_and_its_notebook_have_the_same_numbers(site):
