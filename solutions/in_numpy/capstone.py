@@ -188,14 +188,14 @@ def read_curves():
 
 
 def exact_match(words, target):
-    """Return the fraction of sentences that are right from the first word to the stop word.
+    """Return the fraction of sentences that are right from the first word to the stop token.
 
     Parameters
     ----------
     words : (batch, length) int
-        The model's output, without the start token. Anything after the first stop word (number 2) is ignored.
+        The model's output, without the start token. Anything after the first stop token (number 2) is ignored.
     target : (batch, target_len) int
-        The target words, ending in the stop word, then padding (number 0).
+        The target words, ending in the stop token, then padding (number 0).
 
     Returns
     -------

@@ -130,7 +130,7 @@ def scores_gradient(context_gradient, weights, keys):
     context_gradient : (batch, key_size)
         Derivative of the loss with respect to each entry of the context.
     weights : (batch, source_len)
-        The softmax of the scores, or all 0 where a sentence has no real token.
+        The softmax of the scores, or all 0 where a sentence has no real word.
     keys : (batch, source_len, key_size)
         Encoder annotations, h_1 ... h_Tx.
 
@@ -158,7 +158,7 @@ def mended_attention(query, keys, source_mask, W_query, W_key, v):
     keys : (batch, source_len, key_size)
         Encoder annotations, h_1 ... h_Tx.
     source_mask : (batch, source_len)
-        True at real tokens.
+        True at real words.
     W_query : (attention_size, query_size)
     W_key : (attention_size, key_size)
     v : (attention_size,)
@@ -166,13 +166,13 @@ def mended_attention(query, keys, source_mask, W_query, W_key, v):
     Returns
     -------
     (batch, key_size)
-        The contexts. A sentence without a real token has a context of zeros.
+        The contexts. A sentence without a real word has a context of zeros.
     """
     ### BEGIN SOLUTION
     scores = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
     lowest = np.finfo(scores.dtype).min
     best = np.where(source_mask, scores, lowest).max(axis=1, keepdims=True)
-    powers = np.exp(np.where(source_mask, scores - best, lowest))  # exactly 0 at pads
+    powers = np.exp(np.where(source_mask, scores - best, lowest))  # exactly 0 at padding
     total = powers.sum(axis=1, keepdims=True)
     return np.einsum("bj,bjm->bm", powers / np.where(total > 0, total, 1), keys)
     ### END SOLUTION

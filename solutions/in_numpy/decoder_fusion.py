@@ -186,7 +186,7 @@ def luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mi
     keys : (batch, source_len, key_size)
         Encoder annotations, h_1 ... h_Tx.
     source_mask : (batch, source_len)
-        True at real tokens.
+        True at real words.
     W_y, W_s, W_fed
         Matrices of the recurrence, for the word, the state and ``fed``.
     W : (query_size, key_size)
@@ -195,7 +195,7 @@ def luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mi
     Returns
     -------
     (batch, mixed_size)
-        Entries between -1 and 1, the input of the output layer. Without a real token the context is 0.
+        Entries between -1 and 1, the input of the output layer. Without a real word the context is 0.
 
     Source: Luong et al. (2015), sections 3 and 3.3.
     """
@@ -204,7 +204,7 @@ def luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mi
     scores = np.einsum("bn,nm,bjm->bj", state, W, keys)
     lowest = np.finfo(scores.dtype).min
     best = np.where(source_mask, scores, lowest).max(axis=1, keepdims=True)
-    powers = np.exp(np.where(source_mask, scores - best, lowest))  # exactly 0 at pads
+    powers = np.exp(np.where(source_mask, scores - best, lowest))  # exactly 0 at padding
     total = powers.sum(axis=1, keepdims=True)
     context = np.einsum("bj,bjm->bm", powers / np.where(total > 0, total, 1), keys)
     return np.tanh(np.concatenate([context, state], axis=1) @ W_mix.T)

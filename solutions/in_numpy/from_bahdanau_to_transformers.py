@@ -103,19 +103,19 @@ def scaled_attention(query, keys, values, source_mask):
     values : (batch, source_len, value_size)
         The vectors that are combined into the context, one per position.
     source_mask : (batch, source_len)
-        True at real tokens.
+        True at real words.
 
     Returns
     -------
     (batch, value_size)
-        Contexts, in the units of the values. A sentence without a real token has a context of zeros.
+        Contexts, in the units of the values. A sentence without a real word has a context of zeros.
 
     Source: Vaswani et al. (2017), section 3.2.1.
     """
     scores = np.einsum("br,bjr->bj", query, keys) / math.sqrt(keys.shape[2])
     lowest = np.finfo(scores.dtype).min
     best = np.where(source_mask, scores, lowest).max(axis=1, keepdims=True)
-    powers = np.exp(np.where(source_mask, scores - best, lowest))  # exactly 0 at pads
+    powers = np.exp(np.where(source_mask, scores - best, lowest))  # exactly 0 at padding
     total = powers.sum(axis=1, keepdims=True)
     weights = powers / np.where(total > 0, total, 1)
     return np.einsum("bj,bjw->bw", weights, values)

@@ -125,27 +125,27 @@ def softmax(scores):
 
 
 def masked_softmax(scores, source_mask=None):
-    """Turn the scores of each sentence into weights over its real tokens.
+    """Turn the scores of each sentence into weights over its real words.
 
-    weights[b, j] = exp(scores[b, j]) / sum_k exp(scores[b, k]), where j and k run over real tokens only
+    weights[b, j] = exp(scores[b, j]) / sum_k exp(scores[b, k]), where j and k run over real words only
 
     Parameters
     ----------
     scores : (batch, source_len)
         Unnormalised scores. Values at padding positions do not matter.
     source_mask : (batch, source_len), optional
-        True at real tokens. Without it, every token is real.
+        True at real words. Without it, every word is real.
 
     Returns
     -------
     (batch, source_len)
-        Weights from 0 to 1. They sum to 1 over the real tokens and are 0 at padding positions. A row without a real
-        token is all zero.
+        Weights from 0 to 1. They sum to 1 over the real words and are 0 at padding positions. A row without a real
+        word is all zero.
     """
     ### BEGIN SOLUTION
     real = np.ones(scores.shape, dtype=bool) if source_mask is None else source_mask
     hidden = np.where(real, scores, -np.inf)
-    # Of real scores only: a pad's could be so high that no real one is left beside it. Finite in a row of pads, too.
+    # Of real scores only: padding's could be so high that no real one is left beside it. Finite in a row of padding, too.
     highest = np.maximum(hidden.max(axis=-1, keepdims=True), np.finfo(hidden.dtype).min)
     exponentials = np.exp(hidden - highest)
     total = exponentials.sum(axis=-1, keepdims=True)

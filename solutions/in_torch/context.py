@@ -37,7 +37,7 @@ class Attention(nn.Module):
         keys : (batch, source_len, key_size)
             Encoder annotations, h_1 ... h_Tx. They are the values too.
         source_mask : (batch, source_len), optional
-            True at real tokens.
+            True at real words.
         projected_keys : (batch, source_len, attention_size), optional
             The result of ``project_keys(keys)``, where it was computed beforehand.
 
@@ -103,7 +103,7 @@ class DotProductAttention(Attention):
 def attend(scores, keys, source_mask):
     """Compute weights and contexts from scores, excluding padding.
 
-    context[b] = sum_j weights[b, j] keys[b, j], weights[b] = softmax of scores[b] over the real tokens of sentence b
+    context[b] = sum_j weights[b, j] keys[b, j], weights[b] = softmax of scores[b] over the real words of sentence b
 
     Parameters
     ----------
@@ -112,12 +112,12 @@ def attend(scores, keys, source_mask):
     keys : (batch, source_len, key_size)
         Encoder annotations, h_1 ... h_Tx.
     source_mask : (batch, source_len)
-        True at real tokens.
+        True at real words.
 
     Returns
     -------
     (batch, key_size)
-        The contexts. A sentence without a real token has a context of zeros. Gradients are finite everywhere.
+        The contexts. A sentence without a real word has a context of zeros. Gradients are finite everywhere.
     """
     ### BEGIN SOLUTION
     kept = scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min)

@@ -10,7 +10,7 @@ from torch import nn
 def decoder_step(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """Compute one whole decoder step with additive attention and return the new state.
 
-    e[b, j] = v . tanh(W_query query[b] + W_key keys[b, j]), then a softmax over real tokens, then the context c[b];
+    e[b, j] = v . tanh(W_query query[b] + W_key keys[b, j]), then a softmax over real words, then the context c[b];
     result[b] = tanh(W_y embedded[b] + W_s query[b] + W_c c[b])
 
     Parameters
@@ -22,7 +22,7 @@ def decoder_step(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s
     keys : (batch, source_len, key_size)
         Encoder annotations, h_1 ... h_Tx.
     source_mask : (batch, source_len)
-        True at real tokens. A sentence without any has a context of zeros.
+        True at real words. A sentence without any has a context of zeros.
     W_query, W_key, v
         Parameters of the score.
     W_y, W_s, W_c
@@ -77,7 +77,7 @@ def run_steps(step, state, embedded, keys, source_mask=None):
         Embeddings of the words *before* each step: the start token first, the last word left out.
     keys : (batch, source_len, key_size)
     source_mask : (batch, source_len), optional
-        True at real tokens.
+        True at real words.
 
     Returns
     -------

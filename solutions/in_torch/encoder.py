@@ -39,7 +39,7 @@ def annotate(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
         state, states = embedded.new_zeros(len(embedded), len(matrix)), [None] * source_len
         for j in order:
             state = torch.tanh(embedded[:, j] @ input_matrix.T + state @ matrix.T)
-            # At a pad the state is 0: so is the annotation, and the way back begins afresh at the last real word.
+            # At padding the state is 0: so is the annotation, and the way back begins afresh at the last real word.
             state = state.masked_fill(~source_mask[:, j, None], 0.0)
             states[j] = state
         directions.append(torch.stack(states, dim=1))
@@ -70,8 +70,8 @@ class Encoder(nn.Module):
         """Return annotations (batch, source_len, 2 * hidden_size) and the first query (batch, query_size).
 
         ``tokens`` (batch, source_len) are word numbers, ``lengths`` (batch,) counts the real ones
-        of each sentence, at least one. Annotations of pads are 0. Which word number stands at a
-        pad does not matter.
+        of each sentence, at least one. Annotations at padding positions are 0, and
+        their word numbers do not matter.
         """
         embedded = self.embedding(tokens)  # (batch, source_len, embedding_size)
         packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)

@@ -20,7 +20,7 @@ def multi_head(query, keys, source_mask, W_query, W_key, W_value, W_out):
     keys : (batch, source_len, key_size)
         Encoder annotations, h_1 ... h_Tx.
     source_mask : (batch, source_len)
-        True at real tokens.
+        True at real words.
     W_query : (heads, head_size, query_size)
     W_key : (heads, head_size, key_size)
     W_value : (heads, value_size, key_size)
@@ -29,7 +29,7 @@ def multi_head(query, keys, source_mask, W_query, W_key, W_value, W_out):
     Returns
     -------
     (batch, output_size)
-        Zeros for a sentence without a real token. Gradients are finite everywhere.
+        Zeros for a sentence without a real word. Gradients are finite everywhere.
 
     Source: Vaswani et al. (2017), section 3.2.2.
     """
@@ -55,7 +55,7 @@ def self_attention(states, mask, W_query, W_key, W_value):
     states : (batch, length, size)
         One vector per position.
     mask : (batch, length)
-        True at real tokens. Padding may occur anywhere.
+        True at real words. Padding may occur anywhere.
     W_query : (head_size, size)
     W_key : (head_size, size)
     W_value : (value_size, size)
@@ -63,7 +63,7 @@ def self_attention(states, mask, W_query, W_key, W_value):
     Returns
     -------
     (batch, length, value_size)
-        Zeros at a position that has no real token at or before it. Gradients are finite everywhere.
+        Zeros at a position that has no real word at or before it. Gradients are finite everywhere.
 
     Source: Vaswani et al. (2017), section 3.2.3.
     """

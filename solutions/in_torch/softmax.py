@@ -7,22 +7,22 @@ import torch
 
 
 def masked_softmax(scores, source_mask=None):
-    """Turn the scores of each sentence into weights over its real tokens.
+    """Turn the scores of each sentence into weights over its real words.
 
-    weights[b, j] = exp(scores[b, j]) / sum_k exp(scores[b, k]), where j and k run over real tokens only
+    weights[b, j] = exp(scores[b, j]) / sum_k exp(scores[b, k]), where j and k run over real words only
 
     Parameters
     ----------
     scores : (batch, source_len)
         Unnormalised scores. Values at padding positions do not matter.
     source_mask : (batch, source_len), optional
-        True at real tokens. Without it, every token is real.
+        True at real words. Without it, every word is real.
 
     Returns
     -------
     (batch, source_len)
-        Weights from 0 to 1. They sum to 1 over the real tokens and are exactly 0 at padding positions. A row without a
-        real token is all zero, and so is its gradient.
+        Weights from 0 to 1. They sum to 1 over the real words and are exactly 0 at padding positions. A row without a
+        real word is all zero, and so is its gradient.
     """
     if source_mask is None:
         return torch.softmax(scores, dim=-1)

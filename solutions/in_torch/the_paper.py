@@ -61,7 +61,7 @@ class GatedEncoder(nn.Module):
         self.W_init = nn.Linear(hidden_size, query_size)
 
     def forward(self, tokens, lengths):
-        """Return annotations (batch, source_len, 2 * hidden_size) and the first query; annotations of pads are 0."""
+        """Return annotations (batch, source_len, 2 * hidden_size) and the first query; annotations at padding are 0."""
         real = torch.arange(tokens.shape[1], device=tokens.device) < lengths.to(tokens.device).unsqueeze(1)
         embedded = self.embedding(tokens)
         there = self._read(self.there, embedded, real, range(tokens.shape[1]))
@@ -72,7 +72,7 @@ class GatedEncoder(nn.Module):
     def _read(unit, embedded, real, order):
         state, states = embedded.new_zeros(len(embedded), unit.U.out_features), [None] * embedded.shape[1]
         for j in order:
-            # At a pad the state is 0: so is the annotation, and the way back begins afresh at the last real word.
+            # At padding the state is 0: so is the annotation, and the way back begins afresh at the last real word.
             state = unit(embedded[:, j], state) * real[:, j, None]
             states[j] = state
         return torch.stack(states, dim=1)
