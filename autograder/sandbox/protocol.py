@@ -252,7 +252,8 @@ def _source_line(sources, name, number):
     if type(name) is not str or number < 1:
         return "", number
     source = sources.get(name, "")
-    number += len(LEADING_LINES.match(source)[0].split("\n")) - 1
+    if leading := LEADING_LINES.match(source):
+        number += leading[0].count("\n")
     lines = source.split("\n", number)  # split no further: a cell may have millions
     line = lines[number - 1].strip()[:MAX_LINE_CHARACTERS] if number <= len(lines) else ""
     return "".join(letter for letter in line if letter.isprintable()), number
