@@ -176,15 +176,15 @@ def explain_mismatch(value, expected, atol):
         count = int(wrong.sum())
         which = f"{count} of {wrong.size} values {'is' if count == 1 else 'are'} wrong, first at index {list(index)}"
         which = which if wrong.size > 1 else "the value is wrong"
-        if digit := _first_wrong_digit(value, expected, atol):
-            mine = f"{value[index]:.{digit + 2}g}"
-            return f"{which}: yours is {mine}, which differs only from about the {digit}th digit on: single precision?"
+        if digit := _first_wrong_digit(value, expected, atol) if mine and right else 0:
+            number = f"{value[index]:.{digit + 2}g}"
+            return f"{which}: yours is {number}, which differs only from about the {digit}th digit on: single precision?"
         return f"{which}: yours is {value[index]:.6g}"
     return ""
 
 
 def _first_wrong_digit(value, expected, atol):
-    """Return the digit from which the numbers differ, counted in the largest one, if digits may be lost; else 0."""
+    """Return the digit from which finite numbers differ, counted in the largest one, if digits may be lost; else 0."""
     size = np.abs(expected).max(initial=1.0)
     error = abs(value - expected).max()
     return int(-np.log10(error / size)) + 1 if 0 < error < FEW_DIGITS_OFF * size and atol < SINGLE_DIGITS * size else 0

@@ -282,7 +282,7 @@ def test_numbers_are_called_rounded_only_if_all_of_them_are_the_right_ones_with_
     assert not np.allclose(rounded, right, rtol=0, atol=exercise.hidden[0].atol)
     for value in (rounded, rounded + 1e-12):
         assert verdict_on(exercise, reply(value)).hints == (judge.ROUNDED,)
-    for wrong in (right + 0.317, right.round(2) + [0.31] + [0] * (right.size - 1), right.round(1) + 0.1):
+    for wrong in (right + 0.317, right.round(2) + 0.31 * np.eye(right.size)[0], right.round(1) + 0.1):
         assert judge.ROUNDED not in verdict_on(exercise, reply(wrong)).hints
 
 
