@@ -31,7 +31,6 @@ from autograder.gradebook.recorder import Recorder
 from autograder.grading import grade, submission
 from autograder.notebooks import repair
 from autograder.notebooks.added_cells import is_unanswered, select_added_cells
-from autograder.notebooks.cell_ids import REQUEST, id_of
 from autograder.notebooks.submitted_file import read_file
 from autograder.sandbox import doctor
 from autograder.with_nbgrader import limits
@@ -121,7 +120,8 @@ class Repair(NbGraderPreprocessor):
         notes = repair.repair(nb, template)
         repair.add_notes(nb, notes)
         for cell in nb.cells:
-            if id_of(cell) == REQUEST:  # the gradebook does not know it, because it is neither locked nor graded
+            meta = cell.metadata.get("nbgrader", {})
+            if meta and not (meta.grade or meta.solution or meta.locked):  # requests and warm-ups: not in the gradebook
                 del cell.metadata["nbgrader"]
         for note in notes:
             self.log.warning(note)

@@ -156,7 +156,7 @@ def test_what_goes_wrong_while_a_child_enters_its_folders_is_said(new_zygotes):
     zygote, wrong = start._thread_state.zygote[1], Limits(disk_mb=-1)
     with zygote.child(wrong) as worker:
         with pytest.raises(NoReply):
-            run_script(worker.requests, worker.replies, Script((Cell("1"),), {}), wrong, worker.alone)
+            run_script(worker, Script((Cell("1"),), {}), wrong)
         assert "mount /scratch" in worker.last_words()
 
 
