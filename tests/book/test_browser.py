@@ -458,20 +458,6 @@ def test_fields_beside_each_other_are_on_one_line_and_what_a_cell_prints_stands_
     assert gap >= 8
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_a_table_that_a_cell_gives_out_lies_on_the_ground_of_its_page(browser, address, mode):
-    size(browser, 1280)
-    open_page(browser, f"{address}/book/capstone.html")
-    ground = browser.execute_script(
-        """
-        document.documentElement.dataset.theme = arguments[0];
-        return getComputedStyle(document.querySelector(".cell_output .text_html:has(table.table)")).backgroundColor;
-        """,
-        mode,
-    )
-    assert ground == "rgba(0, 0, 0, 0)"
-
-
 def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(browser, address):
     size(browser, 375)
     browser.execute_cdp_cmd(
