@@ -101,7 +101,9 @@ def test_a_new_course_is_closed_to_other_accounts_and_keeps_the_rights_of_the_gr
     assert init(root).root.stat().st_mode & 0o777 == 0o755  # an existing course stays as it is
 
 
-def test_one_release_or_grading_at_a_time(course, graded_without_sandbox):
+def test_one_grading_at_a_time(course):
+    course.submission("ada", "scoring").parent.mkdir(parents=True)
+    course.submission("ada", "scoring").write_text("{}")
     with exclusive_lock(course):
         done = autograder("grade", "scoring", "--isolation", "none", "--course", course.root)
     assert_refused(done, "already grading or releasing in this course")
