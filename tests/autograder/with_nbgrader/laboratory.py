@@ -103,7 +103,13 @@ class StudentLab:
         self.until(clicked)
 
     def menu(self, name, entry):
-        self.click(".lm-MenuBar-item", name)
+        def opened():
+            if accept := self.seen(".jp-Dialog button.jp-mod-accept"):  # JupyterLab has opened a dialog by itself
+                accept.click()
+            item = self.seen(".lm-MenuBar-item", name)
+            return item and (item.click() or True)
+
+        self.until(opened)
         self.click(".lm-Menu-item", entry)
 
     def fetch(self):
