@@ -217,7 +217,7 @@ class Course:
     def write_set_aside_page(self, student: str, topic: str, reason: str) -> bool:
         """Write a page that says why the last submission is not graded, above the feedback on an earlier one.
 
-        Return whether there is an earlier one: then the page must not go to whoever handed in the last.
+        Return whether it shows that feedback: such a page must not be sent to the person who handed in the last one.
         """
         path, record = self.feedback(student, topic), self.load_record(student, topic)
         graded = "mark" in record and path.is_file()

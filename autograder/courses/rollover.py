@@ -110,7 +110,7 @@ def _read_date(line):
 
 
 def _read_header(path):
-    """Return the header line of last year's roster; the default one if its first line is none, as it may name a student."""
+    """Return the header line of last year's roster, or the default one if its first line may name a student."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             header = file.readline(10_000).strip()

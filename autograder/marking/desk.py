@@ -52,8 +52,8 @@ class Desk:
     def offer(self, answers: Sequence[Answer]) -> list[Answer]:
         """Return the ``answers`` that this marker is offered now: those that this marker has marked, and unmarked ones.
 
-        The unmarked ones are those on the marker's page already. If there are none, they are a part of those that nobody
-        has: each marker who is not here may come, so as many are left for each of them.
+        A marker keeps the unmarked answers on their page. A marker without any gets a share of those that nobody has
+        open; equal shares are left for the markers who have not come yet.
         """
         with self._change_record() as record:
             self._given = {student: given.marker for student, given in record.given.items()}

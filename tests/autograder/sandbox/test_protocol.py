@@ -58,7 +58,7 @@ NOTHING_MORE = Usage()
 
 
 class FakeMeter:
-    """A meter whose usage grows by ``step`` at every look, by nothing where there is none."""
+    """A meter whose usage grows by ``step`` each time it is read."""
 
     step = NOTHING_MORE
 
