@@ -1,6 +1,7 @@
 r"""A search that finds sections, entries and exercises by their words and letters; it ignores code, outputs and toolbars.
 
-In: the pages, and the page on notation for two names of the same thing. Out: ``search-sections.js`` beside the pages, which
+In: the pages, the page on notation for two names of the same thing, and which pages are guides, which have a search of their
+own: those under ``GUIDES_CAPTION`` in the table of contents. Out: ``search-sections.js`` beside the pages, which
 ``_static/search.js`` fetches when a reader begins to search; it replaces Sphinx's own search. It consists of MiniSearch,
 Sphinx's stemmer, this index and ``_static/search-ranking.js``, in this order. ::
 
@@ -30,6 +31,7 @@ from autograder.paths import ROOT
 INDEX = "search-sections.js"
 MINISEARCH = ROOT / "node_modules" / "minisearch"
 RANKING = ROOT / "book" / "_static" / "search-ranking.js"
+GUIDES_CAPTION = "For instructors and contributors"
 QUESTION_WORDS = """am an any can could did do does from get has have how i me must my our out should so some us we what when where
 which who why would you your"""
 STOP_WORDS = english_stopwords | set(QUESTION_WORDS.split())
@@ -231,6 +233,12 @@ def find_synonyms(notation):
     return names, pairs
 
 
+def find_guides(contents):
+    """Return the names of the pages under ``GUIDES_CAPTION`` in the document that holds the table of contents."""
+    parts = [tree for tree in contents.findall(addnodes.toctree) if tree["caption"] == GUIDES_CAPTION]
+    return [name for tree in parts for _, name in tree["entries"]]
+
+
 def replace_index(app):
     """Replace Sphinx's own index, which knows only pages, and includes every word of the code."""
     app.search_sections = {}
@@ -253,7 +261,14 @@ def write_index(app, exception):
     pages = [[name, app.search_sections[name]] for name in sorted(app.search_sections) if name in app.env.found_docs]
     notation = next((name for name in app.env.found_docs if name.rpartition("/")[2] == "notation"), None)
     names, words = find_synonyms(app.env.get_doctree(notation) if notation else None)
-    index = {"pages": pages, "names": names, "synonyms": SYNONYMS + words, "stopWords": sorted(STOP_WORDS)}
+    guides = find_guides(app.env.get_doctree(app.config.root_doc))
+    index = {
+        "pages": pages,
+        "guides": guides,
+        "names": names,
+        "synonyms": SYNONYMS + words,
+        "stopWords": sorted(STOP_WORDS),
+    }
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     library = (MINISEARCH / "dist/umd/index.js").read_text(encoding="utf-8").partition("//# sourceMappingURL")[0]
     licence = f"/*! MiniSearch\n{(MINISEARCH / 'LICENSE.txt').read_text(encoding='utf-8').strip()}\n*/"

@@ -1,6 +1,6 @@
 /* Ranks sections for a query, with MiniSearch (BM25, one typo) and Sphinx's Porter stemmer. section_search.py puts both and
    the index in front of this file, in search-sections.js, which search.js fetches when a reader begins to search. */
-(({ MiniSearch, Stemmer }, { pages, names, synonyms, stopWords }) => {
+(({ MiniSearch, Stemmer }, { pages, guides, names, synonyms, stopWords }) => {
   const SUB = "\ue000", END = "\ue002";
   const TOKEN = /[\p{L}\p{N}\p{M}_]+(?:\ue000[^\ue000-\ue002]*\ue002)?/gu;
   const MIN_FUZZY_LETTERS = 5, MIN_PREFIX_LETTERS = 3; // in shorter words, too many others would match
@@ -64,11 +64,11 @@
     return [...new Set(found)].filter((term) => !words.includes(term));
   }
 
-  /* The sections that match a query, best first; a query of letters favours the page on notation. `terms` are the index
-     terms that matched, for `isMatch`. */
-  function search(query) {
+  /* The sections of the book, or of its guides, that match a query, best first; a query of letters favours the page on
+     notation. `elsewhere` counts the matches in the other part, and `terms` are the index terms that matched, for `isMatch`. */
+  function search(query, inGuides = false) {
     const terms = queryTerms(query), letters = terms.every((term) => term.split("_", 1)[0].length === 1);
-    if (!terms.length) return { results: [], terms: new Set() };
+    if (!terms.length) return { results: [], elsewhere: 0, terms: new Set() };
     const exact = terms.filter((term) => index.search(term, { tokenize: (term) => [term] }).length);
     const plain = { tokenize: (term) => [term], combineWith: "OR" };
     const queries = terms.map((term) => ({
@@ -79,9 +79,10 @@
     const others = synonymTerms(query).map((term) => ({
       ...plain, queries: [term], boost: Object.fromEntries(Object.entries(BOOST).map(([field, boost]) => [field, boost * SYNONYM_WEIGHT])),
     }));
-    const found = index.search({ combineWith: "OR", queries: [...queries, ...others] }, {
+    const everywhere = index.search({ combineWith: "OR", queries: [...queries, ...others] }, {
       boostDocument: (id) => sections[id].weight * (letters && /(^|\/)notation$/.test(sections[id].page) ? 8 : 1),
     });
+    const found = everywhere.filter(({ id }) => guides.includes(sections[id].page) === inGuides);
     for (const result of found) {
       const known = terms.filter((term) => result.queryTerms.includes(term)).length;
       result.score *= (known + 0.5) / (terms.length + 0.5);
@@ -92,7 +93,11 @@
       result.score *= (1 + PHRASE_BONUS * adjacentPairs(section, terms)) * (1 + ENTRY_BONUS * bestEntry(section, terms));
     }
     found.sort((a, b) => b.score - a.score);
-    return { results: found.map(({ id }) => sections[id]), terms: new Set(found.flatMap(({ terms }) => terms)) };
+    return {
+      results: found.map(({ id }) => sections[id]),
+      elsewhere: everywhere.length - found.length,
+      terms: new Set(found.flatMap(({ terms }) => terms)),
+    };
   }
 
   /* The share of the query's pairs of adjacent words that are adjacent in a section too. */
@@ -114,5 +119,5 @@
 
   const isMatch = (token, terms) => [indexTerms(token)].flat().some((term) => terms.has(term));
 
-  globalThis.courseSearch = { TOKEN, search, isMatch };
+  globalThis.courseSearch = { TOKEN, guides, search, isMatch };
 })(globalThis, globalThis.searchSections);

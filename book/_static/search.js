@@ -1,9 +1,12 @@
 /* Search as the reader types, in the theme's dialog and on the results page. The search engine, search-ranking.js with its
-   index, is fetched when the reader begins. */
+   index, is fetched when the reader begins. A guide for instructors or contributors searches the guides, and every other
+   page the book; each offers what the other has. */
 (() => {
   const SUB = "\ue000", SUP = "\ue001", END = "\ue002";
   const AROUND = 80, MOST = 30;
   const site = new URL("..", document.currentScript.src);
+  const here = location.href.replace(/[?#].*/, "").slice(site.href.length).replace(/\.html$/, "");
+  const asked = new URLSearchParams(location.search);
   let fetched;
 
   /* Fetch the search engine with its index, once. */
@@ -58,10 +61,27 @@
     return entry;
   }
 
+  /* Lead from the results of one search to those of the other, if it has any. */
+  function offer(more, count, query, inGuides) {
+    more.replaceChildren();
+    if (!count) return;
+    const link = more.appendChild(document.createElement("a")), address = new URL("search.html", site);
+    address.search = new URLSearchParams(inGuides ? { q: query } : { q: query, in: "guides" });
+    link.href = address;
+    link.textContent = `${count} ${count === 1 ? "place" : "places"} in ${inGuides ? "the book" : "the guides for instructors and contributors"}`;
+  }
+
+  /* Let a form that is submitted search the guides, too. */
+  function keepScope(form) {
+    if (form.querySelector("input[name=in]")) return;
+    const scope = form.appendChild(document.createElement("input"));
+    Object.assign(scope, { type: "hidden", name: "in", value: "guides" });
+  }
+
   /* Arrow keys move from the field to the results, among them, and back. */
-  function walk(event, field, list) {
+  function walk(event, field, place) {
     if (!["ArrowDown", "ArrowUp"].includes(event.key)) return;
-    const stops = [field, ...list.querySelectorAll("a")];
+    const stops = [field, ...place.querySelectorAll("a")];
     const at = stops.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
     if (at >= 0 && at < stops.length) {
       stops[at].focus();
@@ -75,6 +95,8 @@
     status.setAttribute("role", "status");
     const list = place.appendChild(document.createElement("ol"));
     list.setAttribute("aria-label", "Results");
+    const more = place.appendChild(document.createElement("p"));
+    more.className = "other-search";
     const answer = async () => {
       const query = field.value.trim();
       let found;
@@ -85,15 +107,18 @@
         return;
       }
       if (query !== field.value.trim()) return; // the query has changed meanwhile
-      const { results, terms } = found.search(query), shown = results.slice(0, MOST);
+      const inGuides = asked.get("in") === "guides" || found.guides.includes(here);
+      if (inGuides) keepScope(form);
+      const { results, elsewhere, terms } = found.search(query, inGuides), shown = results.slice(0, MOST);
       const matches = (text) => [...text.matchAll(found.TOKEN)].filter(([token]) => found.isMatch(token, terms));
-      const more = results.length > shown.length ? `, the best ${shown.length} of them here` : "";
-      status.textContent = query && `${results.length || "No"} ${results.length === 1 ? "place" : "places"} found${more}`;
+      const best = results.length > shown.length ? `, the best ${shown.length} of them here` : "";
+      status.textContent = query && `${results.length || "No"} ${results.length === 1 ? "place" : "places"} found${best}`;
       list.replaceChildren(...shown.map((section) => item(section, matches)));
+      offer(more, elsewhere, query, inGuides);
     };
     field.addEventListener("focus", () => finder().catch(() => {}));
     field.addEventListener("input", answer);
-    for (const part of [form, list]) part.addEventListener("keydown", (event) => walk(event, field, list));
+    for (const part of [form, place]) part.addEventListener("keydown", (event) => walk(event, field, place));
     return { field, answer };
   }
 
@@ -107,7 +132,7 @@
   if (page) {
     page.classList.add("found-sections");
     const { field, answer } = start(page.parentElement.querySelector("form"), page);
-    field.value = new URLSearchParams(location.search).get("q") ?? "";
+    field.value = asked.get("q") ?? "";
     if (field.value) answer();
   }
 })();

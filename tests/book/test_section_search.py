@@ -25,7 +25,21 @@ html_static_path = [{str(ROOT / "book" / "_static")!r}]
 myst_enable_extensions = ["dollarmath", "tasklist"]
 nb_execution_mode = "off"
 """
-INDEX = "# Book\n\nA beginning.\n\n```{toctree}\nbook/notation\nbook/softmax\n```\n"
+INDEX = """# Book
+
+A beginning.
+
+```{toctree}
+book/notation
+book/softmax
+```
+
+```{toctree}
+:caption: For instructors and contributors
+book/guide
+```
+"""
+GUIDE = "# A guide\n\n## Feeding\n\nZebras and quokkas eat grass.\n"
 NOTATION = r"""# Notation
 
 | symbol | code | meaning |
@@ -89,7 +103,11 @@ Divide by elephants.
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("search")
-    write_site(folder, CONF, {"index.md": INDEX, "book/notation.md": NOTATION, "book/softmax.md": SOFTMAX})
+    write_site(
+        folder,
+        CONF,
+        {"index.md": INDEX, "book/notation.md": NOTATION, "book/softmax.md": SOFTMAX, "book/guide.md": GUIDE},
+    )
     return build_site(folder)[0]
 
 
@@ -252,9 +270,38 @@ def test_the_number_of_results_is_told(asked, browser):  # noqa: F811
         until(browser, lambda message=message: browser.execute_script(f"{FOUND} return status.textContent") == message)
 
 
+def test_the_guides_have_a_search_of_their_own_and_each_search_leads_to_the_other(asked, browser, place):  # noqa: F811
+    def result_of(selector):
+        links = until(browser, lambda: seen(browser, f"{selector} a"))
+        return [link.get_attribute("href").removeprefix(f"{place}/") for link in links], links
+
+    asked("zebra")
+    hrefs, links = result_of("dialog .found-sections")
+    assert hrefs == ["book/softmax.html#in-python", "search.html?q=zebra&in=guides"]
+    assert links[1].text == "1 place in the guides for instructors and contributors"
+    assert asked("quokka") == []
+    until(browser, lambda: seen(browser, "dialog .other-search a"))
+    assert asked("giraffes") == ["#a-1"]
+    assert not seen(browser, "dialog .other-search")
+
+    open_page(browser, f"{place}/book/guide.html")
+    tap(browser, "button.search-button__button")
+    (field,) = until(browser, lambda: seen(browser, "dialog input[type=search]"))
+    field.send_keys("zebra")
+    assert result_of("dialog .found-sections")[0] == ["book/guide.html#feeding", "search.html?q=zebra"]
+    field.send_keys(Keys.ENTER)
+    until(browser, lambda: browser.current_url == f"{place}/search.html?q=zebra&in=guides")
+    hrefs, links = result_of("#search-results")
+    assert hrefs == ["book/guide.html#feeding", "search.html?q=zebra"]
+    assert links[1].text == "1 place in the book"
+    links[1].click()
+    until(browser, lambda: browser.current_url == f"{place}/search.html?q=zebra")
+    assert result_of("#search-results")[0][0] == "book/softmax.html#in-python"
+
+
 def test_the_page_of_results_answers_the_address_and_what_is_typed_there(place, browser):  # noqa: F811
     open_page(browser, f"{place}/search.html?q=zebra")
-    (link,) = until(browser, lambda: seen(browser, "#search-results a"))
+    (link,) = until(browser, lambda: seen(browser, "#search-results li a"))
     assert link.get_attribute("href") == f"{place}/book/softmax.html#in-python"
     (field,) = seen(browser, "main input[type=search]")
     field.clear()
@@ -308,9 +355,10 @@ def test_readers_find_the_section_that_they_want(browser, site):  # noqa: F811
         until(browser, lambda: browser.execute_script("return globalThis.courseSearch !== undefined"))
         pages_and_results = browser.execute_script(
             """const pages = searchSections.pages.flatMap(([page, parts]) => parts.map(([, heading]) => [page, heading]));
-            const search = (query) => courseSearch.search(query).results.slice(0, 10).map(({ page, heading }) => [page, heading]);
+            const search = ([query, page]) => courseSearch.search(query, courseSearch.guides.includes(`book/${page}`))
+                .results.slice(0, 10).map(({ page, heading }) => [page, heading]);
             return [pages, arguments[0].map(search)]""",
-            [query["text"] for query in queries],
+            [(query["text"], query["wanted"][0].partition("#")[0]) for query in queries],
         )
     pages, results = pages_and_results
     for query in queries:  # fails if a heading changes and its labels do not
