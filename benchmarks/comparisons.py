@@ -8,9 +8,13 @@
 It may be killed at any moment and started again: finished trainings are in the record, which is replaced atomically, and a long
 one continues from its last checkpoint in _build/comparisons, where the parameters of the rows called "long" are kept, too.
 
-**Learning rate.** Each side of a comparison is trained at every rate of a grid, from several seeds. For each number of steps
-it gets the rate with the lowest validation loss, averaged over the seeds. The validation data are used for neither training nor
-testing. A best rate at the edge of its grid is not a valid choice: widen the grid.
+**Hyperparameters.** Each side of a comparison is trained at every learning rate of a grid, and with every share of dropout if the
+comparison lists any, from several seeds. For each number of steps it gets the pair with the lowest validation loss, averaged over
+the seeds. The validation data are used for neither training nor testing. A best rate at the edge of its grid is not a valid
+choice, nor is the largest share of dropout: widen the grid.
+
+**Dropout.** It is applied to word vectors, to annotations and to what the output layer reads, but not between the states of
+consecutive steps.
 
 **Schedule.** Each training runs at a constant rate after a warm-up; for each length requested, an annealed end branches off in
 which the rate falls to 0 over the last fifth (Hägele et al. 2024, arXiv:2405.18392). So one long run serves all lengths.
@@ -25,7 +29,6 @@ import fcntl
 import json
 import math
 import os
-import platform
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -72,6 +75,7 @@ class Comparison:
     count: int = SENTENCES  # examples to train on
     long: dict[str, tuple[int, ...]] = field(default_factory=dict)
     long_counts: tuple[int, ...] = ()
+    dropouts: tuple[float, ...] = (0.0,)
 
 
 COMPARISONS = {
@@ -84,7 +88,6 @@ COMPARISONS = {
         },
         (300,),
     ),
-    "order": Comparison(("bahdanau", "luong"), {48: (0.003, 0.006, 0.012, 0.024, 0.048)}, (100, 200, 300), seeds=5),
     "dates": Comparison(("attention", "fixed"), {48: (0.003, 0.006, 0.012, 0.024, 0.048)}, (150, 450), task="dates"),
     "bottleneck": Comparison(
         ("attention", "fixed"),
@@ -124,10 +127,12 @@ class TrainingRun:
     seed: int
     rate: float
     steps: tuple[int, ...]
+    dropout: float = 0.0
 
     def name(self, steps: int) -> str:
         """Return the name of the end after ``steps`` steps in the record and for ``--only``."""
-        return f"{self.group}-{self.model}-{self.size}-{self.sentences}-rate{self.rate:g}-seed{self.seed}-{steps}"
+        tried = f"rate{self.rate:g}" + (f"-dropout{self.dropout:g}" if self.dropout else "")
+        return f"{self.group}-{self.model}-{self.size}-{self.sentences}-{tried}-seed{self.seed}-{steps}"
 
     @property
     def task(self) -> TranslationTask:
@@ -135,47 +140,54 @@ class TrainingRun:
 
 
 def tuning_runs() -> list[TrainingRun]:
-    """Return a run for each side, rate and seed."""
+    """Return a run for each side, rate, share of dropout and seed."""
     return [
-        TrainingRun(group, model, size, c.count, seed, rate, c.steps)
+        TrainingRun(group, model, size, c.count, seed, rate, c.steps, dropout)
         for group, c in COMPARISONS.items()
         for size, rates in c.rates.items()
-        for rate, seed, model in product(rates, range(c.seeds), c.models)
+        for dropout, rate, seed, model in product(c.dropouts, rates, range(c.seeds), c.models)
     ]
 
 
 def long_runs(rows: dict[str, dict], group: str) -> list[TrainingRun]:
-    """Return the runs of ``group`` that follow once its rates are chosen: for more steps, or on more examples."""
+    """Return the runs of ``group`` that follow once its hyperparameters are chosen: for more steps, or on more examples."""
     c = COMPARISONS[group]
-    by_rate: dict[tuple[str, int, float], list[int]] = {}
+    by_choice: dict[tuple[str, int, float, float], list[int]] = {}
     for (model, lengths), size in product(c.long.items(), c.rates):
         for steps in lengths:
             if choice := choose_rate(rows, group, model, size, steps):
-                by_rate.setdefault((model, size, choice["rate"]), []).append(steps)
+                by_choice.setdefault((model, size, choice["rate"], choice["dropout"]), []).append(steps)
     return [
-        TrainingRun(group, model, size, count, seed, rate, tuple(lengths))
-        for seed, count, ((model, size, rate), lengths) in product(range(c.seeds), c.long_counts, by_rate.items())
+        TrainingRun(group, model, size, count, seed, rate, tuple(lengths), dropout)
+        for seed, count, ((model, size, rate, dropout), lengths) in product(
+            range(c.seeds), c.long_counts, by_choice.items()
+        )
     ]
 
 
 def choose_rate(rows: dict[str, dict], group: str, model: str, size: int, steps: int) -> dict | None:
-    """Return the best rate of one side after ``steps``, and the mean validation loss at each; None before all were tried.
+    """Return the best rate and dropout of one side after ``steps``, and the mean validation loss at each rate.
 
-    If the rates were not tried with so many steps, the largest number of steps tried decides.
+    The losses are those with the dropout chosen. If ``steps`` were not tried, the largest number of steps tried decides.
+    Return None before all were tried.
     """
     c = COMPARISONS[group]
     tried = steps if steps in c.steps else max(c.steps)
     names = {
-        rate: [TrainingRun(group, model, size, c.count, seed, rate, ()).name(tried) for seed in range(c.seeds)]
-        for rate in c.rates[size]
+        (dropout, rate): [
+            TrainingRun(group, model, size, c.count, seed, rate, (), dropout).name(tried) for seed in range(c.seeds)
+        ]
+        for dropout, rate in product(c.dropouts, c.rates[size])
     }
-    if any(name not in rows for of_rate in names.values() for name in of_rate):
+    if any(name not in rows for of_pair in names.values() for name in of_pair):
         return None
     losses = {
-        rate: round(mean(rows[name]["validation_loss"] for name in of_rate), 5) for rate, of_rate in names.items()
+        pair: float(f"{mean(rows[name]['validation_loss'] for name in of_pair):.4g}") for pair, of_pair in names.items()
     }
-    rate = min(losses, key=losses.get)
-    return {"group": group, "model": model, "size": size, "steps": steps, "rate": rate, "validation_loss": losses}
+    dropout, rate = min(losses, key=losses.get)
+    of_rate = {rate: loss for (share, rate), loss in losses.items() if share == dropout}
+    side = {"group": group, "model": model, "size": size, "steps": steps}
+    return side | {"rate": rate, "dropout": dropout, "validation_loss": of_rate}
 
 
 def sides() -> list[tuple[str, str, int, int]]:
@@ -213,19 +225,6 @@ class FixedVector(Decoder):
         return self.output(torch.cat([states, embedded, context], dim=-1)), keys.new_ones(*tokens.shape, 1)
 
 
-class StateFirst(Decoder):
-    """Luong's order: the state is updated without a context, then attends, and the context reaches only the output."""
-
-    def __init__(self, vocab_size, embedding_size, query_size, key_size, attention):
-        super().__init__(vocab_size, embedding_size, query_size, key_size, attention)
-        self.cell = nn.GRUCell(embedding_size, query_size)
-
-    def _advance(self, embedded, state, keys, source_mask, projected_keys):
-        state = self.cell(embedded, state)
-        context, weights = self.attention(state, keys, source_mask, projected_keys)
-        return torch.cat([state, embedded, context], dim=-1), state, weights
-
-
 class ScaledDotProductScore(DotProductScore):
     """score[b, j] = query[b] . keys[b, j] / sqrt(size)"""
 
@@ -247,8 +246,22 @@ def build_model(run: TrainingRun) -> Seq2Seq:
         attention = Attention(DotProductScore() if run.model == "dot" else ScaledDotProductScore())
     else:
         attention = AdditiveAttention(run.size, key_size, run.size)
-    decoder = StateFirst if run.model == "luong" else Decoder
-    return Seq2Seq(encoder, decoder(*sizes, attention))
+    return Seq2Seq(encoder, Decoder(*sizes, attention))
+
+
+def add_dropout(model: Seq2Seq, share: float) -> None:
+    """Let ``model`` set a ``share`` of the entries to 0 while it is training.
+
+    These are the entries of word vectors, of annotations, and of what the output layer reads.
+    """
+
+    def drop(module, vectors):
+        return nn.functional.dropout(vectors, share, module.training)
+
+    for embedding in (model.encoder.embedding, model.decoder.embedding):
+        embedding.register_forward_hook(lambda module, _words, vectors: drop(module, vectors))
+    model.encoder.register_forward_hook(lambda module, _source, read: (drop(module, read[0]), read[1]))
+    model.decoder.output.register_forward_pre_hook(lambda module, inputs: drop(module, *inputs))
 
 
 class Training:
@@ -257,11 +270,15 @@ class Training:
     def __init__(self, run: TrainingRun):
         self.run, self.step, self.seconds = run, 0, 0.0
         self.model = build_model(run)
+        if run.dropout:
+            add_dropout(self.model, run.dropout)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=run.rate, fused=True)
 
     def advance(self, end: tuple[int, int] | None = None) -> None:
         """Take one step. Between the first and the last step of ``end``, the rate falls to 0."""
         began = time.process_time()
+        self.model.train()
+        torch.manual_seed((self.run.seed << 32) + self.step)  # of the dropout: the same whatever was trained before
         rate = self.run.rate * min(1.0, (self.step + 1) / WARM_UP)
         if end:
             first, last = end
@@ -304,6 +321,7 @@ def measure(model: Seq2Seq, run: TrainingRun) -> dict[str, object]:
 
     If a task has a ``score`` of its own, that gives the results on the test set instead.
     """
+    model.eval()
     task = run.task
     unseen = task.unseen("test")
     wanted = unseen["target"]
@@ -326,6 +344,7 @@ def measure_losses(model: Seq2Seq, run: TrainingRun) -> dict[str, float]:
 
     The training loss is that of examples no shorter than the validation examples, since long ones are harder.
     """
+    model.eval()
     task = run.task
     trained_on, _ = training_set(COMPARISONS[run.group].task, run.sentences, run.seed)
     least = task.length_groups[0][0] if task.length_groups else 0
@@ -388,7 +407,8 @@ def train(run: TrainingRun) -> list[dict]:
                 curve.append([training.step, *measure_losses(training.model, run).values()])
                 save({"rows": rows, "curve": curve, **training.state()}, checkpoint)
         end = training.finish(steps)
-        row = {"name": run.name(steps), **asdict(run), "steps": steps, **measure(end.model, run), **untrained}
+        row = {"name": run.name(steps), **asdict(run), "steps": steps, "torch": torch.__version__.split("+")[0]}
+        row |= measure(end.model, run) | untrained
         if untrained:
             row["trained"] = measure_saturation(end.model)
         if long:
@@ -416,10 +436,9 @@ def read_record(path: Path = RECORD) -> dict[str, dict]:
 
 
 def write_record(rows: dict[str, dict], path: Path = RECORD) -> None:
-    """Replace the record: the rates chosen, then a row for each training and length."""
+    """Replace the record: the hyperparameters chosen, then a row for each training and length."""
     head = {
         "command": "python -m benchmarks.comparisons",
-        "machine": describe_machine(),
         "chosen": [choice for side in sides() if (choice := choose_rate(rows, *side))],
     }
     lines = ",\n".join(json.dumps(rows[name]) for name in sorted(rows))
@@ -427,15 +446,6 @@ def write_record(rows: dict[str, dict], path: Path = RECORD) -> None:
     beginning = json.dumps(head, indent=0).removesuffix("\n}")
     whole.write_text(f'{beginning},\n"rows": [\n{lines}\n]\n}}\n', encoding="utf-8")
     os.replace(whole, path)
-
-
-def describe_machine() -> dict[str, str]:
-    """Return the kind of processor and the versions, but not the machine's name."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    kinds = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    versions = {"python": platform.python_version(), "numpy": np.__version__, "torch": torch.__version__.split("+")[0]}
-    return {"processor": kinds[0] if kinds else platform.machine(), **versions}
 
 
 def run_missing(runs: list[TrainingRun], rows: dict[str, dict], jobs: int) -> None:

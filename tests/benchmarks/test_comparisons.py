@@ -15,6 +15,7 @@ from solutions.in_torch.output_layer import Decoder
 pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 
 FIXED, ATTENTION = (TrainingRun("bottleneck", model, 48, 120, 0, 0.01, (5, 10)) for model in ("fixed", "attention"))
+DROPOUT = replace(ATTENTION, group="dropout", dropout=0.3)
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +33,7 @@ def short(monkeypatch, tmp_path):
         monkeypatch.setattr(function, "__defaults__", (tmp_path / "record.json",))
     few = {
         "scores": Comparison(("dot",), {16: (0.003, 0.01)}, (5,), seeds=2, count=120),
-        "order": Comparison(("luong",), {48: (0.01,)}, (5,), count=120),
+        "dropout": Comparison(("fixed",), {48: (0.01, 0.02)}, (5,), count=120, dropouts=(0.0, 0.3)),
         "dates": Comparison(("fixed",), {48: (0.01,)}, (5,), task="dates", count=120),
         "bottleneck": Comparison(("fixed",), {48: (0.01,)}, (5,), count=120),
         "spelling": Comparison(("fixed",), {16: (0.01,)}, (5,), 1, "spelling", 90, {"fixed": (4, 10)}, (90,)),
@@ -47,7 +48,7 @@ def weights(training):
     return torch.cat([parameter.detach().flatten() for parameter in training.model.parameters()])
 
 
-@pytest.mark.parametrize("run", [FIXED, ATTENTION], ids=["fixed", "attention"])
+@pytest.mark.parametrize("run", [FIXED, ATTENTION, DROPOUT], ids=["fixed", "attention", "dropout"])
 def test_an_annealed_end_leaves_the_training_that_it_branches_off_from_as_it_was(run):
     straight, branched = Training(run), Training(run)
     for step in range(8):
@@ -88,13 +89,22 @@ def test_taking_all_steps_at_once_is_taking_one_after_the_other():
     torch.testing.assert_close(logits, one_by_one)
 
 
-def test_luongs_order_scores_with_the_new_state_and_keeps_the_context_out_of_it():
-    model = build_model(TrainingRun("order", "luong", 48, 120, 0, 0.01, (5,)))
-    state, keys, mask = model.read(torch.tensor([[4, 9, 3]]), torch.tensor([3]))
-    word = torch.tensor([5])
-    _, new, weights = model.decoder.step(word, state, keys, mask)
-    torch.testing.assert_close(new, model.decoder.cell(model.decoder.embedding(word), state))
-    torch.testing.assert_close(weights, model.decoder.attention(new, keys, mask)[1])
+def test_dropout_reaches_all_that_the_decoder_reads_in_training_alone():
+    plain, dropped = build_model(FIXED), build_model(FIXED)
+    comparisons.add_dropout(dropped, 0.4)
+    read, kept = {}, []
+    dropped.decoder.output.register_forward_pre_hook(lambda _module, inputs: read.update(entries=inputs[0]))
+    source, lengths, words = torch.tensor([[4, 9, 3]]), torch.tensor([3]), torch.tensor([[1, 5]])
+    for _ in range(200):
+        dropped(source, lengths, words)
+        kept.append((read["entries"] != 0).float())
+    states, embedded, context = torch.stack(kept).mean(dim=(0, 1, 2)).split([48, 32, 96])
+    for parts, share in ((states, 0.6), (embedded, 0.6**2), (context, 0.6**2)):  # the last two are dropped twice
+        assert parts.mean() == pytest.approx(share, abs=0.03)
+    _, keys, _ = dropped.read(source, lengths)
+    assert (keys == 0).any()
+    dropped.eval()
+    torch.testing.assert_close(dropped(source, lengths, words), plain(source, lengths, words))
 
 
 @pytest.mark.parametrize("task", ["sentences", "dates", "spelling"])
@@ -162,6 +172,24 @@ def test_the_command_trains_what_is_missing_and_chooses_the_rate_with_the_lowest
     comparisons.main()
     now, then = (json.loads(line[line.index("{") :]) for line in capsys.readouterr().out.splitlines())
     assert now == then == {"validation_loss": measured["validation_loss"], "right_of": measured["right_of"]}
+
+
+def test_a_choice_is_the_best_pair_of_a_rate_and_a_share_of_dropout_on_the_validation_sentences():
+    losses = {(0.01, 0.0): (0.5, 0.7), (0.02, 0.0): (0.6, 0.5), (0.01, 0.3): (0.1, 0.9), (0.02, 0.3): (0.4, 0.3)}
+    runs = [run for run in comparisons.tuning_runs() if run.group == "dropout"]
+    assert {(run.rate, run.dropout, run.seed) for run in runs} == {
+        (*pair, seed) for pair in losses for seed in range(3)
+    }
+    rows = {
+        run.name(5): {"validation_loss": (*losses[run.rate, run.dropout], 0.2)[run.seed], "training_loss": -run.dropout}
+        for run in runs
+    }
+    assert len(rows) == len(runs)
+    choice = choose_rate(rows, "dropout", "fixed", 48, 5)
+    assert (choice["rate"], choice["dropout"]) == (0.02, 0.3)
+    assert choice["validation_loss"] == pytest.approx({0.01: 0.4, 0.02: 0.3})
+    del rows[max(rows)]
+    assert choose_rate(rows, "dropout", "fixed", 48, 5) is None
 
 
 def test_a_name_that_is_not_in_the_record_is_refused(monkeypatch, capsys):
