@@ -18,10 +18,10 @@ from autograder.exercises.loading import (
 from autograder.exercises.model import Case, Exercise, Outcome, compute_given_shapes, convert, digest, with_points
 from autograder.exercises.modules import (
     extract_provided_code,
+    find_provided_modules,
     module,
     module_at,
     own_parts,
-    provided_modules,
     setup_code,
 )
 
@@ -38,6 +38,7 @@ __all__ = [
     "convert",
     "digest",
     "extract_provided_code",
+    "find_provided_modules",
     "load",
     "load_each",
     "load_warm_ups",
@@ -45,7 +46,6 @@ __all__ = [
     "module",
     "module_at",
     "own_parts",
-    "provided_modules",
     "reference_of",
     "setup_code",
     "versions",

@@ -139,12 +139,12 @@ def find_lacking_modules(called, function):
     made = re.compile(rf"\bdef {called}\b|^{called}\s*=|\bimport .*\b{called}\b", flags=re.MULTILINE)
     own = [cell for cell in cells if made.search(cell)]
     written = {name for cell in cells for name in re.findall(r"writefile\b.*?(\w+)\.py\b", cell)}
-    modules = {*used_modules(function, written), *(imported_modules(own[-1]) if own else ())}
+    modules = {*find_used_modules(function, written), *(find_imported_modules(own[-1]) if own else ())}
     known = {*standard, *sys.builtin_module_names, *MODULES, *written, "__main__", ANSWERS.get("__name__")}
     return sorted({module.partition(".")[0] for module in modules} - known)
 
 
-def imported_modules(source):
+def find_imported_modules(source):
     """Yield the modules that ``source`` imports; nothing if it is not plain Python."""
     with contextlib.suppress(SyntaxError, ValueError):
         for node in ast.walk(ast.parse(source)):
@@ -154,7 +154,7 @@ def imported_modules(source):
                 yield node.module
 
 
-def used_modules(function, written):
+def find_used_modules(function, written):
     """Yield the modules that ``function`` imports or uses by name, and so do the functions of the notebook that it calls.
 
     Functions of the modules ``written`` by the notebook count as its own; those of other modules are not looked into.

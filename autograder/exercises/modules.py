@@ -82,7 +82,7 @@ def setup_code(topic: str) -> str:
     return getattr(_answers_in_torch(topic), "SETUP", "")
 
 
-def provided_modules(topic: str) -> list[str]:
+def find_provided_modules(topic: str) -> list[str]:
     """Return the modules that the locked code of the notebook of ``topic`` needs besides numpy, torch and the standard library."""
     code = f"{setup_code(topic)}\n{extract_provided_code(topic)}"
     named = set(re.findall(r"find_spec\(\"(\w+)\"\)", code))

@@ -8,7 +8,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
 from autograder.errors import CourseError
-from autograder.exercises import Exercise, load_warm_ups, provided_modules
+from autograder.exercises import Exercise, find_provided_modules, load_warm_ups
 from autograder.files import write_text
 from autograder.notebooks.cells import (
     compare_cell,
@@ -49,7 +49,7 @@ def source_notebook(
     asked = {exercise.name: exercise for exercise in (*exercises, *warm_ups)}
     for _, error in find_mismatches(topic, [*asked, *left_out], texts, book):
         raise error
-    added = [*provided_modules(topic), *modules]
+    added = [*find_provided_modules(topic), *modules]
     cells = [heading_cell(topic, title, exercises, website, notice, added), compare_cell(exercises, warm_ups, added)]
     cells.append(imports_cell(exercises))
     builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
