@@ -82,8 +82,8 @@ MAX_SLIGHT_ERROR = 1e-5  # relative to the largest number of a result
 WORDLESS, PADDING, LARGE = "a sentence without a word", "padding", "large numbers"
 SIZE_ONE, GRADIENTS = "an axis of length 1", "gradients"
 IN_WAYS = {  # what is special about a case -> where to look if such cases are wrong
-    WORDLESS: "what becomes of a row that is all padding?",
     PADDING: "where does the mask come in?",
+    WORDLESS: "what becomes of a row that is all padding?",
     LARGE: "trace the largest and the smallest of them through your formula.",
     SIZE_ONE: "which line treats such an axis differently?",
     GRADIENTS: "where is a gradient cut off or changed on the way to the result?",
@@ -185,7 +185,7 @@ def _hints_of_several_mistakes(exercise, rows):
     way.
     """
     lost, whole = _restore_axes(exercise, rows)
-    if lost and not any(row.wrong_entries for row in whole):
+    if lost and not _is_any_wrong(whole):
         return lost
     skipped = (SIZE_ONE,) if lost else ()
     if hints := (lost and _hints_of_one_mistake(exercise, whole)) or _hints_by_kind(exercise, whole, skipped):
@@ -195,7 +195,7 @@ def _hints_of_several_mistakes(exercise, rows):
     skipped = *skipped, LARGE, GRADIENTS
     further = _hints_of_one_mistake(exercise, tolerant) or _hints_by_kind(exercise, tolerant, skipped)
     is_mended = any(row.wrong_entries and not seen.wrong_entries for row, seen in zip(whole, tolerant, strict=True))
-    is_right = not any(row.wrong_entries for row in tolerant if not _kinds_of(row.case))
+    is_right = not _is_any_wrong([row for row in tolerant if not _kinds_of(row.case)])
     return (*lost, *digits, *further) if (is_mended if is_right else further) else ()
 
 
@@ -239,34 +239,43 @@ def _with_reply(exercise, row, reply):
 def _hints_by_kind(exercise, rows, skipped=()):
     """Return the hint on a mistake that shows in ordinary cases, and one for each kind of case with a further mistake.
 
-    ``skipped`` are the kinds in which a further mistake would not be one.
+    ``skipped`` are the kinds in which a further mistake would not be one. No hint contradicts an ordinary case.
     """
     kinds = {row.place: _kinds_of(row.case) for row in rows}
-    plain = [row for row in rows if not kinds[row.place]]
-    is_right = not any(row.wrong_entries for row in plain)
-    first = () if is_right else _hints_of_one_mistake(exercise, plain)
-    if (not is_right and not first) or {SINGLE, FEW_DIGITS} & {*first}:
+    ordinary = [row for row in rows if not kinds[row.place]]
+    first = _hints_of_one_mistake(exercise, ordinary) if _is_any_wrong(ordinary) else ()
+    if _is_any_wrong(ordinary) and (not first or {SINGLE, FEW_DIGITS} & {*first}):
         return ()
-    further = {}
-    for kind in IN_WAYS.keys() - {*skipped}:
-        alike = [row for row in rows if kinds[row.place] <= {kind}]
-        if any(row.wrong_entries for row in alike if kinds[row.place]):
-            here = _hints_of_one_mistake(exercise, alike)
-            if not first or here != first:
-                further[kind] = () if first else here
-    if PADDING in further and not further.get(WORDLESS):
-        further.pop(WORDLESS, None)  # such a sentence has padding, too
     sentence = SECOND_MISTAKE if first else SEVERAL_WAYS
-    seconds = [further[kind] or (sentence.format(kind, IN_WAYS[kind]),) for kind in IN_WAYS if kind in further]
-    return tuple(dict.fromkeys(hint for hints in (first, *seconds) for hint in hints))
+    words = {kind: sentence.format(kind, where) for kind, where in IN_WAYS.items() if kind not in skipped}
+    hints = [*first]
+    for kind in words:
+        alike = [row for row in rows if kinds[row.place] == {kind}]
+        if not _is_any_wrong(alike):
+            continue
+        here = _hints_of_one_mistake(exercise, [*ordinary, *alike])
+        here = here if not first or here == first else ()
+        if here or kind != WORDLESS or words[PADDING] not in hints:  # such a sentence has padding, too
+            hints += here or [words[kind]]
+    return tuple(dict.fromkeys(hints))
+
+
+def _is_any_wrong(rows):
+    return any(row.wrong_entries for row in rows)
 
 
 def _kinds_of(case):
     """Return in which of ``IN_WAYS`` a case is special."""
     masks = [item for item in arrays_of(case) if item.dtype.kind == "b"]
     without_word = any(not item.any(axis=-1).all() for item in masks)
-    special = (without_word, _is_masked(case) and not without_word, is_large(case), _has_size_one(case), case.gradients)
-    return {kind for kind, there in zip(IN_WAYS, special, strict=True) if there}
+    special = {
+        PADDING: _is_masked(case) and not without_word,
+        WORDLESS: without_word,
+        LARGE: is_large(case),
+        SIZE_ONE: _has_size_one(case),
+        GRADIENTS: case.gradients,
+    }
+    return {kind for kind, there in special.items() if there}
 
 
 def _judge_weights(exercise, reply):
