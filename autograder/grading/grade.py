@@ -112,7 +112,10 @@ def _name_missing_module(reply, exercise, script, outputs):
 
 
 def _run_weights(exercise, files, limits, runs, isolation, hidden, prepared):
-    """Run the reference model with the weights handed in, without student code; return the reply, and the run if any."""
+    """Run the reference model with the weights handed in, without student code; return the reply, and the run if any.
+
+    It may use as many seconds as a cell.
+    """
     trained = exercise.trained
     if trained.file not in files:
         return sandbox.Reply(raised="no file"), None
@@ -124,7 +127,8 @@ def _run_weights(exercise, files, limits, runs, isolation, hidden, prepared):
     inputs = {"file": content, "source": trained.inputs["source"], "lengths": trained.inputs["lengths"]}
     cells = sandbox.Cell(trained.provided), sandbox.Cell("", exercise.name, trained.run)
     script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)}, prepared=prepared)
-    run = sandbox.run(script, replace(_what_is_left(limits, runs), call_seconds=60.0), isolation, hidden)
+    run = sandbox.run(script, replace(_what_is_left(limits, runs), call_seconds=limits.cell_seconds), isolation, hidden)
+    run.reached = {"cell_seconds" if name == "call_seconds" else name for name in run.reached}
     return run.replies.get((exercise.name, 0), sandbox.Reply(raised="no reply")), run
 
 

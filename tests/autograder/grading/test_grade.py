@@ -182,6 +182,17 @@ def test_the_seconds_that_weights_take_are_taken_off_the_notebook_s(sandboxed):
     assert graded.killed
 
 
+def test_weights_are_limited_like_a_cell_and_the_limit_is_named(sandboxed):
+    exercise = capstone()
+    runs, sent = sandboxed
+    runs += [(1.0, Run(reached={"call_seconds"})), (1.0, Run())]
+    limits = Limits(cell_seconds=30, call_seconds=4)
+    graded = grade.grade(notebook_of("a"), (exercise,), limits, files={exercise.trained.file: b"weights"})
+    assert [limits.call_seconds for _, limits in sent] == [30, 4]
+    assert graded.reached == {"cell_seconds": 30.0}
+    assert graded.failure == "It reached a limit: a cell used 30 seconds of CPU time (cell_seconds)."
+
+
 @pytest.mark.parametrize(("is_there", "reason"), [(False, "not handed in"), (True, "larger than")])
 def test_weights_that_are_not_there_or_too_large_are_not_run(sandboxed, is_there, reason):
     exercise = capstone()
