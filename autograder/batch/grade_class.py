@@ -34,6 +34,7 @@ from autograder.gradebook.database import describe_db_error
 from autograder.gradebook.lateness import ReceivedTime, parse_received
 from autograder.gradebook.recorder import Recorder
 from autograder.grading.stopwatch import Stopwatch
+from autograder.notebooks.submitted_file import SIZE_NOTE, FileTooLarge
 from autograder.platforms.attempts import earlier_attempts
 from autograder.sandbox import cgroup
 from solutions.answer_key import AnswerKeyError
@@ -244,6 +245,7 @@ class _Batch:
         try:
             job = jobs.read_job(self.run, row, earlier)
         except CourseError as error:
+            row.remedy = SIZE_NOTE if isinstance(error, FileTooLarge) else ""
             self._set_aside(row, str(error), earlier)
             return
         key, reason = earlier.get("aside", ("", ""))

@@ -41,6 +41,7 @@ class SubmissionResult:
     reasons: tuple[str, ...] = ()  # why points were lost without a recognised mistake
     notes: tuple[str, ...] = ()
     set_aside: str = ""
+    remedy: str = ""  # what the instructor can do about a submission that is set aside
     failed: str = ""
     changes: tuple[MarkChange, ...] = ()  # of a dry run: what would have changed
     reused: bool = field(default=False, compare=False)  # neither run nor recorded again

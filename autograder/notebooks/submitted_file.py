@@ -10,12 +10,17 @@ from autograder.notebooks.cell_ids import id_of
 from autograder.sandbox import Limits
 
 MAX_MB = Limits.submission_mb
+SIZE_NOTE = "To accept larger files, raise c.Judge.submission_mb in nbgrader_config.py."  # for the instructor
+
+
+class FileTooLarge(CourseError):
+    """The file is larger than ``c.Judge.submission_mb``; the message is for the student, who cannot change that."""
 
 
 def read_file(path: str | Path, below: Path | None = None, max_mb: int = MAX_MB) -> bytes:
     """Return the bytes of the file at ``path``, which a student has handed in.
 
-    Raises CourseError if it is missing, empty or too large, or if it, or a folder between it and ``below``, is a
+    Raises CourseError if it is missing, empty or too large (``FileTooLarge``), or if it, or a folder between it and ``below``, is a
     link: the target of a link is not the student's. The message is for the student.
     """
     path = Path(path)
@@ -44,7 +49,7 @@ def read_file(path: str | Path, below: Path | None = None, max_mb: int = MAX_MB)
         raise CourseError("the file is empty", path.name, again)
     if len(content) > max_mb * 2**20:
         remedy = f"clear the outputs (at most {max_mb} MB can be graded) and hand it in again."
-        raise CourseError(f"the file is {size / 2**20:.0f} MB", path.name, remedy)
+        raise FileTooLarge(f"the file is {size / 2**20:.0f} MB", path.name, remedy)
     return content
 
 

@@ -16,13 +16,19 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from autograder.notebooks.submitted_file import SIZE_NOTE
+
 UNKNOWN_UID = -1  # no user has this id
 NO_DATE = (1980, 1, 1, 0, 0, 0)  # the date of a zip entry that has none
 ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
 
 
 class RefusedEntry(Exception):
-    """Something that is not collected; the message says why."""
+    """Something that is not collected; the message says why, and ``note`` what else the instructor should know."""
+
+    def __init__(self, problem: str, note: str = "") -> None:
+        super().__init__(problem)
+        self.note = note
 
 
 @dataclass(frozen=True)
@@ -169,7 +175,7 @@ def _zip_reader(bundle, info, max_mb):
 def _refuse_too_large(content, max_mb):
     """Return ``content`` if it is within the limit, whatever the archive's header said."""
     if len(content) > max_mb * 2**20:
-        raise RefusedEntry(f"a file in the archive is larger than {max_mb} MB when unpacked")
+        raise RefusedEntry(f"a file in the archive is larger than {max_mb} MB when unpacked", SIZE_NOTE)
     return content
 
 

@@ -355,7 +355,8 @@ def _collect_student(run, parts, folders):
             if not any(attempt.is_before(last) for last in attempts.load_attempts(run.course, student, run.topic)[-1:]):
                 _write_refusal_page(run, student, str(refusal), attempt_parts)
             secret = _find_secret(attempt_parts)
-            done.append(Collected(student, str(refusal), file=escape_unprintable(first.name), secret=secret))
+            file = escape_unprintable(first.name)
+            done.append(Collected(student, str(refusal), file=file, note=refusal.note, secret=secret))
     return done, left
 
 

@@ -93,7 +93,9 @@ def tabulate_collected(collected: Iterable["Collected"], called: Mapping[str, st
         grid.add_column(name, overflow="fold")
     grid.add_column("status", ratio=1, overflow="fold")
     for hand_in in sorted(collected, key=lambda hand_in: bool(hand_in.problem)):
-        status = f"set aside: {hand_in.problem}" if hand_in.problem else hand_in.note or "collected"
+        status = hand_in.note or "collected"
+        if hand_in.problem:
+            status = ". ".join(filter(None, (f"set aside: {hand_in.problem}", hand_in.note)))
         name = called.get(hand_in.student, hand_in.student)
         grid.add_row(
             *(Text(plain(text)) for text in (hand_in.file, name, str(hand_in.version or "?"), hand_in.code, status))
@@ -163,7 +165,7 @@ def describe_status(row: "SubmissionResult") -> str:
 def _advice(row):
     if row.set_aside or row.failed:
         what = f"set aside: {row.set_aside}" if row.set_aside else f"failed: {row.failed}"
-        return plain(what.partition("\n")[0])[:MAX_ADVICE_CHARACTERS]
+        return plain(". ".join(filter(None, (what.partition("\n")[0], row.remedy))))[:MAX_ADVICE_CHARACTERS]
     sentences = row.hints or row.reasons
     first = sentences[0] if sentences else ""
     more = f" (+{len(sentences) - 1} more)" if len(sentences) > 1 else ""

@@ -25,7 +25,9 @@ from autograder.platforms.archives import ArchiveEntry, RefusedEntry, open_archi
 from autograder.platforms.attempts import Attempt, load_attempts
 from autograder.platforms.collect import escape_unprintable
 from autograder.platforms.times import format_time
-from tests.autograder.essays import enrol
+from autograder.reports import tables
+from autograder.sandbox import Limits
+from tests.autograder.essays import enrol, grade_quickly
 from tests.autograder.test_main import assert_refused, autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
@@ -998,6 +1000,24 @@ def test_collect_takes_the_largest_size_of_a_file_from_the_course_and_says_where
         config.write("c.Judge.submission_mb = 1\n")
     done = autograder("collect", "scoring", path, "--course", course.root)
     assert_refused(done, "larger than 1 MB", "c.Judge.submission_mb in nbgrader_config.py")
+
+
+def test_the_setting_for_larger_files_is_named_to_the_instructor_and_not_to_the_student(course, tmp_path):
+    path = handed_out(tmp_path, ("ada/scoring.ipynb", "x" * (2**20 + 1)))
+    with course.config.open("a") as config:
+        config.write("c.Judge.submission_mb = 1\n")
+    done = autograder("collect", "scoring", path, "--course", course.root)
+    assert "larger than 1 MB" in done.stdout
+    assert "c.Judge.submission_mb" in done.stdout
+    put_by_hand = course.submission("ben", "scoring")
+    put_by_hand.parent.mkdir(parents=True)
+    put_by_hand.write_text("x" * (2**20 + 1))
+    line = tables.hint_lines(grade_quickly(course, "ben", limits=Limits(submission_mb=1)).values())
+    assert line.endswith("the file is 1 MB. To accept larger files, raise c.Judge.submission_mb in nbgrader_config.py.")
+    for student, words in (("ada", "larger than 1 MB"), ("ben", "at most 1 MB can be graded")):
+        page = course.feedback(student, "scoring").read_text()
+        assert words in page
+        assert "c.Judge" not in page
 
 
 @pytest.mark.parametrize("platform", PREFIXES)

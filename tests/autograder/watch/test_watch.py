@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,11 +18,13 @@ from autograder.errors import CourseError
 from autograder.exercises.drawing import candidate_seeds
 from autograder.grading import submission
 from autograder.paths import ROOT
+from autograder.platforms.times import parse_time
 from autograder.reports import tables
 from autograder.watch import polling, service
 from autograder.watch import run as running
 from autograder.watch.record import Record
 from tests.autograder.essays import all_right, grade_quickly
+from tests.autograder.watch.hub import LIMITS
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 SCANDIR = os.scandir
@@ -217,7 +220,9 @@ def test_a_claimed_time_well_before_the_hand_in_was_seen_is_reported_by_watch_it
     hub.submit("ada", when=minutes_ago(11))
     hub.submit("ben", when=minutes_ago(9))
     claim = "It claims to have been handed in on"
-    assert [line for line in hub.watch() if claim in line and "ada" in line]
+    (line,) = (line for line in hub.watch() if claim in line and "ada" in line)
+    claimed, seen = re.search(r"handed in on (.+ UTC), but `watch` saw it on (.+ UTC)\.$", line).groups()
+    assert parse_time(claimed) < parse_time(seen)
     assert [line for line in hub.lines if claim in line and "ben" in line] == []
     assert [line for line in made[0].snapshot()["errors"] if claim in line]
     for again in (False, True):
@@ -233,6 +238,13 @@ def test_what_was_handed_in_while_watch_was_not_running_is_not_reported_as_early
     hub.submit("ada")
     assert [line for line in hub.watch() if "It claims" in line] == []
     assert hub.graded
+
+
+def test_the_setting_for_larger_files_is_named_to_the_instructor_and_not_to_the_student(hub):
+    secret = hub.submit("ada", content="x" * (LIMITS.submission_mb * 2**20 + 1))
+    assert any("raise c.Judge.submission_mb in nbgrader_config.py" in line for line in hub.watch())
+    assert "larger than" in hub.page(secret)
+    assert "c.Judge" not in hub.page(secret)
 
 
 def test_an_open_course_directory_is_reported_with_its_remedy(hub):
