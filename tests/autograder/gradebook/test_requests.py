@@ -18,7 +18,7 @@ from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
 
-CODE = "scoring-additive_score"
+CODE, WARM_UP = "scoring-additive_score", "scoring-scores_by_hand"
 WORDS = "Please look again at additive_score: <b>my loop</b> is right.\x1b[31m"
 HINT = "The tanh is missing."
 
@@ -27,6 +27,10 @@ def without_tanh(notebook, exercises, *rest):
     graded = all_right(notebook, exercises, *rest)
     wrong = {CODE: judge.Verdict(CODE, 1.0, 3.0, (), (HINT,))}
     return grade.Graded(tuple(wrong.get(verdict.exercise, verdict) for verdict in graded.verdicts), {})
+
+
+def cell_of(data, grade_id):
+    return next(cell for cell in data["cells"] if id_of(cell) == grade_id)
 
 
 def asking(*texts):
@@ -100,6 +104,23 @@ def test_the_last_cell_of_the_notebook_is_a_request_once_it_is_completed(course)
     answer_request(course, "scoring", "mia", "", "It was counted.")
     grade_quickly(course)
     assert "It was counted." in page(course, "mia")
+
+
+def test_a_request_under_a_warm_up_is_listed_and_answered_like_any_other(course):
+    def ask(data):
+        place = data["cells"].index(cell_of(data, WARM_UP))
+        cell = {"cell_type": "markdown", "id": "ask", "metadata": {}, "source": "Please look again at my numbers."}
+        data["cells"].insert(place + 1, cell)
+
+    hand_in(course, "mia", change=ask)
+    grade_quickly(course)
+    rows, waiting = request_rows(course, "scoring")
+    assert (rows, waiting) == ([["mia", "", "Please look again at my numbers.", "", "", ""]], 1)
+    assert "Please look again at my numbers." in succeed("requests", "scoring", "--course", course.root)
+    assert page(course, "mia").count("Please look again at my numbers.") == 1
+    succeed("requests", "scoring", "--student", "mia", "--answer", "They are right.", "--course", course.root)
+    grade_quickly(course)
+    assert "They are right." in page(course, "mia")
 
 
 def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_request(course):
@@ -200,7 +221,7 @@ def drawn(picture):
     """Return a function that attaches ``picture`` to the written answer."""
 
     def change(data):
-        (cell,) = (cell for cell in data["cells"] if id_of(cell) == ESSAY)
+        cell = cell_of(data, ESSAY)
         cell["source"] = "![mine](attachment:mine.png)"
         cell["attachments"] = {"mine.png": {"image/png": base64.b64encode(picture).decode()}}
 
@@ -224,6 +245,14 @@ def test_late_work_in_cells_labelled_as_requests_is_late(course, kind, source, b
 
     assert penalty_of_a_late_change(course, lambda data: None, change) > 0
     assert "late by 4 days" in page(course, "mia")
+
+
+def test_late_code_in_the_cell_of_a_warm_up_is_late_because_answers_may_use_it(course):
+    def define(data):
+        cell_of(data, WARM_UP)["source"] = "def helper(*given):\n    return 1"
+        completing("additive_score.")(data)
+
+    assert penalty_of_a_late_change(course, lambda data: None, define) > 0
 
 
 def test_a_picture_that_is_exchanged_late_is_late(course):

@@ -18,6 +18,7 @@ from autograder.notebooks.cell_ids import check_id, id_of, text_id, warm_up_id
 from autograder.notebooks.cells import warm_up_data
 from autograder.notebooks.handout import handout
 from autograder.releases import proof
+from autograder.sandbox import Limits
 from solutions import answer_key
 from tests.autograder.samples import TOPICS, module_of, topic_exercises, versions_of
 from tests.autograder.test_main import succeed
@@ -189,6 +190,27 @@ def test_no_answer_to_a_warm_up_changes_a_grade_here_or_with_stock_nbgrader(note
     assert {name: verdict.earned for name, verdict in graded.items() if name in wanted} == wanted
     assert NAME not in graded
     assert proof._stock_points(notebook, questions, {}, isolation) == wanted
+
+
+@pytest.mark.suite("sandbox")
+@pytest.mark.parametrize(
+    ("answer", "limit"),
+    [
+        ("while True:\n    pass", "cell_seconds"),
+        ("def scores_by_hand():\n    while True:\n        pass", "cell_seconds"),
+        ("import time\ntime.sleep(10**6)", "cell_idle_seconds"),
+    ],
+    ids=["loop", "loop when it is checked", "sleep"],
+)
+def test_a_warm_up_that_never_ends_costs_no_exercise_its_points(notebooks, answer, limit):
+    notebook = nbformat.reads(nbformat.writes(notebooks[0]), as_version=4)
+    next(cell for cell in notebook.cells if id_of(cell) == NAME)["source"] = answer
+    questions, limits = exercises.load("scoring", 0), Limits(cell_seconds=4, cell_idle_seconds=4)
+    graded = grade.grade(notebook, questions, limits, proof.choose_trusted_isolation())
+    wanted = {exercise.name: exercise.points for exercise in questions if exercise.is_automatic}
+    assert {name: verdict.earned for name, verdict in graded.by_exercise.items() if name in wanted} == wanted
+    assert graded.reached == {limit: 4.0}
+    assert "It was run again without that cell." in graded.failure
 
 
 @pytest.mark.suite("sandbox")

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from autograder.courses.course import SECRET
+from autograder.platforms.collect import collect
 from tests.autograder.essays import all_right
 
 pytestmark = pytest.mark.suite("assignments")
@@ -59,3 +61,15 @@ def test_what_is_not_graded_gets_a_sentence_and_never_the_students_page(victim, 
     assert "<dt>Points</dt>" not in page
     assert OWN in victim.page(victim.victim)
     assert OWN in victim.course.feedback("ada", "scoring").read_text()
+
+
+@pytest.mark.parametrize("content", ["no notebook", json.dumps(ANOTHER)], ids=["unreadable", "refused"])
+def test_what_collect_and_grade_cannot_use_does_not_put_its_secret_beside_the_students_page(victim, content):
+    """`nbgrader release_feedback` publishes the page under the secret beside it."""
+    victim.submit("ada", content=content, account="mal")
+    collect(victim.course, "scoring", victim.inbound, any_owner=True)
+    victim.regrade()
+    page = victim.course.feedback("ada", "scoring")
+    assert OWN in page.read_text()
+    assert 'class="not-graded"' in page.read_text()
+    assert page.with_name(SECRET).read_text() == victim.victim

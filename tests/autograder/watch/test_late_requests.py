@@ -1,10 +1,13 @@
 """A student whose attempts are used up can still ask for another look at the work that was graded."""
 
+import json
+
 import pytest
 
 from autograder.courses.locking import exclusive_lock
 from autograder.gradebook.requests import answer_request, load_requests
 from autograder.grading import submission
+from autograder.notebooks.cell_ids import id_of
 from tests.autograder.essays import grade_quickly
 from tests.autograder.test_main import autograder
 
@@ -42,6 +45,20 @@ def test_a_request_with_the_same_work_is_recorded_and_neither_counted_nor_graded
     done = autograder("requests", "scoring", "--course", used_up.course.root)
     assert "my loop is right" in done.stdout
     assert "1 requests are waiting for an answer." in done.stdout
+
+
+def test_the_work_is_the_same_if_the_notebook_was_repaired_both_times(hub):
+    def without_a_test(*requests):
+        data = json.loads(hub.notebook("one", *requests))
+        data["cells"] = [cell for cell in data["cells"] if id_of(cell) != "scoring-additive_score-test"]
+        return json.dumps(data)
+
+    hub.plan(attempts=1)
+    hub.submit("ada", content=without_a_test())
+    hub.watch()
+    secret = hub.submit("ada", content=without_a_test(WORDS))
+    hub.watch()
+    assert RECORDED in hub.page(secret)
 
 
 def test_a_request_with_other_work_is_not_read_and_the_page_says_how_to_ask(used_up):
