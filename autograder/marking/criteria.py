@@ -53,19 +53,18 @@ def settle_moves(
     course: Course,
     topic: str,
     exercise: str,
-    criteria: Sequence[Criterion],
     seen: str,
     is_wanted: bool,
     only: Selection = None,
 ) -> list[NewMark]:
-    """If ``is_wanted``, move the marks that ``criteria`` would move, else leave all as they are; return the moved ones.
+    """If ``is_wanted``, move the marks that the criteria would move, else leave all as they are; return the moved ones.
 
     With ``only``, this decides on the marks of these students. ``seen`` is what ``hash_moves`` returned. Raises
     ``MovesChanged`` if the moves are different now, ``AnswersChanged`` or ``CourseError`` as ``save_marks`` does.
     """
     with change_marking_record(course, topic, exercise) as record:
         moves = _list_moves(record, course, topic, exercise, only)
-        if hash_moves(moves) != seen or record.criteria != list(criteria):
+        if hash_moves(moves) != seen:
             raise MovesChanged
         if is_wanted:
             save_marks(course, topic, exercise, moves)

@@ -250,7 +250,7 @@ class Session:
         """
         where = self.course, self.topic, self.exercise
         try:
-            moved = settle_moves(*where, self._criteria, request.seen, request.move, self.only)
+            moved = settle_moves(*where, request.seen, request.move, self.only)
         except (MovesChanged, AnswersChanged):
             raise Conflict("The marks or the criteria have changed in the meantime: reload the page.") from None
         self.marked |= {answer.student for answer, after in moved if not after.waiting}

@@ -172,7 +172,8 @@ def test_a_decision_on_marks_that_somebody_else_has_changed_since_is_refused(cou
     assert decide(session, True) == {"moved": 1}  # the other answer now meets all criteria, whatever they are worth
 
 
-def test_marks_by_name_move_as_well(course, change):
+@pytest.mark.parametrize(("move", "points"), [(True, 1), (False, 1.5)])
+def test_the_record_of_who_marked_has_the_points_after_the_decision(course, change, move, points):
     change, (first, second, third) = change
     (course.root / "course.toml").write_text('markers = ["ada", "ben"]\n', encoding="utf-8")
     with contextlib.closing(Session(course, "scoring", "what_to_recompute", marker="ada")) as ada:
@@ -181,9 +182,9 @@ def test_marks_by_name_move_as_well(course, change):
         with ada.desk.record_marks([(mine, mine.held)]):
             pass
     change(replace(first, points=0.5), second, replace(third, points=1))
-    decide(sit(course), True)
+    decide(sit(course), move)
     record = load_marking_record(course, "scoring", ESSAY)
-    assert record.given["ada_king"].points == 1
+    assert record.given["ada_king"].points == in_gradebook(course)["ada_king"][0] == points
 
 
 def test_the_command_says_whose_marks_would_move_before_it_serves_the_page(course, change, monkeypatch):
