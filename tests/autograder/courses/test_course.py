@@ -109,6 +109,12 @@ def test_one_grading_at_a_time(course):
     assert_refused(done, "already grading or releasing in this course")
 
 
+def test_nobody_marks_while_a_command_has_the_lock_that_it_waited_for(tmp_path):
+    course = init(tmp_path / "course")
+    with locking.patient_lock(course, print), pytest.raises(CourseError, match="is writing to this course"):
+        locking.shared_lock(course).__enter__()
+
+
 def test_a_lock_that_another_command_holds_is_waited_for_with_one_notice(tmp_path, monkeypatch):
     monkeypatch.setattr(locking, "PATIENT_SECONDS", 0)
     course, notices, entered = init(tmp_path / "course"), [], threading.Event()

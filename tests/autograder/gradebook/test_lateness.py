@@ -74,6 +74,27 @@ def test_equal_work_is_equally_late_whether_marked_or_graded_last(late_course, f
     assert page(late_course, "ada").replace("ada", "ben") == page(late_course, "ben")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "share"),
+    [
+        ("grace_minutes = 15", "grace_minutes = 1440", 0),
+        ("percent_a_day = 10", "percent_a_day = 20", 0.2),
+        ("percent_a_day = 10", "percent_a_day = 10\nmost_percent = 5", 0.05),
+        ("due = 2025-12-01T00:00:00Z", "due = 2025-11-30T00:00:00Z", 0.2),
+        ("ida = ", "ada = ", 0),
+    ],
+)
+def test_a_late_rule_that_has_changed_counts_from_the_next_grade(late_course, old, new, share):
+    hand_in(late_course, "ada")
+    came(late_course, "ada")
+    grade_quickly(late_course)
+    assert standing(late_course, "ada")[1] == pytest.approx(0.1 * AUTOMATIC)
+    plan = late_course.root / "course.toml"
+    plan.write_text(plan.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    grade_quickly(late_course)
+    assert standing(late_course, "ada")[1] == pytest.approx(share * AUTOMATIC)
+
+
 def test_the_penalty_follows_points_that_a_person_puts_in_place_of_the_graders(late_course):
     hand_in(late_course, "ada")
     came(late_course, "ada")

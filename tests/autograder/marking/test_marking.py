@@ -145,6 +145,16 @@ def test_a_comment_that_somebody_else_has_written_is_not_overwritten(session, co
     assert in_gradebook(course)["cem_kaya"] == (None, True, "I am still thinking.")
 
 
+def test_points_that_somebody_else_has_changed_alone_are_not_overwritten(session, course):
+    by_hand(course, "cem_kaya", 2.0)
+    session.page()
+    seen = group_of(session, SIGN)
+    by_hand(course, "cem_kaya", 0.5)
+    with pytest.raises(Conflict, match=r"Somebody has given 0\.5"):
+        session.mark(MarkRequest(seen, 1))
+    assert in_gradebook(course)["cem_kaya"] == (0.5, False, None)
+
+
 def test_two_markers_at_once_do_not_overwrite_each_other(session, course):
     other = Session(course, "scoring", "what_to_recompute")
     mine, theirs = group_of(session, SIGN), group_of(other, SIGN)
