@@ -1,6 +1,7 @@
 #!/bin/sh
 # Install Chromium and its driver, with which the tests open the website, where that is permitted; else say what to install.
 set -u
+. "$(dirname "$0")/../../autograder/apt_install.sh"
 found() {
     command -v chromedriver >/dev/null 2>&1 &&
         { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null 2>&1
@@ -8,15 +9,7 @@ found() {
 if found; then
     exit 0
 fi
-sudo=
-if [ "$(id -u)" != 0 ]; then
-    sudo="sudo -n"
-fi
-if command -v apt-get >/dev/null 2>&1 && { [ -z "$sudo" ] || $sudo true 2>/dev/null; }; then
-    echo "== Chromium is missing: installing it with its driver (a minute or two)"
-    { $sudo apt-get update -qq && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver; } \
-        >/dev/null 2>&1 || true
-fi
+apt_install "Chromium is missing: installing it with its driver (a minute or two)" chromium chromium-driver
 if ! found; then
     echo "notice: Chromium or its driver is missing and could not be installed; the tests of the website in it will fail." >&2
     echo "        Remedy: sudo apt-get install chromium chromium-driver (Debian), sudo dnf install chromium chromedriver" >&2
