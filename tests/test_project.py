@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import distributions, packages_distributions, version
 from pathlib import Path
 
 import pytest
@@ -173,8 +173,8 @@ def test_what_the_workflows_run_is_there():
         jobs = yaml.safe_load(path.read_text())["jobs"].values()
         runs += [step["run"] for job in jobs for step in job["steps"] if "run" in step]
     makefile, config = (ROOT / "Makefile").read_text(), (ROOT / "_config.yml").read_text()
-    targets = re.findall(r"^make (\S+)$", "\n".join(runs), flags=re.MULTILINE)
-    assert sorted(targets) == ["pdf", "test"]
+    targets = re.findall(r"^make (\S+)(?: CONSTRAINTS=)?$", "\n".join(runs), flags=re.MULTILINE)
+    assert sorted(targets) == ["pdf", "test", "test"]
     assert all(re.search(rf"^{target}:", makefile, flags=re.MULTILINE) for target in targets)
     ((pattern, _),) = re.findall(r'"s\|(.*?)\|(.*?)\|"', "\n".join(runs))
     assert len(re.findall(pattern.replace('\\"', '"'), config, flags=re.MULTILINE)) == 1
@@ -191,6 +191,15 @@ def test_the_versions_that_were_tested_are_within_the_bounds():
     tested = {canonicalize_name(line.partition("==")[0]): line.partition("==")[2] for line in lines if "==" in line}
     for requirement in itertools.chain(*requirements().values()):
         assert requirement.specifier.contains(tested[canonicalize_name(requirement.name)]), requirement
+
+
+def test_make_installs_the_versions_that_were_tested():
+    """With `make CONSTRAINTS=`, or on another platform, it installs others, and says so in the file that is read here."""
+    if ROOT.joinpath(".venv", ".constraints").read_text() == "-c constraints.txt\n":
+        lines = [line.strip() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line]
+        tested = {canonicalize_name(name): tested for name, _, tested in (line.partition("==") for line in lines)}
+        present = {canonicalize_name(each.name): each.version.partition("+")[0] for each in distributions()}
+        assert {name: present.get(name, number) for name, number in tested.items()} == tested
 
 
 def imported(*folders):
