@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # the versions that were tested together; `make CONSTRAINTS=` takes the newest within the bounds of pyproject.toml
 CONSTRAINTS ?= constraints.txt
+# of the website on this machine
+PORT ?= 8000
 # a test file is not divided: what it makes for itself is made once
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
 export OMP_NUM_THREADS := 1
@@ -13,7 +15,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install course test test-quick check site pdf sandbox browser database format clean
+.PHONY: help install course test test-quick check site serve pdf sandbox browser database format clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -24,12 +26,18 @@ install: $(STAMP) sandbox  ## Install what grading needs, and nothing else
 course: $(STAMP) sandbox site  ## Build the website, release the assignments, grade the demonstration class
 	@echo "== The demonstration class: released, handed in, graded"
 	@$(BIN)/python -m autograder demo _build/demonstration
-	@echo "Website:  $(CURDIR)/_build/html/index.html"
+	@echo "Website:  make serve, then http://127.0.0.1:$(PORT)/"
 
 site: $(STAMP)  ## Build the website alone, warnings as errors
 	@echo "== The website: the notebooks that it offers, then its pages, which run as they are built (a few minutes)"
 	@rm -rf _build/assignments && $(BIN)/python -m autograder handouts _build/assignments
 	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
+
+serve:  ## Serve the website that was built to browsers on this machine
+	@test -e _build/html/index.html || { echo "error: there is no website yet. Remedy: make site" >&2; exit 2; }
+	@echo "Website:  http://127.0.0.1:$(PORT)/ (Ctrl+C ends it)"
+	@$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 $(PORT) 2>_build/serve.log || \
+		{ tail -n 1 _build/serve.log >&2; echo "error: the website cannot be served. Remedy: another port, make serve PORT=8001" >&2; exit 2; }
 
 pdf: site browser  ## Build the website, and print it into one PDF, which its first page then offers
 	@echo "== The book on paper (a minute or two)"

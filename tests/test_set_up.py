@@ -1,8 +1,13 @@
-"""The scripts that install programs wait for another apt-get, and pass on why one could not be installed."""
+"""Programs are installed as soon as another apt-get ends, or else it is said why not; `make serve` serves the website."""
 
 import os
 import shutil
+import signal
 import subprocess
+import time
+import urllib.error
+import urllib.request
+from http.server import HTTPServer, SimpleHTTPRequestHandler
 
 import pytest
 
@@ -77,3 +82,51 @@ def test_a_script_passes_on_why_nothing_was_installed(run, script):
     assert (len(calls), pauses) == (1, [])
     assert done.stderr.startswith("E: Unable to locate package of this name\nnotice: ")
     assert f"{SCRIPTS[script]}" in done.stderr
+
+
+def serve(folder, port, **options):
+    command = ["make", "--no-print-directory", "-f", ROOT / "Makefile", "-C", folder, "serve"]
+    return subprocess.Popen(
+        [*command, f"VENV={ROOT / '.venv'}", f"PORT={port}"], text=True, stderr=subprocess.PIPE, **options
+    )
+
+
+@pytest.fixture
+def port():
+    """A port that is free, and is taken while the context of the server lasts."""
+    with HTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
+        return server.server_port
+
+
+def test_make_serve_serves_the_website(tmp_path, port):
+    (tmp_path / "_build" / "html").mkdir(parents=True)
+    (tmp_path / "_build" / "html" / "index.html").write_text("the first page")
+    with serve(tmp_path, port, stdout=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            address = f"http://127.0.0.1:{port}/"
+            assert process.stdout.readline() == f"Website:  {address} (Ctrl+C ends it)\n"
+            while True:
+                try:
+                    with urllib.request.urlopen(address) as page:
+                        assert page.read() == b"the first page"
+                    break
+                except urllib.error.URLError:
+                    assert process.poll() is None
+                    time.sleep(0.1)
+        finally:
+            os.killpg(process.pid, signal.SIGINT)
+
+
+def test_make_serve_says_what_is_missing_and_what_is_in_the_way(tmp_path):
+    with serve(tmp_path, 8000, stdout=subprocess.PIPE) as process:
+        assert "error: there is no website yet. Remedy: make site" in process.stderr.read()
+    (tmp_path / "_build" / "html").mkdir(parents=True)
+    (tmp_path / "_build" / "html" / "index.html").touch()
+    with (
+        HTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server,
+        serve(tmp_path, server.server_port, stdout=subprocess.PIPE) as process,
+    ):
+        message = process.stderr.read()
+    assert "Address already in use" in message
+    assert "error: the website cannot be served. Remedy: another port, make serve PORT=8001" in message
+    assert process.returncode == 2

@@ -95,6 +95,15 @@ class AssignmentRole(SphinxRole):
         return [nodes.raw("", link, format="html")], []
 
 
+class RepositoryRole(SphinxRole):
+    """``{repository}`the repository```: a link to the course's repository, or a word that its address is not known."""
+
+    def run(self):
+        if not self.config.course_repository:
+            return [nodes.Text(f"{self.text} (whoever built this website did not state its address)")], []
+        return [nodes.reference("", self.text, refuri=self.config.course_repository)], []
+
+
 class Minutes(SphinxRole):
     """``{minutes}`softmax```: the answer key's estimate of how long the exercises of a topic take."""
 
@@ -155,8 +164,10 @@ def setup(app):
     jupyter_client.AsyncKernelManager = SocketKernelManager  # nbclient looks it up when it starts a kernel
     app.add_role("assignment", AssignmentRole())
     app.add_role("minutes", Minutes())
+    app.add_role("repository", RepositoryRole())
     app.add_role("core_path", CorePath())
     app.add_config_value("course_assignments", [], "env")
+    app.add_config_value("course_repository", "", "env")
     app.connect("config-inited", configure, priority=100)  # before the extensions that read it
     app.connect("doctree-read", show_stderr)
     app.connect("build-finished", finish, priority=900)  # after the table of contents has written its own index.html

@@ -559,6 +559,15 @@ def test_without_scripts_every_page_can_be_gone_to_and_no_button_is_dead(address
             assert browser.current_url.endswith("/softmax.html"), width
 
 
+def test_a_page_that_was_opened_from_a_file_says_that_its_figures_do_not_move(browser, address, site):
+    browser.get((site / "book" / "scoring.html").as_uri())
+    (note,) = until(browser, lambda: seen(browser, "article > p[role=note]"))
+    assert note.text.startswith("This page was opened from a file, so its figures do not move. Run make serve")
+    open_page(browser, f"{address}/book/scoring.html")
+    assert seen(browser, "article > p[role=note]") == []
+    complaints(browser)  # those about the modules that were not loaded
+
+
 def test_every_page_is_typeset_without_an_error(visits):
     for page, visit in visits.items():
         assert (visit["fonts"], visit["complaints"]) == ([], []), page

@@ -26,6 +26,8 @@ INTRO = """# Softmax
 
 It takes {minutes}`softmax`. And core: {core_path}`capstone`. It comes as a notebook: {assignment}`softmax`.
 
+It is kept in {repository}`the source`.
+
 ```{toctree}
 page
 ```
@@ -69,6 +71,11 @@ def test_a_page_says_how_long_the_core_path_takes(site):
     core = [entry for entry in answer_key.load("capstone").values() if entry.core]
     least, most = answer_key.minutes(core)
     sentence = f"core: {len(core)} exercises, an estimated {round(least / 60)} to {round(most / 60)} hours."
+    assert sentence in (site / "book" / "intro.html").read_text()
+
+
+def test_a_page_says_that_the_address_of_the_repository_is_not_known(site):
+    sentence = "It is kept in the source (whoever built this website did not state its address)."
     assert sentence in (site / "book" / "intro.html").read_text()
 
 
@@ -119,11 +126,15 @@ def test_what_pages_offer_follows_from_what_lies_beside_the_website(folder, site
     assert not (site / "made").exists()
 
 
-def test_with_an_address_the_sitemap_lists_every_page_and_a_dead_link_finds_them(folder, site):
+def test_with_addresses_the_sitemap_lists_every_page_a_dead_link_finds_them_and_pages_link_to_the_repository(
+    folder, site
+):
     (folder / "source" / "conf.py").write_text(
-        (folder / "source" / "conf.py").read_text() + f"html_baseurl = {ADDRESS!r}\n"
+        (folder / "source" / "conf.py").read_text()
+        + f"html_baseurl = {ADDRESS!r}\ncourse_repository = 'https://git.example.edu/course'\n"
     )
     build_site(folder)
+    assert "https://git.example.edu/course" in links_of(site / "book" / "intro.html")
     tree = ElementTree.parse(site / "sitemap.xml")
     pages = [element.text for element in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
     assert pages == [f"{ADDRESS}book/intro.html", f"{ADDRESS}book/page.html"]

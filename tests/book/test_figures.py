@@ -347,6 +347,49 @@ def test_a_finger_beside_the_point_scrolls_the_page(browser, address, element): 
     assert shown(figure_element) == first
 
 
+@pytest.mark.parametrize("element", ["scoring-figure", "context-figure"])
+def test_a_handle_is_a_ring_that_hides_nothing(browser, address, element):  # noqa: F811
+    size(browser, 375)
+    read = "return [...arguments[0].querySelectorAll('.handle circle')].map((circle) => getComputedStyle(circle).fill)"
+    fills = browser.execute_script(read, figure(browser, address, element))
+    assert fills == ["rgba(0, 0, 0, 0)"] * 2
+
+
+def test_a_finger_that_scrolls_from_a_slider_leaves_its_value_and_one_that_slides_moves_it(browser, address):  # noqa: F811
+    size(browser, 375)
+    element = figure(browser, address, "context-figure")
+    slider = element.find_element(By.CSS_SELECTOR, "input[type=range]")
+    values = {}
+    for move in ((0, -100), (0, 60), (90, 0)):
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", slider)
+        left, top, width, height = browser.execute_script(
+            "const b = arguments[0].getBoundingClientRect(); return [b.left, b.top, b.width, b.height]", slider
+        )
+        before, scrolled = slider.get_property("value"), browser.execute_script("return scrollY")
+        swipe(browser, (left + 0.2 * width, top + height / 2), move, steps=20)
+        if move[1]:
+            until(browser, lambda scrolled=scrolled: abs(browser.execute_script("return scrollY") - scrolled) > 30)
+        values[move] = before, slider.get_property("value"), element.find_element(By.CSS_SELECTOR, ".value").text
+    assert values[0, -100] == values[0, 60] == ("0.693147", "0.693147", "0.69")
+    assert values[90, 0][1] != "0.693147"
+
+
+@pytest.mark.parametrize("width", [320, 375, 1280])
+def test_the_softmax_figure_keeps_its_height_and_its_columns_whatever_is_added(browser, address, width):  # noqa: F811
+    size(browser, width)
+    element = figure(browser, address, "softmax-figure")
+    heights = set()
+    for k in range(6):
+        if k:
+            control(element, "added").send_keys(Keys.ARROW_RIGHT)
+        until(browser, lambda k=k: ("overflow" in element.find_element(By.CSS_SELECTOR, ".says").text) == (k == 5))
+        heights.add(element.size["height"])
+        beyond = """const right = arguments[0].getBoundingClientRect().right;
+          return [...arguments[0].querySelectorAll("th, td")].filter((cell) => cell.getBoundingClientRect().right > right).length"""
+        assert browser.execute_script(beyond, element) == 0
+    assert len(heights) == 1
+
+
 def test_weights_follow_the_mask_the_temperature_and_one_large_score(browser, address):  # noqa: F811
     size(browser, 1280)
     element = figure(browser, address, "softmax-figure")
@@ -676,7 +719,41 @@ def test_a_reader_types_a_word_and_sees_its_phonemes(browser, address):  # noqa:
     assert heat_maps(element)["Ours"] == ["written", *"knight", "p"]
     word.clear()
     word.send_keys("naïve", Keys.ENTER)
-    until(browser, lambda: "does not know the letter “ï”" in says.text)
+    until(browser, lambda: "does not know the letter “ï”. It has read only words of the letters a to z." in says.text)
+    assert heat_maps(element)["Ours"] == ["written", *"knight", "p"]  # the last good picture stays
+    word.send_keys(Keys.CONTROL, "a", Keys.DELETE)
+    until(browser, lambda: says.text == "Type a word.")
+    word.send_keys("Don't!")
+    until(browser, lambda: heat_maps(element)["Ours"] == ["written", *"dont", "p"])
+    assert complaints(browser) == []
+
+
+def test_on_a_phone_all_letters_of_a_long_word_are_seen_at_once(browser, address):  # noqa: F811
+    size(browser, 375)
+    element = figure(browser, address, "spelling-figure")
+    until(
+        browser, lambda: "STOP." in element.find_element(By.CSS_SELECTOR, "[role=status]").get_property("textContent")
+    )
+    script = """const box = arguments[0].querySelector(".wide").getBoundingClientRect();
+      return [...arguments[0].querySelectorAll(".heat thead th")].map((cell) => cell.getBoundingClientRect())
+        .filter(({left, right, width}) => left >= box.left - 1 && right <= box.right + 1 && width > 10).length"""
+    assert browser.execute_script(script, element) == len("knightsbridge") + 2
+
+
+def test_while_somebody_types_the_picture_stays(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "capstone-figure")
+    says, sentence = element.find_element(By.CSS_SELECTOR, "[role=status]"), control(element, "sentence")
+    until(browser, lambda: "STOP." in says.text)
+    columns = heat_maps(element)["Ours"]
+    for letter in "tea with mi":
+        sentence.send_keys(letter)
+        assert heat_maps(element)["Ours"] == columns
+        assert "no word" not in says.text
+    sentence.send_keys(Keys.CONTROL, "a")
+    sentence.send_keys("Reason, With Logic.")
+    wanted, _ = translate("reason with logic")
+    until(browser, lambda: f"Ours: {wanted} STOP." in says.text)
 
 
 def test_a_model_without_training_is_no_luckier_in_the_page(translate_in_page, tmp_path):
@@ -767,7 +844,10 @@ def test_a_student_sees_a_model_of_his_own_beside_ours_and_it_goes_nowhere(brows
     numbers = [SOURCE_WORDS.index(word) for word in ("milk", "with", "tea")]
     words, _ = model.greedy(torch.tensor([numbers]), torch.tensor([3]), START, STOP, MAX_LENGTH)
     names = ["STOP" if word == STOP else TARGET_WORDS[word] for word in words[0].tolist()]
-    until(browser, lambda: "Yours: " + " ".join(names) in says.get_property("textContent"))
+    assert len(names) == MAX_LENGTH
+    assert "STOP" not in names
+    cut_off = f" … This has been cut off: the model did not stop after {MAX_LENGTH} words."
+    until(browser, lambda: "Yours: " + " ".join(names) + cut_off in says.get_property("textContent"))
     assert requests(browser) == []
     (tmp_path / "other.npz").write_bytes(b"no model at all, but long enough to be searched")
     element.find_element(By.CSS_SELECTOR, "input[type=file]").send_keys(str(tmp_path / "other.npz"))

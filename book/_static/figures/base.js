@@ -88,6 +88,7 @@ export class Figure extends HTMLElement {
     }
     this.live.addEventListener("submit", (event) => event.preventDefault());
     this.live.addEventListener("input", () => this.changed());
+    this.keepSlidersWhileScrolling();
     this.live.addEventListener("reset", () => setTimeout(() => this.changed()));
     /* A finger on the handle drags; anywhere else it scrolls. Chromium ignores touch-action on shapes within an SVG. */
     this.view.addEventListener("touchstart", (event) => event.target.closest(".handle") && event.preventDefault(), { passive: false });
@@ -105,6 +106,19 @@ export class Figure extends HTMLElement {
     });
     new ResizeObserver(([{ contentRect }]) => contentRect.width !== this.width && this.show()).observe(this.view);
     this.show(true);
+  }
+  /* A finger that scrolls the page from a slider has already moved it: put it back. */
+  keepSlidersWhileScrolling() {
+    let touched;
+    this.live.addEventListener("pointerdown", ({ target, pointerType }) => {
+      touched = target.type === "range" && pointerType === "touch" ? { target, value: target.value } : undefined;
+    }, { capture: true });
+    this.live.addEventListener("pointercancel", () => {
+      if (!touched) return;
+      touched.target.value = touched.value;
+      touched = undefined;
+      this.changed();
+    });
   }
   get values() {
     const values = {};

@@ -1,6 +1,8 @@
 import { Figure, digits } from "./base.js";
 
 const REST = 450; // milliseconds from word to word
+const PAUSE = 600; // milliseconds without a key, after which a sentence counts as typed
+const MANY = 8; // columns of a heat map, from which a phone shows no numbers
 
 /* A trained model that reads words or letters, and a heat map that fills row by row. */
 class Translator extends Figure {
@@ -20,6 +22,14 @@ class Translator extends Figure {
       this.take(event.dataTransfer.files[0]);
     });
     this.playWhenSeen();
+  }
+  /* Leave the picture alone while somebody types. */
+  changed() {
+    clearTimeout(this.pause);
+    this.pause = setTimeout(() => {
+      super.changed();
+      this.play();
+    }, PAUSE);
   }
   /* Run the model as soon as the figure is visible, after the page itself has loaded. */
   async playWhenSeen() {
@@ -47,6 +57,7 @@ class Translator extends Figure {
   /* Show the translation word by word. */
   async play() {
     clearInterval(this.clock);
+    clearTimeout(this.pause);
     try {
       this.ours ??= fetch(this.data.url).then((answer) => (answer.ok ? this.model("Ours", answer.arrayBuffer()) : Promise.reject(new Error(answer.status))));
       await this.ours;
@@ -65,26 +76,30 @@ class Translator extends Figure {
     }, REST);
   }
   draw({ sentence }, { source, target, limits, labels, rows }) {
-    const words = sentence.trim().toLowerCase().split(labels.separator ? /\s+/ : ""), strange = words.find((word) => source.indexOf(word) < limits.first);
-    const safe = (word) => word.replace(/[<&]/g, "");
-    const wrong = strange !== undefined ? `${labels.unknown} “${safe(strange)}”. ${labels.known}: ${source.slice(limits.first).join(", ")}.`
+    const words = sentence.toLowerCase().normalize().match(labels.separator ? /[\p{L}\p{M}\p{N}]+/gu : /[\p{L}\p{N}]/gu) ?? [];
+    const strange = words.find((word) => source.indexOf(word) < limits.first);
+    const wrong = !words.length ? labels.empty : strange !== undefined ? `${labels.unknown} “${strange}”. ${labels.known}`
       : words.length > limits.longest ? labels.long : "";
     const models = Object.entries(this.models).sort();
-    if (wrong || (this.trouble && !models.length)) return { view: "", says: this.trouble || wrong };
+    if (wrong || (this.trouble && !models.length)) {
+      this.longest = 0;
+      return { view: this.picture ?? "", says: this.trouble || wrong };
+    }
     const blank = { word: limits.stop, weights: words.map(() => 0), probability: 0 };
     const translations = models.length ? models.map(([name, p]) => [name, this.arithmetic.translate(p, words.map((word) => source.indexOf(word)), limits)])
       : [["Ours", Array(rows).fill(blank)]]; // as tall from the start as it will be
     this.longest = Math.max(...translations.map(([, steps]) => steps.length));
+    const cutOff = (steps) => (steps.at(-1).word === limits.stop ? "." : ` … This has been cut off: the model did not stop after ${steps.length} ${labels.written}s.`);
     const named = (word) => (word === limits.stop ? "STOP" : `<span${labels.lang ? ` lang="${labels.lang}"` : ""}>${target[word].replace("<", "&lt;")}</span>`);
-    const heat = ([name, steps]) => `<div class="wide" tabindex="0" role="region" aria-label="${name}"><table class="heat">
+    const heat = ([name, steps], written) => `<div class="wide" tabindex="0" role="region" aria-label="${name}"><table class="heat${words.length >= MANY ? " many" : ""}">
       <caption><span>${name}: each row a ${labels.written} written, with probability <i>p</i>, each column a ${labels.read} read</span></caption>
       <thead><tr><th scope="col">written</th>${words.map((word) => `<th scope="col">${word}</th>`).join("")}<th scope="col"><i>p</i></th></tr></thead>
-      <tbody>${steps.map(({ word, weights, probability }, row) => `<tr${row < (this.written ?? 0) ? "" : ' class="coming"'}><th scope="row">${named(word)}</th>${weights.map((w) =>
+      <tbody>${steps.map(({ word, weights, probability }, row) => `<tr${row < written ? "" : ' class="coming"'}><th scope="row">${named(word)}</th>${weights.map((w) =>
         `<td style="--w:${Math.round(100 * w)}%">${digits(w, 2)}</td>`).join("")}<td>${digits(probability, 2)}</td></tr>`).join("")}</tbody></table></div>`;
-    return {
-      view: `<div class="beside">${translations.map(heat).join("")}</div>`,
-      says: !models.length ? labels.idle : `${this.trouble ?? ""} ${translations.map(([name, steps]) => `${name}: ${steps.map(({ word }) => named(word)).join(" ")}.`).join(" ")}`,
-    };
+    const picture = (written) => `<div class="beside">${translations.map((translation) => heat(translation, written)).join("")}</div>`;
+    if (models.length) this.picture = picture(Infinity);
+    const spoken = translations.map(([name, steps]) => `${name}: ${steps.map(({ word }) => named(word)).join(" ")}${cutOff(steps)}`);
+    return { view: picture(this.written ?? 0), says: !models.length ? labels.idle : `${this.trouble ?? ""} ${spoken.join(" ")}` };
   }
 }
 customElements.define("capstone-figure", class extends Translator {});

@@ -5,7 +5,7 @@ const KINDS = { additive: "Additive", linear: "Additive, without the tanh", mult
 
 customElements.define("scoring-figure", class extends Figure {
   controls({ s }) {
-    return radios("kind", "Score", KINDS) + s.map((x, k) => slider(`s${k + 1}`, `State, component ${k + 1}`, -2, 2, 0.1, x)).join("");
+    return radios("kind", "Score", KINDS) + s.map((x, k) => slider(`s${k + 1}`, `State, entry ${k + 1}`, -2, 2, 0.1, x)).join("");
   }
   drag([x, y]) {
     this.set({ s1: x, s2: y });
@@ -19,8 +19,8 @@ customElements.define("scoring-figure", class extends Figure {
     return {
       view: `<p>The annotations, and the state <i>s</i>. Drag it.</p>${plane(wide ? 320 : Math.min(half, 250), [-2.2, 2.6, -2.2, 2.2], {
         points: [...points, { at: [s1, s2], name: "s", tone: 0, handle: true }] })}`,
-      more: `<div class="beside"><div><p>The scores, while component 1 moves.</p>${chart(half, { x: [-2, 2], y: [Math.min(...reached), Math.max(...reached)],
-          at: s1, label: "component 1 of the state", lines: keys.map((_, j) => ({ f: (x) => score([x, s2], j), name: names[j], tone: j + 1 })) })}</div><div>` +
+      more: `<div class="beside"><div><p>The scores, while entry 1 moves.</p>${chart(half, { x: [-2, 2], y: [Math.min(...reached), Math.max(...reached)],
+          at: s1, label: "entry 1 of the state", lines: keys.map((_, j) => ({ f: (x) => score([x, s2], j), name: names[j], tone: j + 1 })) })}</div><div>` +
         table("Each score is the sum of its terms", ["Position", ...parts[0].map((_, k) => `Term ${k + 1}`), "Score"],
           parts.map((row, j) => [`<b class="dot t${j + 1}"></b>${names[j]}`, ...row.map((x) => `<td>${digits(x)}</td>`),
             `<td${j === best ? ' class="best"' : ""}>${digits(scores[j])}</td>`])) + "</div></div>",
