@@ -96,6 +96,12 @@ COMPARISONS = {
         long={"attention": (300, 1000, 4000), "fixed": (300, 1000, 4000, 16_000)},
         long_counts=(SENTENCES, MANY_SENTENCES),
     ),
+    "dropout": Comparison(
+        ("attention", "fixed"),
+        {48: (0.003, 0.006, 0.012, 0.024)},
+        (4000,),
+        dropouts=(0.0, 0.1, 0.2, 0.3, 0.4),
+    ),
     # with attention, 2300 steps take one minute of one core, and 70 000 take thirty
     "spelling": Comparison(
         ("attention", "fixed"),

@@ -167,6 +167,22 @@ def test_what_the_page_says_of_the_fixed_vector_is_in_the_record(record):
         assert np.mean([row["validation_loss"] for row in rows]) == pytest.approx(validation, abs=0.0005)
 
 
+def test_what_the_page_says_of_dropout_is_in_the_record(site, record):
+    table = rows_of_table(site, "context", "dropout", page="capstone")
+    longest = {(row[0], row[1]): float(row[6]) for row in table}
+    assert [row[:4] for row in table if row[0] == "fixed"] == [
+        ["fixed", "0", "4000", "0.012"],
+        ["fixed", "0.1", "4000", "0.006"],
+    ]
+    assert longest["fixed", "0"] == pytest.approx(0.40, abs=0.005)
+    assert longest["fixed", "0.1"] == pytest.approx(0.69, abs=0.005)
+    assert (longest["fixed", "0.1"] - longest["fixed", "0"]) / (1 - longest["fixed", "0"]) == pytest.approx(
+        0.48, abs=0.02
+    )
+    assert {shares for (context, _), shares in longest.items() if context == "attention"} == {1.0}
+    assert all(row[4:6] == ["1.000", "1.000"] for row in table if row[0] == "attention")
+
+
 def test_what_the_page_says_of_attention_is_in_the_record(record):
     rows = rows_at_best(record, "bottleneck", "attention")
     assert len(rows) == 18
