@@ -40,6 +40,7 @@ from autograder.exercises.compare import (
 )
 from autograder.exercises.compose import compose
 
+NO_GRADIENT = "no gradient gets through to it: is something cut off by detach(), item(), numpy or no_grad()?"
 CUT_OFF = "no gradient gets through. Stay in torch from start to finish, without detach(), item(), numpy or no_grad()."
 ENDS = 3  # frames of a long traceback that are shown at either end
 FEW = 24  # numbers: inputs with more than this are printed only as shapes
@@ -231,14 +232,12 @@ def _refuse_wrong(function, kind, case, convert, title, value, changed, worked):
         reasons = _form_problems(value, kind, case["form"])
     else:
         reasons = mismatches(value, case["expected"], kind, case["atol"])
+    if case.get("gradients") and isinstance(value, dict):
+        lost = [name for name, gradient in value.items() if not np.any(gradient)]
+        if any(reasons.values()) and len(lost) == len(value):
+            raise NotYet(f"{title}: {CUT_OFF}\nCalled with {format_inputs(case)}.")
+        reasons = {entry: NO_GRADIENT if reason and entry in lost else reason for entry, reason in reasons.items()}
     problems = [f"{entry}: {reason}" if entry else reason for entry, reason in reasons.items() if reason]
-    if (
-        problems
-        and case.get("gradients")
-        and isinstance(value, dict)
-        and not any(np.any(gradient) for gradient in value.values())
-    ):
-        raise NotYet(f"{title}: {CUT_OFF}\nCalled with {format_inputs(case)}.")
     if problems:
         hints = [hint for hint, wrong in case.get("wrong", ()) if is_right(value, wrong, kind, case["atol"])]
         advice = " Or: ".join(dict.fromkeys(hints)) or _describe_oddities(function, case, convert, value, changed)
@@ -380,5 +379,6 @@ def _form_problems(value, kind, form):
         return {"": str(error)}
     if isinstance(array, dict) or array.shape != tuple(form):
         count = "one number" if not form else f"{' x '.join(map(str, form))} numbers"
-        return {"": f"return {count}, and nothing else"}
+        came = "a dict" if isinstance(array, dict) else f"{' x '.join(map(str, array.shape)) or 'one'}"
+        return {"": f"return {count}, and nothing else, instead of {came}"}
     return {"": "" if np.isfinite(array).all() else "the numbers must be finite"}

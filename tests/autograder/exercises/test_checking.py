@@ -113,6 +113,16 @@ def test_a_gradient_that_cannot_pass_is_told_with_the_call():
         checking.check_cases(lambda x: x.detach(), "code", [case], torch.from_numpy)
 
 
+def test_of_several_gradients_the_check_names_the_one_that_is_cut_off():
+    inputs = {"x": [[1.0, 2.0]], "y": [[3.0, 4.0]]}
+    case = {**OTHER, "gradients": ["x", "y"], "inputs": inputs, "expected": {"x": [[3.0, 4.0]], "y": [[1.0, 2.0]]}}
+    with pytest.raises(NotYet) as caught:
+        checking.check_cases(lambda x, y: x * y.detach(), "code", [case], torch.from_numpy)
+    assert "y: no gradient gets through to it: is something cut off by detach(), item(), numpy" in str(caught.value)
+    assert "x:" not in str(caught.value).splitlines()[0]
+    assert "yours is" not in str(caught.value)
+
+
 @pytest.mark.parametrize("value", [None, "text", [[1.0], [2.0, 3.0]], {"a": 1.0}])
 def test_of_a_value_that_is_no_array_of_numbers_only_the_reason_is_told(value):
     with pytest.raises(NotYet) as caught:
@@ -149,11 +159,13 @@ def test_the_check_of_a_shape_prints_it_for_small_sizes(capsys):
         ("shape", {"v": (2,)}, {"W": None}, "W: this key is missing"),
         ("shape", {"W": 2}, {"W": None}, "W: a shape is a tuple"),
         ("shape", 2, None, "a shape is a tuple"),
-        ("number", [1.0], (2,), "return 2 numbers, and nothing else"),
-        ("number", [1.0], (), "return one number, and nothing else"),
+        ("number", [1.0], (2,), "return 2 numbers, and nothing else, instead of 1"),
+        ("number", [1.0], (), "return one number, and nothing else, instead of 1"),
+        ("number", 1.0, (2,), "return 2 numbers, and nothing else, instead of one"),
+        ("number", [[1.0, 2.0]], (2, 2), "return 2 x 2 numbers, and nothing else, instead of 1 x 2"),
         ("number", [1.0, np.nan], (2,), "the numbers must be finite"),
         ("number", None, (2,), "it returned nothing"),
-        ("number", {"a": 1.0}, (2,), "return 2 numbers"),
+        ("number", {"a": 1.0}, (2,), "return 2 numbers, and nothing else, instead of a dict"),
         ("number", 1.0, {"a": ()}, "return a dict with the keys a"),
         ("number", {"a": "one"}, {"a": ()}, "a: it returned str, not numbers"),
     ],
