@@ -61,8 +61,8 @@ class SeedSearch:
         wrong = sum(catch.wrong for catch in self.tried)
         draws = "the first draw" if self.draws == 1 else f"draw {self.draws}"
         yield (
-            f"Hidden cases: {draws} catches all {wrong} wrong answers that were tried; of {cases} cases, {idle} catch only "
-            "what other cases catch too, and are there for mistakes that nobody has thought of."
+            f"Hidden cases: {draws} catches all {wrong} wrong answers that were tried. {cases - idle} of {cases} cases catch "
+            "one that no other case catches; the rest are there for mistakes that nobody has thought of."
         )
 
 

@@ -19,6 +19,7 @@ from autograder.notebooks.cell_ids import MENDED, check_id, id_of, test_id
 
 MAX_CELLS = 1000
 MAX_CHARACTERS = 1_000_000  # characters in all cells together
+CONFLICT = re.compile(rb"^<{7}(?= )", flags=re.MULTILINE)  # with which git marks a conflict
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 PICTURES = ("image/png", "image/jpeg", "image/gif")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
@@ -37,6 +38,11 @@ def read_notebook(content: bytes, templates: Sequence[NotebookNode], topic: str)
             raise CourseError(f"it has {len(data['cells'])} cells; at most {MAX_CELLS} can be graded", name, shorten)
         notebook = rebuild(data, templates[0])
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        if marker := CONFLICT.search(content):
+            line = content[: marker.start()].count(b"\n") + 1
+            problem = f"git could not merge two versions of this file: line {line} begins with {marker[0].decode()}"
+            remedy = "take one version whole, as with `git checkout --ours`, open it in Jupyter, and hand it in again."
+            raise CourseError(problem, name, remedy) from None
         raise CourseError("this is not a Jupyter notebook", name, again) from None
     length = sum(len(cell.source) for cell in notebook.cells)
     if length > MAX_CHARACTERS:

@@ -126,7 +126,7 @@ def test_what_is_said_has_a_summary_and_with_verbose_each_case():
     caught = CaughtMistakes("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",)}, ())
     (summary,) = SeedSearch(7, 2, (caught,)).lines()
     assert summary.startswith(
-        "Hidden cases: draw 2 catches all 3 wrong answers that were tried; of 3 cases, 1 catch only what other cases catch too"
+        "Hidden cases: draw 2 catches all 3 wrong answers that were tried. 2 of 3 cases catch one that no other case catches; "
     )
     text = "\n".join(SeedSearch(7, 1, (caught,)).lines(verbose=True))
     assert re.search(r"a: catches 2, alone: x\n", text)

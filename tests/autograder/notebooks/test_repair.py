@@ -246,6 +246,11 @@ def with_ids(*names):
 REFUSED = {
     "empty": (b"", "the file is empty"),
     "no JSON": (b"my answer", "not a Jupyter notebook"),
+    "a conflict of git": (
+        b'{\n "cells": [\n<<<<<<< HEAD\n1\n=======\n2\n>>>>>>> theirs\n]}',
+        "git could not merge two versions of this file: line 3 begins with <<<<<<<",
+    ),
+    "a comparison, no conflict": (b'{"cells": [1 <<<<<<< 2', "not a Jupyter notebook"),
     "not UTF-8": (b'{"cells": "\xff"}', "not a Jupyter notebook"),
     "JSON, but a list": ([], "not a Jupyter notebook"),
     "JSON, but no notebook": ({"answer": 42}, "not a Jupyter notebook"),
