@@ -75,7 +75,7 @@ def init_course(
         _print_line(f"Still to be changed: {what}")
     if last_year:
         _print_line("New hidden cases will be drawn. Limits in last year's nbgrader_config.py were not copied.")
-    _print_next("release scoring", root)
+    _print_next(_release_command(course), root)
 
 
 def _init_example(root):
@@ -91,6 +91,13 @@ def _init_example(root):
     _print_line(f"Due dates, late rule, roster: {course.root / 'course.toml'}, {course.root / 'students.csv'}")
     _print_line(f"Released {TOPIC}; {hand_in_example(course)} students in two sections have handed in.")
     _print_next(f"grade {TOPIC}", root)
+
+
+def _release_command(course):
+    """Return the command that releases a first assignment of ``course``; it names no website if there is none."""
+    from autograder.notebooks.website import site_address
+
+    return "release scoring" if course.plan().website or site_address() else "release scoring --no-links"
 
 
 def _print_next(command, course, also=""):
@@ -148,6 +155,8 @@ def release(
     out.print(f"For markers:  {root.marking_scheme(topic)}")
     if exchange_root(root):
         _print_line(f"Next: nbgrader release_assignment {topic}, in the folder {root.root}")
+    elif root.plan().assignment(topic).attempts:
+        _print_next(f"watch {topic}", course, ", which grades what students hand in, attempt by attempt")
     else:
         _print_next(f"collect {topic} ARCHIVE", course, ", once the students have the notebook and have handed it in")
 
@@ -663,7 +672,7 @@ def doctor(
     if root:
         _check_exchange(root)
     if root is None or not any(root.root.glob("release/*/*.ipynb")):
-        _print_next("init course" if root is None else "release scoring", root.root if root else DEFAULT_ROOT)
+        _print_next(_release_command(root) if root else "init course", root.root if root else DEFAULT_ROOT)
 
 
 def _check_exchange(course):
