@@ -68,8 +68,9 @@ def test_what_collect_and_grade_cannot_use_does_not_put_its_secret_beside_the_st
     """`nbgrader release_feedback` publishes the page under the secret beside it."""
     victim.submit("ada", content=content, account="mal")
     collect(victim.course, "scoring", victim.inbound, any_owner=True)
-    victim.regrade()
     page = victim.course.feedback("ada", "scoring")
+    assert page.with_name(SECRET).read_text() == victim.victim
+    victim.regrade()
     assert OWN in page.read_text()
     assert 'class="not-graded"' in page.read_text()
     assert page.with_name(SECRET).read_text() == victim.victim
