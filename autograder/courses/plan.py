@@ -36,7 +36,8 @@ Percentage = Annotated[float, Meta(ge=0, le=100)]
 Selection = frozenset[str] | None  # ids of students; None for everybody
 Minutes = Annotated[float, Meta(ge=0)]
 CORE = "core"  # instead of a list of exercises
-DAY_SECONDS = 24 * 60 * 60  # seconds
+DAY_SECONDS = 24 * 60 * 60
+CLOCK_CHANGE_SECONDS = 60 * 60  # by which a day is longer in which clocks go back
 MAX_GRACE_MINUTES, MAX_POINTS = 366 * 24 * 60, 1_000_000
 PLAN_FIELDS = ("title", "website", "roster", "packages", "late", "assignment", "markers")
 PACKAGE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -85,7 +86,10 @@ most_percent = 100  # at most this much is deducted
 
 @dataclass(frozen=True, kw_only=True)
 class LatePolicy:
-    """What being late costs: ``percent_a_day`` of the earned points, after a grace period."""
+    """What being late costs: ``percent_a_day`` of the earned points for each day begun, after a grace period.
+
+    A second or later day begins an hour late, because clocks may go back in the day before it.
+    """
 
     grace_minutes: Number = 0
     percent_a_day: Percentage = 0
@@ -93,8 +97,9 @@ class LatePolicy:
 
     def penalty(self, score: float, seconds: float) -> float:
         """Return the points, at most ``score``, that are deducted for being ``seconds`` late."""
-        days = math.ceil((seconds - 60 * self.grace_minutes) / DAY_SECONDS)
-        return score * min(self.percent_a_day * max(days, 0), self.most_percent) / 100
+        late = seconds - 60 * self.grace_minutes
+        days = max(1, math.ceil((late - CLOCK_CHANGE_SECONDS) / DAY_SECONDS)) if late > 0 else 0
+        return score * min(self.percent_a_day * days, self.most_percent) / 100
 
     def cost_without_time(self) -> str:
         """Say what it costs to be late by an unknown amount, which counts as one second."""

