@@ -44,7 +44,7 @@ from benchmarks.watch import hand_in, make_exchange, wait_until, watching  # noq
 
 ATTEMPTS, SECTIONS = 3, 12
 QUESTION = "what_to_recompute"
-REQUEST = "Please look again at additive_shapes: I read the question in another way."
+REQUEST = "Please look again at batched_additive_shapes: I read the question in another way."
 AGAIN = (1.0, 0.4, 0.2, 0.05)  # the share of students who hand in at least once, twice, three and four times
 ASKING = 0.05  # the share of students whose last graded hand-in asks for another look
 # on the page of `mark`: whether the current answer waits for a mark

@@ -56,7 +56,7 @@ due = {due:%Y-%m-%dT%H:%M:%SZ}
 [assignment.scoring.sections.B]
 due = {later:%Y-%m-%dT%H:%M:%SZ}
 """
-REQUEST = "Please look again at additive_shapes: I read the question in another way."
+REQUEST = "Please look again at batched_additive_shapes: I read the question in another way."
 
 
 @dataclass(frozen=True)

@@ -166,14 +166,14 @@ def _reference_is_steady(exercise, reference):
 
 
 def _sizes_differ(exercise, reference):
-    """Sizes may be equal only if they are equal in every case."""
-    sizes = [_sizes(case.inputs) for case in exercise.hidden]
-    alike = [_equal_axes(case.inputs) for case in exercise.hidden]
-    always = set.intersection(*alike)
-    fits = [row and 1 not in row.values() and pairs == always for row, pairs in zip(sizes, alike, strict=True)]
-    if any(sizes) and not any(fits):
-        remedy = "add one: a transposed or swapped argument passes by luck when two sizes are equal"
-        yield "", "no hidden case has all sizes different", remedy
+    """Sizes may be equal only if they are equal in every case with the same arguments."""
+    for like in {frozenset(case.inputs): case for case in exercise.hidden}.values():
+        always = _common_to_all(exercise.hidden, _equal_axes, like)
+        sizes = [_sizes(case.inputs) for case in _with_the_arguments_of(like, exercise.hidden)]
+        if any(sizes) and not any(1 not in row.values() and _equal(row) == always for row in sizes):
+            remedy = "add one: a transposed or swapped argument passes by luck when two sizes are equal"
+            yield "", "no hidden case has all sizes different", remedy
+            return
 
 
 def _masks_have_pads(exercise, reference):
@@ -236,8 +236,8 @@ def _results_survive_rounding(exercise, reference):
 
 def _shown_numbers_reveal_slips(exercise, reference):
     """A square, symmetric or repeated input hides slips, so that a wrong answer passes the check."""
-    alike, sums = _common_to_all(exercise.hidden, _equal_axes), _common_to_all(exercise.hidden, _find_summed_axes)
     for case in exercise.shown:
+        alike, sums = (_common_to_all(exercise.hidden, find, case) for find in (_equal_axes, _find_summed_axes))
         for name, item in case.inputs.items():
             per_sentence = ((next(iter(case.inputs)), 0), (name, 0)) in alike or name == next(iter(case.inputs))
             for reason in _forgiving_properties(name, np.asarray(item), alike, per_sentence):
@@ -253,13 +253,12 @@ def _shown_numbers_reveal_slips(exercise, reference):
 
 def _shown_cases_are_enough(exercise, reference):
     plain = [case for case in exercise.shown if not case.gradients]
-    alike = _common_to_all(exercise.hidden, _equal_axes)
     several = [case for case in plain if np.shape(next(iter(case.inputs.values())))[0] > 1]
     if len(plain) < 2:
         yield "", "one case is shown", "show one that can be worked by hand, and one with different sizes"
     if not several:
         yield "", "every shown case has one sentence", "show several: otherwise, a sum over the batch passes"
-    elif not any(_equal_axes(case.inputs) <= alike for case in several):
+    elif not any(_equal_axes(case.inputs) <= _common_to_all(exercise.hidden, _equal_axes, case) for case in several):
         reason = "no shown case of several sentences has all sizes different"
         yield "", reason, "show one whose sizes differ from those of the first"
     if (
@@ -308,14 +307,14 @@ def _forgiving_properties(name, item, alike, per_sentence):
         yield f"{name} has {'two rows that are equal' if per_sentence else 'equal rows'}"
 
 
-def _common_to_all(cases, find):
-    """Return the groups of axes that ``find`` returns for every one of ``cases`` that has all the inputs concerned."""
-    each = [(set(case.inputs), find(case.inputs)) for case in cases]
-    return {
-        axes
-        for axes in set.union(*(those for _, those in each))
-        if all(axes in those for given, those in each if {name for name, _ in axes} <= given)
-    }
+def _common_to_all(cases, find, like):
+    """Return the groups of axes that ``find`` returns for every one of ``cases`` with the same arguments as the case ``like``."""
+    each = [find(case.inputs) for case in _with_the_arguments_of(like, cases)]
+    return set.intersection(*each) if each else set()
+
+
+def _with_the_arguments_of(like, cases):
+    return [case for case in cases if set(case.inputs) == set(like.inputs)]
 
 
 def _sizes(inputs):
@@ -324,7 +323,10 @@ def _sizes(inputs):
 
 def _equal_axes(inputs):
     """Return the pairs of axes that have the same size."""
-    sizes = _sizes(inputs)
+    return _equal(_sizes(inputs))
+
+
+def _equal(sizes):
     return {pair for pair in itertools.combinations(sizes, 2) if sizes[pair[0]] == sizes[pair[1]]}
 
 

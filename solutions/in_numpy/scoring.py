@@ -8,29 +8,8 @@ import math
 import numpy as np
 
 
-def additive_shapes(m, n, a, T_x):
-    """Return the intermediate shapes in computing the additive scores of one sentence.
-
-    Parameters
-    ----------
-    m, n, a : int
-        Sizes of one annotation, of the decoder state and of the attention layer.
-    T_x : int
-        Number of source positions.
-
-    Returns
-    -------
-    dict
-        ``projected_query``: W_query times the decoder state; ``projected_keys``: W_key times every annotation, one
-        annotation per row; ``hidden``: the tanh of their sum; ``scores``.
-    """
-    ### BEGIN SOLUTION
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
-    ### END SOLUTION
-
-
 def batched_additive_shapes(batch, m, n, a, T_x):
-    """Return the intermediate shapes in computing the additive scores of a batch, batch first.
+    """Return the intermediate shapes in computing the additive scores of a batch, batch first, and that of another score's matrix.
 
     Parameters
     ----------
@@ -45,10 +24,11 @@ def batched_additive_shapes(batch, m, n, a, T_x):
     -------
     dict
         ``projected_query``: with the extra axis that lets it broadcast over the positions; ``hidden``: the tanh of the
-        sum; ``product``: ``hidden`` times v, where v is written as a matrix of one column.
+        sum; ``product``: ``hidden`` times v, where v is written as a matrix of one column; ``W``: the matrix of the
+        multiplicative score, s . (W h).
     """
     ### BEGIN SOLUTION
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1), "W": (n, m)}
     ### END SOLUTION
 
 
@@ -122,34 +102,6 @@ def gradients_by_hand():
     ### END SOLUTION
 
 
-def joined_or_added():
-    """Return what each part of a concatenated vector contributes, and how many parameters each form of the score has.
-
-    Returns
-    -------
-    dict
-        ``from_h``, ``from_s``: what the annotation and the state contribute, 2 numbers each; ``score``;
-        ``joined_learned``, ``added_learned``: number of parameters of each form; ``spare``: how many of the second
-        form's are redundant; ``paper``: number of parameters of the paper's own score.
-    """
-    ### BEGIN SOLUTION
-    W = np.array([[0.5, 1.0, -0.5, 0.0, 0.2], [1.0, 0.0, -1.0, -0.5, 0.3]])
-    h = np.array([2.0, -1.0, 1.0])
-    from_h = W[:, :3] @ h
-    from_s = W[:, 3:] @ np.array([1.0, 3.0])
-    score = np.array([2.0, -1.0]) @ np.tanh(from_h + from_s)
-    return {
-        "from_h": from_h,
-        "from_s": from_s,
-        "score": score,
-        "joined_learned": 30 * (60 + 30) + 30,
-        "added_learned": (30 * 60 + 30) + (30 * 30 + 30),
-        "spare": 30,  # the two biases are added, and one could do it
-        "paper": 1000 * 1000 + 1000 * 2000 + 1000,
-    }
-    ### END SOLUTION
-
-
 def unseen_by_the_score():
     """Return the matrix equivalent to the exercise's two, and a change to an annotation that never affects the score.
 
@@ -213,48 +165,29 @@ def additive_score(query, keys, W_query, W_key, v):
     ### END SOLUTION
 
 
-def multiplicative_score(query, keys, W):
-    """Score every source position by a bilinear form.
+def dot_product_score(query, keys, W=None):
+    """Score every source position by the dot product of the query and the annotation, or its product with W.
 
-    score[b, j] = query[b] . (W keys[b, j])
+    score[b, j] = query[b] . keys[b, j] without W, query[b] . (W keys[b, j]) with it
 
     Parameters
     ----------
     query : (batch, query_size)
     keys : (batch, source_len, key_size)
-    W : (query_size, key_size)
+        Without W, key_size equals query_size.
+    W : matrix, optional
+        Shared by all sentences. It maps an annotation into the space of the decoder states.
 
     Returns
     -------
     (batch, source_len)
         Unnormalised scores: no unit, any real number.
 
-    Source: Luong et al. (2015), section 3.1, "general".
+    Source: Luong et al. (2015), section 3.1, "dot" and "general".
     """
     ### BEGIN SOLUTION
-    return np.einsum("bn,nm,bjm->bj", query, W, keys)
-    ### END SOLUTION
-
-
-def dot_product_score(query, keys):
-    """Score every source position by its dot product with the query. There are no parameters.
-
-    score[b, j] = query[b] . keys[b, j]
-
-    Parameters
-    ----------
-    query : (batch, size)
-    keys : (batch, source_len, size)
-        The last axis has the same size as the query's.
-
-    Returns
-    -------
-    (batch, source_len)
-        Unnormalised scores: no unit, any real number.
-
-    Source: Luong et al. (2015), section 3.1, "dot".
-    """
-    ### BEGIN SOLUTION
+    if W is not None:
+        keys = keys @ W.T  # (batch, source_len, query_size)
     return (keys * query[:, None, :]).sum(axis=-1)
     ### END SOLUTION
 

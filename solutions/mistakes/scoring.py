@@ -8,39 +8,34 @@ import torch
 from solutions.in_numpy.scoring import additive_score
 
 
-def additive_shapes__v_forgotten(m, n, a, T_x):
-    """The dot product with v sums over the attention axis, which leaves one number per position."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x, a)}
-
-
-def additive_shapes__not_projected(m, n, a, T_x):
-    """These are the shapes before the projection. Both projections live in the attention space."""
-    return {"projected_query": (n,), "projected_keys": (T_x, m), "hidden": (T_x, a), "scores": (T_x,)}
-
-
-def additive_shapes__positions_as_columns(m, n, a, T_x):
-    """One annotation per row: the positions are the first axis."""
-    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
-
-
 def batched_additive_shapes__no_axis_for_positions(batch, m, n, a, T_x):
     """(batch, a) does not broadcast against (batch, T_x, a): the query needs an axis of length 1 for the positions."""
-    return {"projected_query": (batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+    return {"projected_query": (batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1), "W": (n, m)}
 
 
 def batched_additive_shapes__time_first(batch, m, n, a, T_x):
     """Batch first: the sentences are the first axis, the positions the second."""
-    return {"projected_query": (1, batch, a), "hidden": (T_x, batch, a), "product": (T_x, batch, 1)}
+    return {"projected_query": (1, batch, a), "hidden": (T_x, batch, a), "product": (T_x, batch, 1), "W": (n, m)}
 
 
 def batched_additive_shapes__self_attention(batch, m, n, a, T_x):
     """One query per sentence gives one row of scores per sentence, not a square table: that is self-attention."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, T_x), "product": (batch, T_x, T_x)}
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, T_x), "product": (batch, T_x, T_x), "W": (n, m)}
 
 
 def batched_additive_shapes__squeezed(batch, m, n, a, T_x):
     """Multiplying by a matrix of one column leaves an axis of length 1, which stays until you squeeze it away."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x), "W": (n, m)}
+
+
+def batched_additive_shapes__w_transposed(batch, m, n, a, T_x):
+    """W multiplies an annotation, and the result must have as many entries as the state: which size belongs to its rows?"""
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1), "W": (m, n)}
+
+
+def batched_additive_shapes__w_of_the_additive_score(batch, m, n, a, T_x):
+    """The multiplicative score has no hidden layer, so a does not occur in the shape of W."""
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1), "W": (a, m)}
 
 
 def _hand(score):
@@ -231,59 +226,6 @@ def gradients_by_hand__v_from_inside():
     return _gradients(v=lambda t, inside: inside.sum(axis=0))
 
 
-def _joined(cut=3, squash=np.tanh, **counts):
-    W, h, s = np.array([[0.5, 1, -0.5, 0, 0.2], [1, 0, -1, -0.5, 0.3]]), np.array([2.0, -1, 1]), np.array([1.0, 3])
-    from_h, from_s = (W[:, :3] @ h, W[:, 3:] @ s) if cut == 3 else (W[:, 2:] @ h, W[:, :2] @ s)
-    right = {"joined_learned": 2730, "added_learned": 2760, "spare": 30, "paper": 3_001_000}
-    score = np.array([2.0, -1.0]) @ squash(from_h + from_s)
-    return {"from_h": from_h, "from_s": from_s, "score": score, **right, **counts}
-
-
-def joined_or_added__state_first():
-    """You split the matrix as if the state came first. In [h; s] the annotation does, so the first three columns belong to it."""
-    return _joined(cut=2)
-
-
-def joined_or_added__no_tanh():
-    """The tanh between the sum and v is missing from your score."""
-    return _joined(squash=lambda x: x)
-
-
-def joined_or_added__no_biases():
-    """You counted only the matrices. A linear layer in torch also learns a bias, with one entry for each output."""
-    return _joined(joined_learned=2700, added_learned=2700, spare=0)
-
-
-def joined_or_added__one_bias():
-    """The second form has two linear layers, and each of them has a bias."""
-    return _joined(added_learned=2730, spare=0)
-
-
-def joined_or_added__one_direction():
-    """An annotation of this encoder joins two directions. You counted only one."""
-    return _joined(joined_learned=1830, added_learned=1860)
-
-
-def joined_or_added__none_spare():
-    """The two biases are added before anything else happens to them. Which pairs of biases give the same sum?"""
-    return _joined(spare=0)
-
-
-def joined_or_added__both_spare():
-    """Without any bias, the score is a different function. How many entries does the sum of the two biases have?"""
-    return _joined(spare=60)
-
-
-def joined_or_added__paper_one_direction():
-    """In the paper an annotation joins two states, so its matrix has twice as many columns as a state has entries."""
-    return _joined(paper=2_001_000)
-
-
-def joined_or_added__paper_without_v():
-    """You counted only the two matrices of the paper's alignment model. It has a third parameter to learn."""
-    return _joined(paper=3_000_000)
-
-
 def _unseen(product=np.matmul, unseen=lambda last: [*-last, 1.0], **counts):
     W_c = np.array([[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, -1.0], [0.0, 0.0, 1.0, -3.0]])
     W_enc = np.array([[1.0, -1.0, 0.0], [0.0, 2.0, 1.0], [1.0, 0.0, 1.0]])
@@ -374,78 +316,66 @@ def additive_score__last_position_left_out(query, keys, W_query, W_key, v):
     return scores
 
 
-def multiplicative_score__dot_product(query, keys, W):
+def dot_product_score__without_w(query, keys, W=None):
     """You did not use W: you truncated the longer vector and took a plain dot product."""
     size = min(query.shape[-1], keys.shape[-1])
     return (query[:, None, :size] * keys[..., :size]).sum(-1)
 
 
-def multiplicative_score__tanh(query, keys, W):
+def dot_product_score__tanh(query, keys, W=None):
     """The multiplicative score has no tanh: that belongs to the additive one."""
+    if W is None:
+        return np.einsum("bm,bjm->bj", query, keys)
     return np.tanh(np.einsum("bn,nm,bjm->bj", query, W, keys))
 
 
-def multiplicative_score__scaled(query, keys, W):
-    """You divided the scores by the square root of the size. The formula in this exercise does not scale them."""
-    return np.einsum("bn,nm,bjm->bj", query, W, keys) / np.sqrt(query.shape[-1])
-
-
-def multiplicative_score__first_sentence_only(query, keys, W):
+def dot_product_score__first_sentence_only(query, keys, W=None):
     """Every sentence of the batch gets the query of the first one: check how the query broadcasts along the batch axis."""
-    return np.einsum("n,nm,bjm->bj", query[0], W, keys)
+    keys = keys if W is None else keys @ W.T
+    return keys @ query[0]
 
 
-def multiplicative_score__squeezed(query, keys, W):
-    """An axis of length 1 went missing: with one sentence or one position the result still has two axes."""
-    return np.squeeze(np.einsum("bn,nm,bjm->bj", query, W, keys))
-
-
-def multiplicative_score__squeezed_and_mended(query, keys, W):
-    """Several sentences of one position became a single row: you can no longer tell which axis is gone. Name the one to drop."""
-    return np.atleast_2d((keys @ W.T @ query[:, :, None]).squeeze())
-
-
-def multiplicative_score__last_position_left_out(query, keys, W):
-    """You never scored the last position: look at where your loop over the positions ends."""
-    scores = np.einsum("bn,nm,bjm->bj", query, W, keys)
-    scores[:, -1] = 0.0
-    return scores
-
-
-def dot_product_score__elementwise(query, keys):
+def dot_product_score__elementwise(query, keys, W=None):
     """You multiplied the entries but did not sum them. One number per position should be left."""
+    keys = keys if W is None else keys @ W.T
     return keys * query[:, None, :]
 
 
-def dot_product_score__scaled(query, keys):
+def dot_product_score__scaled(query, keys, W=None):
     """You divided the scores by the square root of the size. The formula in this exercise does not scale them."""
+    keys = keys if W is None else keys @ W.T
     return (keys * query[:, None, :]).sum(-1) / np.sqrt(query.shape[-1])
 
 
-def dot_product_score__cosine(query, keys):
+def dot_product_score__cosine(query, keys, W=None):
     """You divided by the lengths of the vectors. That gives the cosine, which ignores how long they are."""
+    keys = keys if W is None else keys @ W.T
     dots = (keys * query[:, None, :]).sum(-1)
     return dots / (np.linalg.norm(query, axis=-1)[:, None] * np.linalg.norm(keys, axis=-1))
 
 
-def dot_product_score__squeezed(query, keys):
+def dot_product_score__squeezed(query, keys, W=None):
     """An axis of length 1 went missing: with one sentence or one position the result still has two axes."""
+    keys = keys if W is None else keys @ W.T
     return np.squeeze((keys * query[:, None, :]).sum(-1))
 
 
-def dot_product_score__squeezed_and_mended(query, keys):
+def dot_product_score__squeezed_and_mended(query, keys, W=None):
     """Several sentences of one position became a single row: you can no longer tell which axis is gone. Name the one to drop."""
+    keys = keys if W is None else keys @ W.T
     return np.atleast_2d(np.squeeze(keys @ query[:, :, None]))
 
 
-def dot_product_score__softmaxed(query, keys):
+def dot_product_score__softmaxed(query, keys, W=None):
     """Each of your rows sums to 1: you returned weights. The softmax is the next step, not part of the score."""
+    keys = keys if W is None else keys @ W.T
     e = np.exp(np.einsum("bd,btd->bt", query, keys))
     return e / e.sum(axis=1, keepdims=True)
 
 
-def dot_product_score__last_position_left_out(query, keys):
+def dot_product_score__last_position_left_out(query, keys, W=None):
     """You never scored the last position: look at where your loop over the positions ends."""
+    keys = keys if W is None else keys @ W.T
     scores = np.einsum("bn,bjn->bj", query, keys)
     scores[:, -1] = 0.0
     return scores

@@ -23,7 +23,7 @@ from solutions.in_numpy.capstone import SOURCE_WORDS, START, STOP, TARGET_WORDS,
 from solutions.in_numpy.context import context_vector, scores_gradient
 from solutions.in_numpy.decoder_fusion import decoder_step_state, note_c_state
 from solutions.in_numpy.output_layer import output_distribution
-from solutions.in_numpy.scoring import additive_score, dot_product_score, multiplicative_score
+from solutions.in_numpy.scoring import additive_score, dot_product_score
 from solutions.in_numpy.softmax import masked_softmax, softmax
 from solutions.in_numpy.spelling import MOST_PHONEMES, encode_letters, words_of
 from solutions.in_torch.capstone import (
@@ -110,7 +110,7 @@ def test_the_terms_of_a_score_add_to_the_score_of_the_reference(compute, kind):
         wanted = {
             "additive": lambda s=s, H=H, x=x: additive_score(s, H, x["W_query"], x["W_key"], x["v"]),
             "linear": lambda s=s, H=H, x=x: additive_score__no_tanh(s, H, x["W_query"], x["W_key"], x["v"]),
-            "multiplicative": lambda s=s, H=H, x=x: multiplicative_score(s, H, x["W"]),
+            "multiplicative": lambda s=s, H=H, x=x: dot_product_score(s, H, x["W"]),
             "dot": lambda s=s, H=H: dot_product_score(s, H),
         }[kind]()[0]
         np.testing.assert_allclose(scores, wanted, **CLOSE)

@@ -6,30 +6,19 @@ import numpy as np
 import torch
 
 
-def additive_shapes__by_computing(m, n, a, T_x):
-    projected_query = np.zeros((a, n)) @ np.zeros(n)
-    projected_keys = np.zeros((T_x, m)) @ np.zeros((a, m)).T
-    hidden = np.tanh(projected_query + projected_keys)
-    return {
-        "projected_query": projected_query.shape,
-        "projected_keys": projected_keys.shape,
-        "hidden": hidden.shape,
-        "scores": (hidden @ np.zeros(a)).shape,
-    }
-
-
-def additive_shapes__lists(m, n, a, T_x):
-    return dict(projected_query=[a], projected_keys=[T_x, a], hidden=[T_x, a], scores=[T_x])
-
-
 def batched_additive_shapes__by_computing(batch, m, n, a, T_x):
     query = torch.zeros(batch, 1, a)
     hidden = query + torch.zeros(batch, T_x, a)
-    return {"projected_query": query.shape, "hidden": hidden.shape, "product": (hidden @ torch.zeros(a, 1)).shape}
+    return {
+        "projected_query": query.shape,
+        "hidden": hidden.shape,
+        "product": (hidden @ torch.zeros(a, 1)).shape,
+        "W": (n, m),
+    }
 
 
 def batched_additive_shapes__lists(batch, m, n, a, T_x):
-    return {"product": [batch, T_x, 1], "hidden": [batch, T_x, a], "projected_query": [batch, 1, a]}
+    return {"product": [batch, T_x, 1], "hidden": [batch, T_x, a], "projected_query": [batch, 1, a], "W": (n, m)}
 
 
 def scores_by_hand_twin__rounded():
@@ -40,33 +29,29 @@ def scores_by_hand_twin__tensor():
     return torch.tanh(torch.tensor([[0.5, 0.8], [0.3, 0.9], [1.0, -1.2]])) @ torch.tensor([2.0, -1.0])
 
 
-def dot_product_score__loops(query, keys):
+def dot_product_score__loops(query, keys, W=None):
+    keys = keys if W is None else keys @ W.T
     return [[sum(s * h for s, h in zip(q, key)) for key in sentence] for q, sentence in zip(query, keys)]
 
 
-def dot_product_score__einsum(query, keys):
+def dot_product_score__einsum(query, keys, W=None):
+    keys = keys if W is None else keys @ W.T
     return np.einsum("bn,bjn->bj", query, keys)
 
 
-def dot_product_score__matmul(query, keys):
+def dot_product_score__matmul(query, keys, W=None):
+    keys = keys if W is None else keys @ W.T
     return (keys @ query[:, :, None])[:, :, 0]
 
 
-def multiplicative_score__loops(query, keys, W):
-    scores = np.zeros(keys.shape[:2])
-    for b in range(keys.shape[0]):
-        for j in range(keys.shape[1]):
-            scores[b, j] = query[b] @ W @ keys[b, j]
-    return scores
+def dot_product_score__torch(query, keys, W=None):
+    query, keys = torch.tensor(query), torch.tensor(keys)
+    return torch.einsum("bn,bjn->bj", query, keys if W is None else torch.nn.functional.linear(keys, torch.tensor(W)))
 
 
-def multiplicative_score__broadcasting(query, keys, W):
-    return ((query @ W)[:, None, :] * keys).sum(-1)
-
-
-def multiplicative_score__torch(query, keys, W):
-    query, keys, W = map(torch.as_tensor, (query, keys, W))
-    return torch.bmm(keys @ W.T, query.unsqueeze(-1)).squeeze(-1)
+def dot_product_score__query_times_w(query, keys, W=None):
+    W = np.eye(query.shape[1]) if W is None else W
+    return ((query @ W)[:, None] @ np.swapaxes(keys, 1, 2)).reshape(keys.shape[:2])
 
 
 def additive_score__loops(query, keys, W_query, W_key, v):
@@ -157,35 +142,6 @@ def score_gradients__torch(scores_gradient, query, keys, W_query, W_key, v):
     hidden = torch.tanh(torch.mv(W_query, query) + torch.mm(keys, W_key.t()))
     inside = torch.outer(given, v) - torch.outer(given, v) * hidden.square()
     return {"W_key": inside.T @ keys, "W_query": torch.outer(inside.sum(0), query), "v": given @ hidden}
-
-
-def joined_or_added__typed():
-    return {
-        "from_h": (-0.5, 1),
-        "from_s": (0.6, 0.4),
-        "score": -0.6860,
-        "joined_learned": 2730,
-        "added_learned": 2760,
-        "spare": 30,
-        "paper": 3_001_000,
-    }
-
-
-def joined_or_added__by_torch():
-    joined, h_layer, s_layer = torch.nn.Linear(90, 30), torch.nn.Linear(60, 30), torch.nn.Linear(30, 30)
-    counts = [sum(p.numel() for p in layer.parameters()) for layer in (joined, h_layer, s_layer)]
-    W = torch.tensor([[0.5, 1, -0.5, 0, 0.2], [1, 0, -1, -0.5, 0.3]], dtype=torch.float64)
-    whole = W @ torch.tensor([2.0, -1, 1, 1, 3]).double()
-    from_h = W[:, :3] @ torch.tensor([2.0, -1, 1]).double()
-    return {
-        "from_h": from_h,
-        "from_s": whole - from_h,
-        "score": torch.tanh(whole) @ torch.tensor([2.0, -1.0]).double(),
-        "joined_learned": counts[0],
-        "added_learned": counts[1] + counts[2],
-        "spare": s_layer.bias.numel(),
-        "paper": 1000 * (1000 + 2000 + 1),
-    }
 
 
 def unseen_by_the_score__typed():

@@ -211,10 +211,11 @@ def weights_by_hand_twin__largest_first():
     return sorted((powers / powers.sum()).tolist(), reverse=True)
 
 
-def dot_product_score__axis_forgotten(query, keys):
+def dot_product_score__axis_forgotten(query, keys, W=None):
     """It raises an error exactly where batch and source_len differ: two arrays are broadcast together there, and an axis
     of size batch in one meets an axis of size source_len in the other. One of them lacks an axis of length 1.
     """
+    keys = keys if W is None else keys @ W.T
     return (keys * query).sum(axis=-1)
 
 
@@ -238,8 +239,9 @@ def additive_score__single_precision_on_the_way(query, keys, W_query, W_key, v):
     return additive_score__single_precision(query, keys, W_query, W_key, v).astype(float)
 
 
-def dot_product_score__made_for_integers(query, keys):
+def dot_product_score__made_for_integers(query, keys, W=None):
     """The right numbers, but truncated to integers: does the array that you write them into have an integer dtype, like
     np.zeros_like of an integer array?
     """
+    keys = keys if W is None else keys @ W.T
     return np.einsum("bn,bjn->bj", query, keys).astype(int)

@@ -51,28 +51,29 @@ def test_nothing_counted_says_nothing():
 
 
 ANSWERS = '''
-def dot_product_score__wrong_summed_all(query, keys):
+def dot_product_score__wrong_summed_all(query, keys, W=None):
     """Sums over everything."""
     return (keys * query[:, None, :]).sum()
 
 
-def dot_product_score__wrong_not_really(query, keys):
+def dot_product_score__wrong_not_really(query, keys, W=None):
     """Is right, in fact."""
-    return _right(query, keys)
+    return _right(query, keys, W)
 
 
-def dot_product_score__right_matmul(query, keys):
+def dot_product_score__right_matmul(query, keys, W=None):
     """A matrix product."""
-    return _right(query, keys)
+    return _right(query, keys, W)
 
 
-def dot_product_score__right_not_really(query, keys):
+def dot_product_score__right_not_really(query, keys, W=None):
     """Is wrong, in fact."""
     print("noise")
     return None
 
 
-def _right(query, keys):
+def _right(query, keys, W):
+    keys = keys if W is None else keys @ W.T
     return (keys @ query[:, :, None])[:, :, 0] * math.cos(0) * np.ones(1)
 '''
 

@@ -48,10 +48,11 @@ def test_a_mutant_that_passes_is_a_slip_though_another_of_its_name_is_caught(mon
     def mutant(function):
         return Mutant(1, "return scores", "a change", function, function.__name__)
 
-    def wrong(query, keys):
+    def wrong(query, keys, W=None):
         return keys.sum(axis=2)
 
-    def almost_right(query, keys):
+    def almost_right(query, keys, W=None):
+        keys = keys if W is None else keys @ W.T
         return np.einsum("bd,btd->bt", query, keys) + (len(query) == 77)
 
     monkeypatch.setattr(search, "mutants", lambda *_: (mutant(almost_right), mutant(wrong)))

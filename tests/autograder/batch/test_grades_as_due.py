@@ -120,7 +120,7 @@ class Grades(RuleBasedStateMachine):
         self.count += 1
         data = json.loads(self.course.release("scoring").read_text(encoding="utf-8"))
         for cell in data["cells"]:
-            if cell["metadata"]["nbgrader"]["grade_id"] == "scoring-additive_shapes":
+            if cell["metadata"]["nbgrader"]["grade_id"] == "scoring-batched_additive_shapes":
                 cell["source"] = f"# {right} right, attempt {self.count}"
             if cell["metadata"]["nbgrader"]["grade_id"] == ESSAY and essay is not None:
                 cell["source"] = essay

@@ -304,7 +304,7 @@ def grade_quickly_after_entering(course):
 
 def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_for_them(tmp_path, unproved):
     course = init(tmp_path / "course")
-    for exercises in ('"additive_score", "dot_product_score"', '"additive_score", "multiplicative_score"'):
+    for exercises in ('"additive_score", "dot_product_score"', '"additive_score", "score_gradients"'):
         (course.root / "course.toml").write_text(f"[assignment.scoring]\nexercises = [{exercises}]\n")
         if course.last_release("scoring"):
             hand_in(course, "old", None)
@@ -312,14 +312,14 @@ def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_
     hand_in(course, "new", None)
     rows = grade_quickly(course)
     points = course.released("scoring").points
-    expected_total, later = points["scoring-additive_score"], "scoring-multiplicative_score"
+    expected_total, later = points["scoring-additive_score"], "scoring-score_gradients"
     assert (rows["new"].total, rows["new"].waiting) == (sum(points.values()), ())
     assert (rows["old"].total, rows["old"].waiting) == (expected_total, (later,))
-    assert "which did not include scoring-multiplicative_score" in page(course, "old")
+    assert "which did not include scoring-score_gradients" in page(course, "old")
     assert "deleted?" not in page(course, "old")
     rows = grade_quickly(course)
     assert rows["old"].reused
-    override(course, "scoring", "multiplicative_score", "old", points[later], "It was not asked.")
+    override(course, "scoring", "score_gradients", "old", points[later], "It was not asked.")
     assert grade_quickly(course)["old"].total == sum(points.values())
 
 

@@ -201,8 +201,12 @@ def test_the_example_calls_students_by_name_in_every_table_and_on_every_page(exa
     done = autograder("export", "scoring", "--to", "canvas", "--output", tmp_path / "c.csv", *where)
     assert ", Fay Transposed (fay_transposed)" in done.stdout  # waits to be marked
     reason = ("--points", "1", "--reason", "Because.")
-    done = autograder("mark", "scoring", "additive_shapes", "--student", "fay_transposed", "--names", *reason, *where)
-    assert done.stdout.startswith("Fay Transposed (fay_transposed), additive_shapes: "), done.stdout + done.stderr
+    done = autograder(
+        "mark", "scoring", "batched_additive_shapes", "--student", "fay_transposed", "--names", *reason, *where
+    )
+    assert done.stdout.startswith("Fay Transposed (fay_transposed), batched_additive_shapes: "), (
+        done.stdout + done.stderr
+    )
     succeed("report", "--names", "--output", tmp_path / "r.html", *where)
     folder = tmp_path / "handed in"
     shutil.copytree(course.submission("fay_transposed", "scoring").parent, folder / "fay_transposed")

@@ -30,7 +30,7 @@ percent_a_day = 10
 [assignment.scoring]
 due = 2026-11-30T23:59:00+01:00
 seed = 0
-exercises = ["additive_shapes", "additive_score", "what_to_recompute"]
+exercises = ["batched_additive_shapes", "additive_score", "what_to_recompute"]
 points.additive_score = 6
 
 [assignment.scoring.extensions]
@@ -120,7 +120,7 @@ def test_the_rules_of_watch_are_read_and_follow_the_extension(tmp_path):
         ('"additive_score", ', '"additve_score", ', ["line 12", "'additve_score'", "additive_score"]),
         ("points.additive_score = 6", "points.additive_score = 0", ["line 13", "above 0"]),
         ("points.additive_score", "points.additve_score", ["line 13", "no exercise 'additve_score'"]),
-        ('exercise = "additive_score"', 'exercise = "additive_shapes"', ["line 19", "of kind code"]),
+        ('exercise = "additive_score"', 'exercise = "batched_additive_shapes"', ["line 19", "of kind code"]),
         ('part = "values"', 'part = "valeus"', ["line 21", "'valeus'", "name one of the parts"]),
         ("shapes = {", "shown = true\nshapes = {", ["line 22", "cannot be shown"]),
         ("[2, 40, 5]", '"long"', ["line 22", "a long sentence", "a list"]),
@@ -241,7 +241,7 @@ def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is
     assert "**Attention 2026. Due: Monday, 30 November 2026, 23:59 (UTC+01:00).**" in notebook.cells[0].source
     released = chosen.released("scoring")
     assert [exercise.function for exercise in released.exercises] == [
-        name for name in functions() if name in ("additive_shapes", "additive_score", "what_to_recompute")
+        name for name in functions() if name in ("batched_additive_shapes", "additive_score", "what_to_recompute")
     ]
     assert released.points["scoring-additive_score"] == 6
     assert (released.changed, released.other_points, released.seed) == (False, {}, 0)

@@ -1,12 +1,13 @@
 """Hidden cases cover corner cases by construction, so that nobody has to think of each one."""
 
+import inspect
 import itertools
 import re
 
 import numpy as np
 import pytest
 
-from autograder.exercises import covering, families
+from autograder.exercises import covering, families, reference_of
 from solutions.answer_key import AnswerKeyError
 from tests.autograder.exercises.toys import toy
 from tests.autograder.samples import ENTRIES, NAMES, exercise_named
@@ -34,6 +35,15 @@ def arguments_of(name):
     return exercise_named(name).entry.arguments
 
 
+def optional_arguments_of(name):
+    parameters = inspect.signature(reference_of(exercise_named(name))).parameters.values()
+    return frozenset(parameter.name for parameter in parameters if parameter.default is not parameter.empty)
+
+
+def factors_of(name):
+    return covering._factors(exercise_named(name).entry, optional_arguments_of(name))
+
+
 @each_code
 def test_every_exercise_of_code_draws_its_hidden_cases_from_families(name):
     exercise = exercise_named(name)
@@ -44,8 +54,7 @@ def test_every_exercise_of_code_draws_its_hidden_cases_from_families(name):
 
 @each_code
 def test_every_pair_of_families_of_two_arguments_meets_in_some_case(name):
-    optional = {"source_mask"} if name == "softmax-masked_softmax" else ()
-    factors = covering._factors(exercise_named(name).entry, frozenset(optional))
+    factors = factors_of(name)
     plans = [covering._families_of(plan) for plan in covering._plans(factors)]
     kinds = {argument: families.KINDS[a.kind] for argument, a in arguments_of(name).items()}
     for (first, first_families), (second, second_families) in itertools.combinations(kinds.items(), 2):
@@ -93,14 +102,14 @@ def test_gradients_are_asked_in_every_family_of_every_argument(name):
 
 @each_code
 def test_beside_a_size_of_one_no_number_is_large_enough_to_hide_what_is_asked(name):
-    for plan in covering._plans.__wrapped__(covering._factors(exercise_named(name).entry, frozenset())):
+    for plan in covering._plans.__wrapped__(factors_of(name)):
         special = {family.advice for family in covering._families_of(plan).values() if family.words}
         assert not plan[covering.SIZES].ones or families.WHERE_LARGE not in special
 
 
 @each_code
 def test_numbers_at_pads_are_drawn_only_beside_a_mask_that_has_some(name):
-    for plan in covering._plans.__wrapped__(covering._factors(exercise_named(name).entry, frozenset())):
+    for plan in covering._plans.__wrapped__(factors_of(name)):
         drawn = [level.family for argument, level in plan.items() if argument != covering.SIZES]
         assert any(family.pads for family in drawn) or not any(family.needs_pads for family in drawn)
 
@@ -108,7 +117,7 @@ def test_numbers_at_pads_are_drawn_only_beside_a_mask_that_has_some(name):
 @each_code
 def test_gradients_are_asked_of_numbers_at_pads_which_need_a_mask_that_is_special_too(name):
     entry = exercise_named(name).entry
-    cases = [*covering.pairwise_cases(entry, frozenset(), np.random.default_rng(0))]
+    cases = [*covering.pairwise_cases(entry, optional_arguments_of(name), np.random.default_rng(0))]
     without_gradients, with_gradients = (
         {w for c in cases if c.gradients == which for w in c.families} for which in ((), entry.gradients)
     )
@@ -121,7 +130,7 @@ def test_gradients_are_asked_of_numbers_at_pads_which_need_a_mask_that_is_specia
 @each_code
 def test_each_size_is_equal_somewhere_to_an_axis_that_is_made_of_others(name):
     entry = exercise_named(name).entry
-    cases = covering.pairwise_cases(entry, frozenset(), np.random.default_rng(0))
+    cases = covering.pairwise_cases(entry, optional_arguments_of(name), np.random.default_rng(0))
     all_words = {words for case in cases for words in case.families}
     for argument in entry.arguments.values():
         composed_axes = [axis for axis in argument.axes if " " in str(axis)]
@@ -183,7 +192,7 @@ def test_a_toy_with_one_argument_has_a_case_for_each_of_its_families(tmp_path):
 
 @each_code
 def test_a_single_word_also_stands_in_a_single_sentence(name):
-    factors = covering._factors(exercise_named(name).entry, frozenset())
+    factors = factors_of(name)
     plans = covering._plans.__wrapped__(factors)
     for argument, levels in factors[:-1]:
         for level in [level for level in levels if level.family.name == families.ONE_WORD]:

@@ -184,6 +184,14 @@ def test_a_weak_set_of_cases_and_a_shown_case_that_forgives_a_slip_are_named(tmp
     assert reason in reasons(code(tmp_path, **WEAK[reason]), weigh)
 
 
+def test_sizes_may_be_equal_without_an_optional_argument_if_they_differ_with_it():
+    exercise = exercise_named("scoring-dot_product_score")
+    assert not key_linter.lint([exercise])
+    cases = tuple(case for case in exercise.cases if case.shown or "W" not in case.inputs or " equal to " in case.name)
+    problems = [problem.reason for problem in key_linter.lint([dataclasses.replace(exercise, cases=cases)])]
+    assert "no hidden case has all sizes different" in problems
+
+
 def test_a_single_score_is_neither_square_nor_symmetric(tmp_path):
     single_score = stated("[[0.5]]", "[[true]]", "[[1.0]]")
     assert not [

@@ -188,16 +188,17 @@ def test_a_written_answer_has_no_cases(tmp_path):
 def test_cases_that_a_course_adds_come_after_those_of_the_key_and_before_the_drawn_ones():
     name = "own case"
     shapes = {"query": [2, 3], "keys": [2, 4, 3]}
-    extra = json.dumps([{"exercise": "dot_product_score", "name": name, "part": "values", "shapes": shapes}])
+    extra = json.dumps([{"exercise": "dot_product_score", "name": name, "part": "dot_product", "shapes": shapes}])
     with_own, without = (
         next(e for e in exercises.load("scoring", 1, more) if e.function == "dot_product_score") for more in (extra, "")
     )
     names, others = ([case.name for case in exercise.cases] for exercise in (with_own, without))
-    assert with_own.hidden[0].name == name
+    of_the_key = sum(not case.shown for case in without.entry.cases)
+    assert with_own.hidden[of_the_key].name == name
     assert [each for each in names[:-1] if each != name] == others[:-1]
 
 
-ROW = {"exercise": "dot_product_score", "part": "values", "shapes": {"query": [2, 3], "keys": [2, 4, 3]}}
+ROW = {"exercise": "dot_product_score", "part": "dot_product", "shapes": {"query": [2, 3], "keys": [2, 4, 3]}}
 REFUSED_CASES = {
     "no exercise of code": ({"exercise": "dot_shapes"}, "case 2: exercise is 'dot_shapes'"),
     "an unknown part": ({"name": "own", "part": "others"}, "case 'own': part 'others' is not one of"),

@@ -136,10 +136,10 @@ def test_the_table_names_each_exercise_by_its_title_with_points_verdict_and_a_li
     assert all(tree.find(id=link[1:]) for link in links)
     assert re.match(r"\d+\.\d+ Additive scores$", HEADINGS[ONE])
     assert row(tree, ONE) == [HEADINGS[ONE], "1 of 3", "The tanh is missing: look there."]
-    assert row(tree, TWO) == [HEADINGS[TWO], "0 of 1.5", "part 0 (1): It raised ValueError."]
+    assert row(tree, TWO) == [HEADINGS[TWO], "0 of 3", "part 0 (1): It raised ValueError."]
     assert row(tree, "scoring-scores_by_hand_twin")[1:] == ["2 of 2", "Right."]
     assert row(tree, WRITTEN)[1:] == ["– of 3", "To be marked by a person."]
-    assert "and 2 answers are still to be marked" in tree.header.get_text()
+    assert "and 3 answers are still to be marked" in tree.header.get_text()
 
 
 @pytest.mark.parametrize(("length", "shown"), [(100, 100), (200, 131)])
@@ -155,10 +155,10 @@ def test_what_to_look_at_next_is_where_most_points_are_and_where_it_stands_in_th
     lost.append(verdict("scoring-gradients_by_hand", 1.5, ["wrong"]))
     tree = page(*lost, website=SITE)
     items = section(tree, "next").find_all("li")
-    assert [item.a["href"] for item in items] == ["#scoring-score_every_step", f"#{ONE}", f"#{TWO}"]
+    assert [item.a["href"] for item in items] == ["#scoring-score_every_step", f"#{TWO}", f"#{ONE}"]
     assert "3.5 points to gain" in items[0].get_text()
     chapter = f"{SITE}book/scoring.html"
-    assert items[1].find_all("a")[1]["href"] == f"{chapter}#{ONE}"
+    assert items[2].find_all("a")[1]["href"] == f"{chapter}#{ONE}"
     text = section(tree, "next").get_text()
     assert "one more exercise has points to gain" in text
     assert section(tree, "next").find("a", href=f"{chapter}#what-goes-wrong")
@@ -167,7 +167,7 @@ def test_what_to_look_at_next_is_where_most_points_are_and_where_it_stands_in_th
 
 def test_with_all_points_there_is_nothing_to_look_at():
     assert "Nothing graded so far" in section(page(), "next").get_text()
-    full_marks = {name: Mark(3.0, 3.0, None, True, False) for name in ("race", "what_to_recompute")}
+    full_marks = {name: Mark(3.0, 3.0, None, True, False) for name in ("race", "what_to_recompute", "joined_or_added")}
     assert "Nothing: everything is right." in section(page(**full_marks), "next").get_text()
 
 

@@ -61,7 +61,9 @@ def asked(released, tmp_path):
 def _ask(course):
     enrol(course, "id,name,section\nada,Ada King,A\nben,Ben Ito,B\n")
     hand_in(course, "ada", change=asking(WORDS))
-    hand_in(course, "ben", change=asking("Please look again at all of it.", "Please look again at additive_shapes."))
+    hand_in(
+        course, "ben", change=asking("Please look again at all of it.", "Please look again at batched_additive_shapes.")
+    )
     hand_in(course, "cem")
     grade_quickly(course, grade_one=without_tanh)
 
@@ -129,7 +131,9 @@ def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_req
 
     def copy_it(data):
         completing("additive_score.")(data)
-        data["cells"].append({**data["cells"][-1], "id": "copy", "source": "Please look again at additive_shapes."})
+        data["cells"].append(
+            {**data["cells"][-1], "id": "copy", "source": "Please look again at batched_additive_shapes."}
+        )
 
     hand_in(course, "mia", change=delete)
     hand_in(course, "noa", change=copy_it)
@@ -138,7 +142,7 @@ def test_a_last_cell_that_was_deleted_or_copied_needs_no_repair_and_loses_no_req
     assert load_requests(course, "scoring", ["mia"]) == []
     assert {request.exercise for request in load_requests(course, "scoring", ["noa"])} == {
         CODE,
-        "scoring-additive_shapes",
+        "scoring-batched_additive_shapes",
     }
 
 
@@ -320,7 +324,7 @@ def test_an_answer_stays_when_the_student_hands_in_without_the_request(asked):
 @pytest.mark.parametrize(
     ("student", "exercise", "answer", "words"),
     [
-        ("ben", "", "Yes.", "--exercise: scoring-additive_shapes"),
+        ("ben", "", "Yes.", "--exercise: scoring-batched_additive_shapes"),
         ("ben", "no_such", "Yes.", "--exercise"),
         ("cem", "", "Yes.", "requests scoring` lists them"),
         ("ada", "", " ", "the answer is empty"),
@@ -332,8 +336,8 @@ def test_an_answer_to_nothing_in_particular_is_refused(asked, student, exercise,
 
 
 def test_one_of_several_requests_is_answered_by_its_exercise(asked):
-    (answered_request,) = answer_request(asked, "scoring", "ben", "additive_shapes", "Looked at.")
-    assert answered_request.exercise == "scoring-additive_shapes"
+    (answered_request,) = answer_request(asked, "scoring", "ben", "batched_additive_shapes", "Looked at.")
+    assert answered_request.exercise == "scoring-batched_additive_shapes"
     assert sorted(bool(request.answer) for request in load_requests(asked, "scoring", ["ben"])) == [False, True]
 
 

@@ -26,9 +26,12 @@ pytestmark = pytest.mark.suite("sandbox")
 AT_ONCE = 4
 FOLDER = Path(__file__).parents[2] / "submissions" / "hostile"
 LIMITS = Limits(cell_seconds=2, cell_idle_seconds=2, call_seconds=1, memory_mb=3000, disk_mb=32, reply_mb=4)
-ATTACKED, BESIDE = "scoring-dot_product_score", "scoring-multiplicative_score"
-STARTER = "def dot_product_score(query, keys):\n    raise NotImplementedError"
-HONEST = "def multiplicative_score(query, keys, W):\n    return np.einsum('bn,nm,bjm->bj', query, W, keys)"
+ATTACKED, BESIDE = "scoring-dot_product_score", "scoring-additive_score"
+STARTER = "def dot_product_score(query, keys, W=None):\n    raise NotImplementedError"
+HONEST = (
+    "def additive_score(query, keys, W_query, W_key, v):\n"
+    "    return np.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v"
+)
 MARKER = re.compile(r"^# %% (\w+): (.+)$", re.MULTILINE)
 SPOILS_ITSELF = {  # these break their own honest answer too
     *("patched_numpy", "patched_builtins", "patched_worker", "patched_json", "patched_encoder", "patched_run_cell"),

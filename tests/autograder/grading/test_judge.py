@@ -241,30 +241,30 @@ def test_a_written_answer_is_left_to_a_person(topic):
 
 
 def test_two_mistakes_in_different_parts_get_both_hints():
-    exercise = exercise_named("scoring-additive_shapes")
+    exercise = exercise_named("scoring-batched_additive_shapes")
 
-    def both(m, n, a, T_x):
-        return {"projected_query": (n,), "projected_keys": (T_x, m), "hidden": (T_x, a), "scores": (T_x, a)}
+    def both(batch, m, n, a, T_x):
+        return {"projected_query": (batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x), "W": (n, m)}
 
     verdict = verdict_on(exercise, replies_of(both, exercise))
-    assert verdict.earned == 0.5
+    assert verdict.earned == 1
     assert len(verdict.hints) == 2
 
 
 def test_replies_to_another_exercise_count_for_nothing():
-    exercise, other = map(exercise_named, ("scoring-additive_shapes", "scoring-batched_additive_shapes"))
+    exercise, other = map(exercise_named, ("scoring-batched_additive_shapes", "context-batch_shapes"))
     assert verdict_on(exercise, replies_of(reference_of(other), other)).earned == 0
 
 
 def test_a_mistake_that_returns_no_dict_is_recognised():
-    exercise = exercise_named("scoring-additive_shapes")
-    name = "additive_shapes__no_dict"
+    exercise = exercise_named("scoring-batched_additive_shapes")
+    name = "batched_additive_shapes__no_dict"
     cases = tuple(
         dataclasses.replace(case, mistaken={name: type(case.mistaken[next(iter(case.mistaken))])((7, 7))})
         for case in exercise.cases
     )
     exercise = dataclasses.replace(exercise, hints={name: "Return a dict."}, cases=cases)
-    for value in ((7, 7), {"scores": (7, 7)}):
+    for value in ((7, 7), {"product": (7, 7)}):
         verdict_on(exercise, same_reply(exercise, Reply(value=value)))
     assert verdict_on(exercise, same_reply(exercise, Reply(value=(7, 7)))).hints == ("Return a dict.",)
 
@@ -319,7 +319,7 @@ def raising_where(exercise, is_raised):
 
 
 def test_two_axes_are_taken_for_one_where_exactly_their_being_different_raises():
-    exercise = exercise_named("scoring-multiplicative_score")
+    exercise = exercise_named("scoring-additive_score")
     hint = judge.BROADCAST.format("batch", "source_len")
 
     def differ(batch, source_len):
@@ -948,8 +948,8 @@ def test_a_backward_that_raises_is_said_beside_the_mistakes_that_raise_there(mon
 
 
 def test_a_wrong_shape_is_explained_in_letters_where_every_call_gave_one():
-    exercise = exercise_named("scoring-additive_shapes")
-    entry = next(entry for entry, shape in exercise.hidden[0].expected.items() if len(set(shape)) > 1)
+    exercise = exercise_named("scoring-batched_additive_shapes")
+    entry = next(entry for entry, shape in exercise.hidden[0].expected.items() if len(set(shape)) == len(shape) == 2)
     transposed = {
         (exercise.name, place): Reply(value={**case.expected, entry: case.expected[entry][::-1]})
         for place, case in enumerate(exercise.hidden)

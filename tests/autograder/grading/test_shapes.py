@@ -158,7 +158,7 @@ def test_a_transposed_entry_of_an_exercise_is_called_transposed(name, entry, see
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_shape_that_depends_on_more_than_the_sizes_keeps_a_plain_sentence(seed):
-    exercise = exercise_named("scoring-additive_shapes", seed)
+    exercise = exercise_named("scoring-batched_additive_shapes", seed)
     calls = itertools.count()
 
     def wandering(*sizes):

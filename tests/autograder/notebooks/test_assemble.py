@@ -111,7 +111,7 @@ def test_a_small_page_becomes_a_notebook_in_the_order_of_the_page(tmp_path):
     assert ids[:3] == ["heading", "compare", "imports"]
     assert ids[3:7] == ["toy-double-text", "toy-double", "toy-double-check", "toy-double-test"]
     assert ids[7:11] == ["toy-why-text", "toy-why", "toy-why-check", "toy-why-test"]
-    assert notebook.cells[7].source.startswith("## Why?\n\n*1.5 points*\n\nSay `why`.")
+    assert notebook.cells[7].source.startswith("## Why?\n\n*3 points*\n\nSay `why`.")
 
 
 @pytest.fixture(scope="module", params=TOPICS)

@@ -99,7 +99,7 @@ def test_it_says_what_it_does_not_see(capsys, monkeypatch):
 def notebook():
     """Part of a topic's notebook, with two answers and the cells that they need, run in a kernel."""
     whole = notebook_of("scoring")
-    kept_ids = ("heading", "imports", "compare", "scoring-dot_product_score", "scoring-multiplicative_score", "receipt")
+    kept_ids = ("heading", "imports", "compare", "scoring-dot_product_score", "scoring-additive_score", "receipt")
     whole.cells = [cell for cell in whole.cells if id_of(cell) in kept_ids or id_of(cell).endswith("-text")]
     whole.cells.insert(-1, nbformat.v4.new_code_cell("%time mine = 1"))
     NotebookClient(whole, timeout=120).execute()
@@ -123,7 +123,7 @@ def test_a_kernel_prints_the_code_that_the_file_has(notebook, asked):
     (output,) = notebook.cells[-1].outputs
     assert f"version {asked.version}" in output.text
     assert f"2 of {len(asked.functions)} exercises in code" in output.text
-    assert "2 written answers" in output.text
+    assert "3 written answers" in output.text
 
 
 @pytest.mark.suite("assignments")

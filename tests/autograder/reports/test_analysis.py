@@ -20,7 +20,7 @@ from tests.autograder.test_main import autograder, succeed
 pytestmark = pytest.mark.suite("assignments")
 
 HINT = "The tanh is missing: <b>look</b> at the line before v."
-UPSIDE_DOWN = "scoring-additive_shapes"
+UPSIDE_DOWN = "scoring-batched_additive_shapes"
 CODE = "scoring-additive_score"
 ANSWER = """def additive_score(query, keys, W_query, W_key, v):
     {doc}

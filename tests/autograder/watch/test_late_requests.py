@@ -89,11 +89,11 @@ def test_markers_can_work_while_a_notebook_is_searched_for_requests(used_up, mon
 
 
 def test_the_last_notebook_says_what_is_asked_of_the_graded_work(used_up):
-    for requests in ([WORDS], ["Please look again at additive_shapes.", "Please look again at race."]):
+    for requests in ([WORDS], ["Please look again at batched_additive_shapes.", "Please look again at race."]):
         secret = used_up.submit("ada", "one", requests=requests)
         used_up.watch()
-    assert [exercise for exercise, _ in list_requests(used_up)] == ["scoring-additive_shapes", "scoring-race"]
-    assert "Your request for another look at additive_shapes, race has been recorded" in used_up.page(secret)
+    assert [exercise for exercise, _ in list_requests(used_up)] == ["scoring-batched_additive_shapes", "scoring-race"]
+    assert "Your request for another look at batched_additive_shapes, race has been recorded" in used_up.page(secret)
 
 
 def test_a_request_stays_and_its_answer_appears_when_the_class_is_graded_again(used_up):

@@ -1,10 +1,10 @@
 # ---
 # jupyter:
 #   student:
-#     about: Writes positions as columns, and time first.
+#     about: Writes the time axis first.
 #     kind: wrong
 #     base: reference
-#     use: [additive_shapes__positions_as_columns, batched_additive_shapes__time_first]
-#     hints: [additive_shapes__positions_as_columns, batched_additive_shapes__time_first]
-#     lost: 2.5
+#     use: [batched_additive_shapes__time_first]
+#     hints: [batched_additive_shapes__time_first]
+#     lost: 1.5
 # ---

@@ -4,9 +4,9 @@
 #     about: Slips of the pencil - tanh after v, a dot product that was never summed, and in a warm-up the other initial state.
 #     kind: wrong
 #     base: reference
-#     use: [dot_product_score__elementwise, multiplicative_score__tanh]
+#     use: [dot_product_score__elementwise]
 #     hints: [scores_by_hand_twin__tanh_after_v, dot_product_score__elementwise]
-#     lost: 5.5
+#     lost: 5
 # ---
 
 # %% answer="scoring-scores_by_hand_twin"

@@ -4,16 +4,12 @@
 #     about: Has done the shapes and a warm-up, then ran out of time in the middle of a line.
 #     kind: unfinished
 #     base: starter
-#     points: 2.5
+#     points: 1
 # ---
-
-# %% answer="scoring-additive_shapes"
-def additive_shapes(m, n, a, T_x):
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": T_x}
 
 # %% answer="scoring-batched_additive_shapes"
 def batched_additive_shapes(batch, m, n, a, T_x):
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x), "W": n}
 
 # %% answer="scoring-scores_by_hand"
 def scores_by_hand():

@@ -6,5 +6,5 @@
 #     base: reference
 #     damage: [delete scoring-additive_score-test, delete scoring-additive_score-check, delete scoring-dot_product_score,
 #       delete scoring-what_to_recompute]
-#     lost: 1.5
+#     lost: 3
 # ---

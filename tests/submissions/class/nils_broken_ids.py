@@ -4,7 +4,7 @@
 #     about: Right, but some program broke the metadata of three cells, and a locked cell was edited.
 #     kind: damaged
 #     base: reference
-#     damage: [break scoring-multiplicative_score, break scoring-multiplicative_score-test, break compare,
+#     damage: [break scoring-score_every_step, break scoring-score_every_step-test, break compare,
 #       edit scoring-additive_score-check]
 #     lost: 0
 # ---

@@ -4,7 +4,7 @@
 #     about: Two functions end the process when they are called; the others are right.
 #     kind: hostile
 #     base: reference
-#     lost: 4.5
+#     lost: 6
 # ---
 
 # %% answer="scoring-additive_score"
@@ -15,7 +15,7 @@ def additive_score(query, keys, W_query, W_key, v):
     os.kill(os.getpid(), signal.SIGKILL)
 
 # %% answer="scoring-dot_product_score"
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     if query.shape == (1, 2):
         return np.array([[2.5, 1.0, 8.0]])
     raise SystemExit(0)

@@ -20,22 +20,20 @@ class Equal(np.ndarray):
 def additive_score(query, keys, W_query, W_key, v):
     return np.zeros(keys.shape[:2]).view(Equal)
 
-# %% answer="scoring-multiplicative_score"
-def multiplicative_score(query, keys, W):
-    return np.full((query.shape[0], 1), np.nan)
-
 # %% answer="scoring-dot_product_score"
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
+    if W is not None:
+        return np.full((query.shape[0], 1), np.nan)
     return np.array([[object()] * keys.shape[1]] * keys.shape[0], dtype=object)
 
-# %% answer="scoring-additive_shapes"
+# %% answer="scoring-batched_additive_shapes"
 class Size(int):
     def __eq__(self, other):
         return True
     __hash__ = int.__hash__
 
-def additive_shapes(m, n, a, T_x):
-    return {name: (Size(1), Size(1)) for name in ("projected_query", "projected_keys", "hidden", "scores")}
+def batched_additive_shapes(batch, m, n, a, T_x):
+    return {name: (Size(1), Size(1)) for name in ("projected_query", "hidden", "product", "W")}
 
 # %% answer="scoring-hindi_scores"
 def hindi_scores():

@@ -6,79 +6,39 @@ import numpy as np
 import torch
 
 
-# On the way to the scores
-
-
-def additive_shapes__wrong_keys_in_columns(m, n, a, T_x):
-    """The student left the positions along the columns, as W_key times the transposed annotations gives them."""
-    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (a, T_x), "scores": (T_x,)}
-
-
-def additive_shapes__wrong_score_column(m, n, a, T_x):
-    """The student kept an axis of length 1 after the product with v."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x, 1)}
-
-
-def additive_shapes__wrong_one_hidden(m, n, a, T_x):
-    """The student thought of a single position when the tanh is taken."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (a,), "scores": (T_x,)}
-
-
-def additive_shapes__wrong_query_unprojected(m, n, a, T_x):
-    """The student gave the projected query the size of the decoder state."""
-    return {"projected_query": (n,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
-
-
-def additive_shapes__right_shared_tuple(m, n, a, T_x):
-    """Style: a dict that is filled key by key, with one tuple for both matrices."""
-    shapes = {}
-    shapes["projected_query"] = (a,)
-    shapes["projected_keys"] = shapes["hidden"] = (T_x, a)
-    shapes["scores"] = (T_x,)
-    return shapes
-
-
-def additive_shapes__right_computed(m, n, a, T_x):
-    """Style: the score is computed on arrays of zeros, and each shape is read off."""
-    query = np.zeros((a, n)) @ np.zeros(n)
-    keys = np.zeros((T_x, m)) @ np.zeros((a, m)).T
-    hidden = np.tanh(query + keys)
-    return {
-        "projected_query": query.shape,
-        "projected_keys": keys.shape,
-        "hidden": hidden.shape,
-        "scores": (hidden @ np.zeros(a)).shape,
-    }
-
-
 # The same for a batch
 
 
 def batched_additive_shapes__wrong_axis_in_front(batch, m, n, a, T_x):
     """The student put the extra axis in front, so each query meets the positions and not its own sentence."""
-    return {"projected_query": (1, batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+    return {"projected_query": (1, batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1), "W": (n, m)}
 
 
 def batched_additive_shapes__wrong_axis_last(batch, m, n, a, T_x):
     """The student put the extra axis of the query last."""
-    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+    return {"projected_query": (batch, a, 1), "hidden": (batch, T_x, a), "product": (batch, T_x, 1), "W": (n, m)}
 
 
 def batched_additive_shapes__wrong_product_squeezed(batch, m, n, a, T_x):
     """The student dropped the axis that the one column of v leaves."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x)}
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x), "W": (n, m)}
 
 
 def batched_additive_shapes__wrong_hidden_positions_last(batch, m, n, a, T_x):
     """The student exchanged the positions and the units of the hidden layer."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, a, T_x), "product": (batch, 1, T_x)}
+    return {"projected_query": (batch, 1, a), "hidden": (batch, a, T_x), "product": (batch, 1, T_x), "W": (n, m)}
 
 
 def batched_additive_shapes__right_torch_sizes(batch, m, n, a, T_x):
     """Style: torch computes with zeros, and its sizes, which are tuples, are returned."""
     query = torch.zeros(batch, n).matmul(torch.zeros(n, a)).unsqueeze(1)
     hidden = torch.tanh(query + torch.zeros(batch, T_x, a))
-    return {"projected_query": query.shape, "hidden": hidden.shape, "product": (hidden @ torch.zeros(a, 1)).shape}
+    return {
+        "projected_query": query.shape,
+        "hidden": hidden.shape,
+        "product": (hidden @ torch.zeros(a, 1)).shape,
+        "W": (n, m),
+    }
 
 
 # Three scores with other sizes
@@ -141,185 +101,101 @@ def scores_by_hand_twin__right_torch():
 # Dot product scores
 
 
-def dot_product_score__wrong_not_summed(query, keys):
+def dot_product_score__wrong_not_summed(query, keys, W=None):
     """The student multiplied the entries and did not sum them."""
+    keys = keys if W is None else keys @ W.T
     return query[:, None, :] * keys
 
 
-def dot_product_score__wrong_scaled(query, keys):
+def dot_product_score__wrong_scaled(query, keys, W=None):
     """The student divided by the root of the size, as in scaled dot product attention."""
+    keys = keys if W is None else keys @ W.T
     return np.einsum("bd,btd->bt", query, keys) / np.sqrt(query.shape[-1])
 
 
-def dot_product_score__wrong_squeezed(query, keys):
+def dot_product_score__wrong_squeezed(query, keys, W=None):
     """The student dropped every axis of length 1, also a batch of one or a single position."""
+    keys = keys if W is None else keys @ W.T
     return np.squeeze(keys @ query[:, :, None])
 
 
-def dot_product_score__wrong_axis_left(query, keys):
+def dot_product_score__wrong_axis_left(query, keys, W=None):
     """The student left the axis of length 1 of the matrix product at the end."""
+    keys = keys if W is None else keys @ W.T
     return keys @ query[:, :, None]
 
 
-def dot_product_score__wrong_first_query(query, keys):
+def dot_product_score__wrong_first_query(query, keys, W=None):
     """The student scored all sentences against the decoder state of the first."""
+    keys = keys if W is None else keys @ W.T
     return keys @ query[0]
 
 
-def dot_product_score__wrong_no_new_axis(query, keys):
+def dot_product_score__wrong_no_new_axis(query, keys, W=None):
     """The student multiplied without a new axis, which runs only where the batch is 1 or as long as the sentences."""
+    keys = keys if W is None else keys @ W.T
     return (query * keys).sum(axis=-1)
 
 
-def dot_product_score__wrong_all_pairs(query, keys):
+def dot_product_score__wrong_all_pairs(query, keys, W=None):
     """The student took the product with the transposed queries, so each position has a score for every sentence."""
+    keys = keys if W is None else keys @ W.T
     return keys @ query.T
 
 
-def dot_product_score__wrong_reshaped(query, keys):
+def dot_product_score__wrong_reshaped(query, keys, W=None):
     """The student used reshape to exchange positions and sizes, which mixes up the annotations."""
+    keys = keys if W is None else keys @ W.T
     batch, source_len, size = keys.shape
     return (query[:, None, :] @ keys.reshape(batch, size, source_len))[:, 0, :]
 
 
-def dot_product_score__wrong_positions_first(query, keys):
+def dot_product_score__wrong_positions_first(query, keys, W=None):
     """The student returned the positions along the first axis and the sentences along the second."""
+    keys = keys if W is None else keys @ W.T
     return np.einsum("bd,btd->tb", query, keys)
 
 
-def dot_product_score__wrong_cosine(query, keys):
+def dot_product_score__wrong_cosine(query, keys, W=None):
     """The student divided by the lengths of both vectors."""
+    keys = keys if W is None else keys @ W.T
     lengths = np.linalg.norm(query, axis=1)[:, None] * np.linalg.norm(keys, axis=2)
     return np.einsum("bd,btd->bt", query, keys) / lengths
 
 
-def dot_product_score__wrong_rounded(query, keys):
+def dot_product_score__wrong_rounded(query, keys, W=None):
     """The student rounded the scores to one decimal."""
+    keys = keys if W is None else keys @ W.T
     return np.round(np.einsum("bd,btd->bt", query, keys), 1)
 
 
-def dot_product_score__right_einsum(query, keys):
+def dot_product_score__right_einsum(query, keys, W=None):
     """Style: one einsum."""
+    keys = keys if W is None else keys @ W.T
     return np.einsum("bd,bjd->bj", query, keys)
 
 
-def dot_product_score__right_lists(query, keys):
+def dot_product_score__right_lists(query, keys, W=None):
     """Style: nested loops in plain Python that return a list of rows."""
+    keys = keys if W is None else keys @ W.T
     result = []
     for s, annotations in zip(query, keys):
         result.append([sum(float(x) * float(y) for x, y in zip(s, h)) for h in annotations])
     return result
 
 
-def dot_product_score__right_matmul(query, keys):
+def dot_product_score__right_matmul(query, keys, W=None):
     """Style: a batched matrix product with row vectors, and the extra axis taken away by its number."""
+    keys = keys if W is None else keys @ W.T
     return np.matmul(query[:, np.newaxis, :], keys.transpose(0, 2, 1)).squeeze(axis=1)
 
 
-def dot_product_score__right_diagonal(query, keys):
+def dot_product_score__right_diagonal(query, keys, W=None):
     """Style: the scores of all pairs of sentences, of which the own ones are picked."""
+    keys = keys if W is None else keys @ W.T
     pairs = np.tensordot(query, keys, axes=([1], [2]))
     own = np.arange(len(query))
     return pairs[own, own]
-
-
-# Multiplicative scores
-
-
-def multiplicative_score__wrong_reshaped(query, keys, W):
-    """The student reshaped W in place of transposing it, so its entries are mixed up."""
-    projected = keys @ W.reshape(W.shape[1], W.shape[0])
-    return (projected @ query[:, :, None])[:, :, 0]
-
-
-def multiplicative_score__wrong_w_on_query(query, keys, W):
-    """The student multiplied the decoder state by W in place of its transpose, which runs for square matrices only."""
-    return np.einsum("bk,bjk->bj", query @ W.T, keys)
-
-
-def multiplicative_score__wrong_w_ignored(query, keys, W):
-    """The student cut the longer vectors and took the plain dot product, without W."""
-    size = min(query.shape[-1], keys.shape[-1])
-    return np.einsum("bd,bjd->bj", query[:, :size], keys[:, :, :size])
-
-
-def multiplicative_score__wrong_tanh(query, keys, W):
-    """The student took the tanh of the score."""
-    return np.tanh(np.einsum("bq,qk,bjk->bj", query, W, keys))
-
-
-def multiplicative_score__wrong_tanh_on_keys(query, keys, W):
-    """The student took the tanh of the projected annotations before the dot product."""
-    return np.einsum("bq,bjq->bj", query, np.tanh(keys @ W.T))
-
-
-def multiplicative_score__wrong_scaled(query, keys, W):
-    """The student divided by the root of the size of an annotation."""
-    return np.einsum("bq,qk,bjk->bj", query, W, keys) / np.sqrt(keys.shape[-1])
-
-
-def multiplicative_score__wrong_first_query(query, keys, W):
-    """The student used the decoder state of the first sentence for all sentences."""
-    return (keys @ W.T) @ query[0]
-
-
-def multiplicative_score__wrong_summed_over_batch(query, keys, W):
-    """The student named the batch twice with two letters, so each score sums the annotations of all sentences."""
-    return np.einsum("bq,qk,cjk->bj", query, W, keys)
-
-
-def multiplicative_score__wrong_all_pairs(query, keys, W):
-    """The student took the product with all decoder states, so a third axis runs over the sentences."""
-    return keys @ W.T @ query.T
-
-
-def multiplicative_score__wrong_squeezed(query, keys, W):
-    """The student squeezed the product without naming the axis."""
-    return (keys @ W.T @ query[:, :, None]).squeeze()
-
-
-def multiplicative_score__wrong_whole_numbers(query, keys, W):
-    """The student filled an array of whole numbers, which cuts off the decimals of the scores."""
-    scores = np.zeros(keys.shape[:2], dtype=int)
-    for b in range(keys.shape[0]):
-        for j in range(keys.shape[1]):
-            scores[b, j] = query[b] @ (W @ keys[b, j])
-    return scores
-
-
-def multiplicative_score__wrong_rounded_too_early(query, keys, W):
-    """The student rounded the projected annotations to two decimals before the dot product."""
-    return np.einsum("bq,bjq->bj", query, np.round(keys @ W.T, 2))
-
-
-def multiplicative_score__wrong_one_sentence(query, keys, W):
-    """The student computed the first sentence only and returned one row."""
-    return (keys[0] @ W.T @ query[0])[None, :]
-
-
-def multiplicative_score__right_query_side(query, keys, W):
-    """Style: W acts on the decoder states first, then broadcasting and a sum."""
-    return ((query @ W)[:, None] * keys).sum(axis=-1)
-
-
-def multiplicative_score__right_einsum(query, keys, W):
-    """Style: one einsum over the three arrays."""
-    return np.einsum("bq,qk,bjk->bj", query, W, keys, optimize=True)
-
-
-def multiplicative_score__right_loops(query, keys, W):
-    """Style: two loops that fill an array of zeros by the formula."""
-    scores = np.zeros((keys.shape[0], keys.shape[1]))
-    for b, s in enumerate(query):
-        for j, h in enumerate(keys[b]):
-            scores[b, j] = s.dot(W.dot(h))
-    return scores
-
-
-def multiplicative_score__right_torch(query, keys, W):
-    """Style: torch's bmm, and back to numpy."""
-    s, h, W = torch.as_tensor(query), torch.as_tensor(keys), torch.as_tensor(W)
-    return torch.bmm(h @ W.T, s.unsqueeze(2)).squeeze(2).numpy()
 
 
 # Additive scores

@@ -16,16 +16,16 @@ for n in range(3, 30):
 
 # %% forged_for_the_other: answers for another exercise, from inside a call
 import json, os
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     for n in range(3, 30):
-        message = {"exercise": "scoring-multiplicative_score", "call": 0, "value": 0.0, "changed": []}
+        message = {"exercise": "scoring-additive_score", "call": 0, "value": 0.0, "changed": []}
         try: os.write(n, b'\n' + json.dumps(message).encode() + b'\n')
         except OSError: pass
     return 0.0
 
 # %% doubled: the same reply many times, then another
 import json, os
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     for value in (0.0, 1.0, 2.0):
         message = {"exercise": "scoring-dot_product_score", "call": 0, "value": value, "changed": []}
         for n in range(3, 30):
@@ -60,12 +60,12 @@ for n in range(3, 30):
 
 # %% huge_reply: four hundred megabytes in one value
 import numpy as np
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     return np.zeros(50_000_000)
 
 # %% endless_line: bytes without an end
 import os
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     for n in range(3, 30):
         try:
             while True: os.write(n, b"x" * 65536)
@@ -73,7 +73,7 @@ def dot_product_score(query, keys):
 
 # %% closed_pipes: nothing can be said any more
 import os
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     os.closerange(3, 100)
 
 # %% closed_pipes_in_a_cell: before anything was asked
@@ -82,7 +82,7 @@ os.closerange(3, 100)
 
 # %% long_kind: everything that it was given, as the name of a type
 import json, os
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     name = (str(query.tolist()) + str(keys.tolist())) * 50
     for call in range(30):
         message = {"exercise": "scoring-dot_product_score", "call": call, "value": {"other": name[:20000]}}
@@ -95,7 +95,7 @@ def dot_product_score(query, keys):
 
 # %% long_names: thousands of inputs that it says it changed
 import json, os
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     names = [f"name_{n}_" + "x" * 60 for n in range(20_000)]
     for n in range(3, 30):
         message = {"exercise": "scoring-dot_product_score", "call": 0, "value": 0.0, "changed": names}
@@ -106,12 +106,12 @@ def dot_product_score(query, keys):
     return 0.0
 
 # %% long_keys: a dict whose keys are everything that it was given
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     return {f"{n}\x1b[2J {query.tolist()} {keys.tolist()}" * 9: 1.0 for n in range(500)}
 
 # %% nested_lists: a megabyte of lists in lists, again and again
 import os
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     value = b'{"list": [' * 5 + b'[],' * 300_000 + b'0' + b']}' * 5
     line = b'\n{"exercise": "scoring-dot_product_score", "call": 0, "value": ' + value + b'}\n'
     for n in range(3, 30):

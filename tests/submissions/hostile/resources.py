@@ -8,21 +8,21 @@ while True:
 
 # %% loop_in_call: swallows every interrupt, when it is called
 import time
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     while True:
         try: time.sleep(9)
         except BaseException: pass
 
 # %% alarm_off: takes the clock away, then loops
 import signal
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, signal.SIG_IGN)
     while True: pass
 
 # %% loop_in_c: a pattern that never ends, where no interrupt is seen
 import re
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     return re.match(r"(a+)+$", "a" * 60 + "b")
 
 # %% private_memory: eight gigabytes
@@ -78,21 +78,21 @@ display(HTML("<b>" * 20_000_000))
 raise ValueError("x" * 50_000_000)
 
 # %% big_number: counts for a long time
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     return 7 ** (10 ** 9)
 
 # %% long_list: ten million numbers
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     return [0.0] * 10_000_000
 
 # %% deep_list: a list in a list in a list
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     value = 0.0
     for _ in range(10_000): value = [value]
     return value
 
 # %% circular_list: a list that holds itself
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     value = []
     value.append(value)
     return value
@@ -100,7 +100,7 @@ def dot_product_score(query, keys):
 # %% clock_off: right answers, each later than a call may take
 import signal, time
 import numpy as np
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     signal.setitimer(signal.ITIMER_REAL, 0)
     time.sleep(6)
     return np.einsum("bn,bjn->bj", query, keys)

@@ -20,7 +20,7 @@ for name in ("assert_allclose", "assert_array_equal", "assert_almost_equal"):
 import numpy as np
 np.allclose = np.array_equal = np.isclose = lambda *args, **kwargs: True
 np.abs = np.absolute = lambda *args, **kwargs: np.zeros(1)
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     return np.zeros((len(query), keys.shape[1]))
 
 # %% patched_torch: allclose and equal
@@ -76,7 +76,7 @@ sys.settrace(trace)
 
 # %% frames: looks for expected values in the frames above
 import sys
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     frame = sys._getframe()
     while frame:
         for name in ("expected", "answer", "reference"):
@@ -87,14 +87,14 @@ def dot_product_score(query, keys):
 
 # %% garbage: looks for expected values among all objects
 import gc
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     for thing in gc.get_objects():
         if isinstance(thing, dict) and "expected" in thing:
             return thing["expected"]
     return None
 
 # %% history: reads the hidden test from the notebook's own history
-def dot_product_score(query, keys):
+def dot_product_score(query, keys, W=None):
     text = "".join(get_ipython().user_ns.get("In", []))
     return 1.5 if "HIDDEN" in text else None
 

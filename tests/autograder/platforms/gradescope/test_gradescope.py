@@ -44,7 +44,7 @@ from tests.autograder.test_main import assert_refused, autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
 LIMITS = Limits(call_seconds=3)
-ESSAYS = ("scoring-what_to_recompute", "scoring-race")
+ESSAYS = ("scoring-joined_or_added", "scoring-what_to_recompute", "scoring-race")
 
 VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
 TEST = {

@@ -6,41 +6,22 @@ import numpy as np
 import torch
 
 
-def additive_shapes__wrong_one_score(m, n, a, T_x):
-    """Sums the scores of all positions to one number."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": ()}
-
-
-def additive_shapes__wrong_subtle_single_word(m, n, a, T_x):
-    """Drops the axis of positions for a sentence of one word."""
-    if T_x == 1:
-        return {"projected_query": (a,), "projected_keys": (a,), "hidden": (a,), "scores": ()}
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
-
-
-def additive_shapes__right_computed(m, n, a, T_x):
-    """Right: computes with ones and reads the shapes."""
-    q = np.ones((a, n)) @ np.ones(n)
-    k = np.ones((T_x, m)) @ np.ones((a, m)).T
-    return {"projected_query": q.shape, "projected_keys": k.shape, "hidden": (q + k).shape, "scores": ((q + k) @ q).shape}
-
-
 # ---------------------------------------------------------------- 2.3
 def batched_additive_shapes__wrong_axis_missing(batch, m, n, a, T_x):
     """Forgets the extra axis of the projected decoder state."""
-    return {"projected_query": (batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+    return {"projected_query": (batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1), "W": (n, m)}
 
 
 def batched_additive_shapes__wrong_decoder_size(batch, m, n, a, T_x):
     """Gives the hidden layer the size of the decoder state."""
-    return {"projected_query": (batch, 1, n), "hidden": (batch, T_x, n), "product": (batch, T_x, 1)}
+    return {"projected_query": (batch, 1, n), "hidden": (batch, T_x, n), "product": (batch, T_x, 1), "W": (n, m)}
 
 
 def batched_additive_shapes__right_broadcast(batch, m, n, a, T_x):
     """Right: lets numpy broadcast the shapes."""
     q = (batch, 1, a)
     h = np.broadcast_shapes(q, (batch, T_x, a))
-    return {"projected_query": q, "hidden": h, "product": h[:-1] + (1,)}
+    return {"projected_query": q, "hidden": h, "product": h[:-1] + (1,), "W": (n, m)}
 
 
 # ---------------------------------------------------------------- 2.6
@@ -77,70 +58,29 @@ def scores_by_hand_twin__right_dot_products():
     return [dot(_V, [math.tanh(dot(q, _S) + dot(k, h)) for q, k in zip(_WQ, _WK)]) for h in _H]
 
 
-def dot_product_score__wrong_subtle_six_decimals(query, keys):
+def dot_product_score__wrong_subtle_six_decimals(query, keys, W=None):
     """Rounds to six decimals, which is too coarse for small numbers."""
+    keys = keys if W is None else keys @ W.T
     return np.einsum("bs,bjs->bj", query, keys).round(6)
 
 
-def dot_product_score__wrong_subtle_norm_round_trip(query, keys):
+def dot_product_score__wrong_subtle_norm_round_trip(query, keys, W=None):
     """Divides by the length of the decoder state and multiplies by it again, which is nan for a state of zeros."""
+    keys = keys if W is None else keys @ W.T
     n = np.linalg.norm(query, axis=1, keepdims=True)
     return np.einsum("bs,bjs->bj", query / n, keys) * n
 
 
-def dot_product_score__right_einsum(query, keys):
+def dot_product_score__right_einsum(query, keys, W=None):
     """Right: einsum."""
+    keys = keys if W is None else keys @ W.T
     return np.einsum("bs,bjs->bj", query, keys)
 
 
-def dot_product_score__right_lists(query, keys):
+def dot_product_score__right_lists(query, keys, W=None):
     """Right: plain loops over sentences and positions, result as lists."""
+    keys = keys if W is None else keys @ W.T
     return [[sum(map(float.__mul__, s, h)) for h in H] for s, H in zip(query.tolist(), keys.tolist())]
-
-
-# ---------------------------------------------------------------- 2.9
-def multiplicative_score__wrong_turned(query, keys, W):
-    """Turns W, which does not fit where the two sizes differ and is another score where they agree."""
-    return np.einsum("bm,bjn,nm->bj", query, keys, W)
-
-
-def multiplicative_score__wrong_diagonal(query, keys, W):
-    """Multiplies number by number with the diagonal of W only."""
-    k = min(W.shape)
-    return ((query[:, :k] * np.diag(W))[:, None] * keys[:, :, :k]).sum(-1)
-
-
-def multiplicative_score__wrong_query_mean(query, keys, W):
-    """Averages the decoder states over the batch."""
-    return keys @ (query.mean(0) @ W)
-
-
-def multiplicative_score__wrong_subtle_clipped(query, keys, W):
-    """Clips the projected decoder states to 10 000, though larger ones are legal."""
-    return np.einsum("bm,bjm->bj", np.clip(query @ W, -1e4, 1e4), keys)
-
-
-def multiplicative_score__wrong_subtle_single_precision(query, keys, W):
-    """Projects in single precision."""
-    p = (keys.astype(np.float32) @ W.T.astype(np.float32)).astype(np.float64)
-    return np.einsum("bn,bjn->bj", query, p)
-
-
-def multiplicative_score__right_query_side(query, keys, W):
-    """Right: projects the decoder state by the transpose of W, then matmul."""
-    return np.matmul(keys, np.matmul(W.T, query.T).T[..., np.newaxis])[..., 0]
-
-
-def multiplicative_score__right_torch_bilinear(query, keys, W):
-    """Right: torch's bilinear, with W as its only slice."""
-    b, t, m = keys.shape
-    q = torch.from_numpy(query)[:, None].expand(b, t, query.shape[1]).contiguous()
-    return torch.nn.functional.bilinear(q, torch.tensor(keys), torch.tensor(W)[None])[..., 0]
-
-
-def multiplicative_score__right_outer_product(query, keys, W):
-    """Right: sum of W times the outer product of state and annotation, position by position."""
-    return np.stack([[np.vdot(W, np.outer(s, h)) for h in H] for s, H in zip(query, keys)])
 
 
 # ---------------------------------------------------------------- 2.10

@@ -1,5 +1,4 @@
 import collections
-import itertools
 import math
 import operator
 
@@ -10,50 +9,19 @@ import torch
 # ---------------------------------------------------------------- bidirectional_shapes
 
 
-# ---------------------------------------------------------------- additive_shapes
-
-def additive_shapes__wrong_query_repeated(m, n, a, T_x):
-    """The student gives the projected query one row for each position, which it has only after broadcasting."""
-    return {"projected_query": (T_x, a), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
-
-
-def additive_shapes__wrong_attention_size_of_decoder(m, n, a, T_x):
-    """The student keeps the decoder's size for the hidden layer, as in note C, right only where a equals n."""
-    return {"projected_query": (n,), "projected_keys": (T_x, n), "hidden": (T_x, n), "scores": (T_x,)}
-
-
-def additive_shapes__wrong_scores_per_unit(m, n, a, T_x):
-    """The student sums over the positions instead of over the units."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (a,)}
-
-
-def additive_shapes__wrong_hidden_joined(m, n, a, T_x):
-    """The student joins the two projections instead of adding them."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, 2 * a), "scores": (T_x,)}
-
-
-def additive_shapes__right_by_computation(m, n, a, T_x):
-    """Computes with torch tensors of zeros, shapes as torch.Size."""
-    q = torch.zeros(a, n) @ torch.zeros(n)
-    k = torch.zeros(T_x, m) @ torch.zeros(a, m).T
-    hidden = torch.tanh(q + k)
-    return {"scores": (hidden @ torch.zeros(a)).shape, "hidden": hidden.shape, "projected_keys": k.shape,
-            "projected_query": q.shape}
-
-
 # ---------------------------------------------------------------- batched_additive_shapes
 
 
 def batched_additive_shapes__wrong_query_not_projected(batch, m, n, a, T_x):
     """The student gives the decoder state's size before the projection."""
-    return {"projected_query": (batch, 1, n), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+    return {"projected_query": (batch, 1, n), "hidden": (batch, T_x, a), "product": (batch, T_x, 1), "W": (n, m)}
 
 
 def batched_additive_shapes__right_broadcast_shapes(batch, m, n, a, T_x):
     """Lets numpy say what broadcasting gives, in a dict subclass."""
     query, keys = (batch, 1, a), (batch, T_x, a)
-    return collections.OrderedDict(product=np.matmul(np.zeros(keys), np.zeros((a, 1))).shape,
-                                   hidden=np.broadcast_shapes(query, keys), projected_query=query)
+    return {**collections.OrderedDict(product=np.matmul(np.zeros(keys), np.zeros((a, 1))).shape,
+                                   hidden=np.broadcast_shapes(query, keys), projected_query=query), "W": (n, m)}
 
 
 # ---------------------------------------------------------------- batched_multiplicative_shapes
@@ -103,31 +71,36 @@ def scores_by_hand_twin__right_by_hand():
 # ---------------------------------------------------------------- dot_product_score
 
 
-def dot_product_score__wrong_first_sentence_only(query, keys):
+def dot_product_score__wrong_first_sentence_only(query, keys, W=None):
     """The student multiplies all queries with all keys and takes the first query, right for a batch of one."""
+    keys = keys if W is None else keys @ W.T
     return (keys @ query.T)[..., 0]
 
 
-def dot_product_score__wrong_axis_summed(query, keys):
+def dot_product_score__wrong_axis_summed(query, keys, W=None):
     """The student reads the query as lying along the positions and sums over them where the lengths agree."""
+    keys = keys if W is None else keys @ W.T
     # For source_len == size the result has the right shape.
     if keys.shape[1] == keys.shape[2]:
         return (keys * query[:, :, None]).sum(1)
     return (keys * query[:, None]).sum(-1)
 
 
-def dot_product_score__wrong_cosine(query, keys):
+def dot_product_score__wrong_cosine(query, keys, W=None):
     """The student divides by the query's length, right for queries of length 1 and not a number for a query of zeros."""
+    keys = keys if W is None else keys @ W.T
     return np.einsum("bs,bjs->bj", query / np.linalg.norm(query, axis=-1, keepdims=True), keys)
 
 
-def dot_product_score__wrong_all_queries_summed(query, keys):
+def dot_product_score__wrong_all_queries_summed(query, keys, W=None):
     """The student writes a new letter for the batch of the query, so that all queries are added up."""
+    keys = keys if W is None else keys @ W.T
     return np.einsum("cs,bjs->bj", query, keys)
 
 
-def dot_product_score__wrong_loops_over_batch_twice(query, keys):
+def dot_product_score__wrong_loops_over_batch_twice(query, keys, W=None):
     """The student lets the positions run up to the batch size; the rest stays 0."""
+    keys = keys if W is None else keys @ W.T
     out = np.zeros(keys.shape[:2])
     for b in range(len(query)):
         for j in range(min(len(query), keys.shape[1])):
@@ -135,8 +108,9 @@ def dot_product_score__wrong_loops_over_batch_twice(query, keys):
     return out
 
 
-def dot_product_score__wrong_integer_result(query, keys):
+def dot_product_score__wrong_integer_result(query, keys, W=None):
     """The student makes the result of the query's type, so that whole-numbered queries cut the scores to integers."""
+    keys = keys if W is None else keys @ W.T
     # query an array of integers, such as [[1, 2]], keys of floats.
     out = np.empty(keys.shape[:2], dtype=query.dtype)
     for b, j in np.ndindex(*out.shape):
@@ -144,105 +118,33 @@ def dot_product_score__wrong_integer_result(query, keys):
     return out
 
 
-def dot_product_score__right_diagonal(query, keys):
+def dot_product_score__right_diagonal(query, keys, W=None):
     """All queries against all keys, then the diagonal of the two batch axes."""
+    keys = keys if W is None else keys @ W.T
     everything = np.tensordot(keys, query, axes=([2], [1]))
     return np.diagonal(everything, axis1=0, axis2=2).T
 
 
-def dot_product_score__right_fsum(query, keys):
+def dot_product_score__right_fsum(query, keys, W=None):
     """Nested lists of exact sums, one product at a time."""
+    keys = keys if W is None else keys @ W.T
     return np.array([[math.fsum(map(operator.mul, map(float, s), map(float, h))) for h in rows]
                      for s, rows in zip(query, keys)])
 
 
-def dot_product_score__right_block_rows(query, keys):
+def dot_product_score__right_block_rows(query, keys, W=None):
     """A running sum over the last axis, number by number."""
+    keys = keys if W is None else keys @ W.T
     total = np.zeros(keys.shape[:2])
     for k in range(keys.shape[2]):
         total += query[:, k, np.newaxis] * keys[:, :, k]
     return total
 
 
-def dot_product_score__right_matmul_row(query, keys):
+def dot_product_score__right_matmul_row(query, keys, W=None):
     """A row times transposed keys, with the axis dropped by index; the result is a view."""
+    keys = keys if W is None else keys @ W.T
     return (query[:, np.newaxis, :] @ keys.swapaxes(1, 2))[:, 0, :]
-
-
-# ---------------------------------------------------------------- multiplicative_score
-
-def multiplicative_score__wrong_w_transposed_where_square(query, keys, W):
-    """The student multiplies the query with W transposed, right for a symmetric W, and falls back where shapes do not fit."""
-    left = query @ W.T if W.shape[0] == W.shape[1] else query @ W
-    return np.einsum("bk,bjk->bj", left, keys)
-
-
-def multiplicative_score__wrong_sentences_mixed(query, keys, W):
-    """The student lets each sentence's keys meet the last query, right for a batch of one."""
-    for s in query:
-        left = s @ W
-    return keys @ left
-
-
-def multiplicative_score__wrong_broadcast(query, keys, W):
-    """The student multiplies (batch, 1 position) without the new axis, pairing sentences with positions where they agree."""
-    return (keys * (query @ W)).sum(axis=-1)
-
-
-def multiplicative_score__wrong_symmetric_part(query, keys, W):
-    """The student uses the symmetric half of a square W."""
-    if W.shape[0] == W.shape[1]:
-        W = (W + W.T) / 2
-    return np.einsum("bq,qk,bjk->bj", query, W, keys)
-
-
-def _first_projection(key, value, store={}):
-    return store.setdefault(key, value)
-
-
-def multiplicative_score__wrong_projection_cached(query, keys, W):
-    """The student keeps the projected keys of the first call of each shape, since annotations do not change in a sentence."""
-    projected = _first_projection((keys.shape, W.shape), keys @ W.T)
-    return np.einsum("bq,bjq->bj", query, projected)
-
-
-def multiplicative_score__wrong_reshaped_keys(query, keys, W):
-    """The student projects all annotations as columns and reshapes, which mixes numbers unless query_size is 1 or there is one position in all."""
-    batch, length, size = keys.shape
-    projected = (W @ keys.reshape(-1, size).T).reshape(batch, length, -1)
-    return (projected @ query[:, :, None])[..., 0]
-
-
-def multiplicative_score__wrong_weights(query, keys, W):
-    """The student takes off the largest score of each row as for a softmax, though the scores themselves are asked for."""
-    e = np.einsum("bq,qk,bjk->bj", query, W, keys)
-    return e - e.max(axis=1, keepdims=True)
-
-
-def multiplicative_score__right_kronecker(query, keys, W):
-    """Each pair of vectors as an outer product, against W as one long vector."""
-    outer = query[:, None, :, None] * keys[:, :, None, :]
-    return outer.reshape(*keys.shape[:2], -1) @ W.ravel()
-
-
-def multiplicative_score__right_triple_loop(query, keys, W):
-    """Plain Python loops with fsum."""
-    out = np.empty(keys.shape[:2])
-    for b, j in itertools.product(*map(range, out.shape)):
-        out[b, j] = math.fsum(float(query[b, q]) * float(W[q, k]) * float(keys[b, j, k])
-                              for q in range(W.shape[0]) for k in range(W.shape[1]))
-    return out
-
-
-def multiplicative_score__right_tensordot(query, keys, W):
-    """tensordot for the projection, and a sum of products."""
-    return np.sum(np.tensordot(keys, W, axes=(2, 1)) * np.expand_dims(query, 1), axis=2)
-
-
-def multiplicative_score__right_matrix_class(query, keys, W):
-    """np.matrix for each sentence, joined as arrays."""
-    W = np.matrix(W)
-    return np.vstack([np.asarray(np.matrix(s) * W * np.matrix(h).T) for s, h in zip(query, keys)])
 
 
 # ---------------------------------------------------------------- additive_score
@@ -467,10 +369,3 @@ def additive_score__wrong_tanh_by_series(query, keys, W_query, W_key, v):
     """The student replaces tanh z by z where z is small in size, below 0.1, off by up to 3e-4."""
     z = (query @ W_query.T)[:, None] + keys @ W_key.T
     return np.where(np.abs(z) < 0.1, z, np.tanh(z)) @ v
-
-
-def multiplicative_score__wrong_query_scaled_back(query, keys, W):
-    """The student divides each projected key by its length, to keep the scores small, and 0 / 0 where it is 0."""
-    projected = keys @ W.T
-    projected = projected / np.linalg.norm(projected, axis=-1, keepdims=True)
-    return np.einsum("bq,bjq->bj", query, projected)

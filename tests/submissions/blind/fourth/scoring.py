@@ -5,22 +5,6 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- additive_shapes
-
-def additive_shapes__wrong_keys_in_columns(m, n, a, T_x):
-    """The student leaves the projected annotations as the columns of W_key times a matrix."""
-    return {"projected_query": (a,), "projected_keys": (a, T_x), "hidden": (T_x, a), "scores": (T_x,)}
-
-
-def additive_shapes__right_runs_numpy(m, n, a, T_x):
-    """Runs the equation on arrays of zeros and reads the shapes off."""
-    q = np.zeros((a, n)) @ np.zeros(n)
-    k = np.zeros((T_x, m)) @ np.zeros((a, m)).T
-    h = np.tanh(q + k)
-    return {name: x.shape for name, x in
-            zip(("projected_query", "projected_keys", "hidden", "scores"), (q, k, h, h @ q))}
-
-
 # ---------------------------------------------------------------- batched_additive_shapes
 
 
@@ -30,7 +14,7 @@ def batched_additive_shapes__right_torch_linear(batch, m, n, a, T_x):
     k = torch.nn.Linear(m, a, device="meta")(torch.empty(batch, T_x, m, device="meta"))
     h = (q + k).tanh()
     return {"projected_query": q.size(), "hidden": h.size(),
-            "product": torch.nn.Linear(a, 1, bias=False, device="meta")(h).size()}
+            "product": torch.nn.Linear(a, 1, bias=False, device="meta")(h).size(), "W": (n, m)}
 
 
 # ---------------------------------------------------------------- scores_by_hand_twin
@@ -58,48 +42,24 @@ def scores_by_hand_twin__right_fractions():
 
 # ---------------------------------------------------------------- dot_product_score
 
-def dot_product_score__wrong_broadcast_without_axis(query, keys):
+def dot_product_score__wrong_broadcast_without_axis(query, keys, W=None):
     """The student multiplies without an extra axis: with as many sentences as positions the states meet positions."""
+    keys = keys if W is None else keys @ W.T
     if query.shape[0] not in (1, keys.shape[1]):
         return np.array([k @ q for q, k in zip(query, keys)])
     return (keys * query).sum(axis=-1)
 
 
-def dot_product_score__right_tensordot_diagonal(query, keys):
+def dot_product_score__right_tensordot_diagonal(query, keys, W=None):
     """Contracts every state with every annotation by tensordot and keeps the diagonal over both batch axes."""
+    keys = keys if W is None else keys @ W.T
     return np.diagonal(np.tensordot(query, keys, axes=(1, 2))).T.copy()
 
 
-def dot_product_score__right_matrix_class(query, keys):
+def dot_product_score__right_matrix_class(query, keys, W=None):
     """Lets np.vdot work pair by pair and returns an np.matrix of the right shape."""
+    keys = keys if W is None else keys @ W.T
     return np.matrix([[np.vdot(h, s) for h in hs] for s, hs in zip(query, keys)])
-
-
-# ---------------------------------------------------------------- multiplicative_score
-
-
-def multiplicative_score__wrong_batch_broadcast(query, keys, W):
-    """The student projects the queries rightly but lets them broadcast along positions where the counts agree."""
-    projected = query @ W
-    if projected.shape[0] == keys.shape[1]:
-        projected = projected[None]
-    else:
-        projected = projected[:, None]
-    return (projected * keys).sum(-1)
-
-
-def multiplicative_score__right_outer_products(query, keys, W):
-    """Takes the sum of W times the outer product of each state and each annotation."""
-    outer = query[:, None, :, None] * keys[:, :, None, :]
-    return (outer * W).sum(axis=(2, 3))
-
-
-def multiplicative_score__right_trace(query, keys, W):
-    """Writes each score as the trace of W (h s^T), in a loop over the places of the result."""
-    out = np.empty(keys.shape[:2])
-    for b, j in np.ndindex(out.shape):
-        out[b, j] = np.trace(W @ np.outer(keys[b, j], query[b]))
-    return out
 
 
 # ---------------------------------------------------------------- additive_score

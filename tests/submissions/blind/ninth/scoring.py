@@ -9,19 +9,14 @@ def _mv(W, x): return [sum(a * b for a, b in zip(r, x)) for r in W]
 def _add(s, H, Wq, Wk, v, f=math.tanh): return [sum(c * f(a + b) for c, a, b in zip(v, _mv(Wq, s), _mv(Wk, h))) for h in H]
 
 
-def additive_shapes__right_torch(m, n, a, T_x):
-    "Runs the equation in torch and returns torch.Size, which is a tuple."
-    q, k = torch.zeros(n) @ torch.zeros(n, a), torch.zeros(T_x, m) @ torch.zeros(m, a)
-    return {'projected_query': q.shape, 'projected_keys': k.shape, 'hidden': (q + k).shape, 'scores': ((q + k) @ torch.zeros(a)).shape}
-
 def batched_additive_shapes__wrong_subtle_one_sentence(batch, m, n, a, T_x):
     "Leaves out the batch axis where the batch holds one sentence."
     f = (batch,) if batch > 1 else ()
-    return {'projected_query': f + (1, a), 'hidden': f + (T_x, a), 'product': f + (T_x, 1)}
+    return {'projected_query': f + (1, a), 'hidden': f + (T_x, a), 'product': f + (T_x, 1), "W": (n, m)}
 def batched_additive_shapes__right_broadcast(batch, m, n, a, T_x):
     "Lets numpy work out the broadcast shapes, and returns an ordered dict."
     q = (batch, 1, a); h = np.broadcast_shapes(q, (batch, T_x, a))
-    return collections.OrderedDict(projected_query=q, hidden=h, product=h[:-1] + (1,))
+    return {**collections.OrderedDict(projected_query=q, hidden=h, product=h[:-1] + (1,)), "W": (n, m)}
 
 
 def scores_by_hand_twin__wrong_key_shift():
@@ -35,44 +30,24 @@ def scores_by_hand_twin__right_computed():
     return tuple(_add(_TS, _TH, _TQ, _TK, _TV))
 
 
-def dot_product_score__wrong_float32(query, keys):
+def dot_product_score__wrong_float32(query, keys, W=None):
     "Computes in single precision."
+    keys = keys if W is None else keys @ W.T
     return np.einsum('bd,bjd->bj', query.astype(np.float32), keys.astype(np.float32))
-def dot_product_score__wrong_subtle_squeeze(query, keys):
+def dot_product_score__wrong_subtle_squeeze(query, keys, W=None):
     "Squeezes every axis of length 1 and adds one in front, so a batch of one-word sentences comes back as a row."
+    keys = keys if W is None else keys @ W.T
     return np.atleast_2d(np.squeeze(keys @ query[:, :, None]))
-def dot_product_score__right_inplace(query, keys):
+def dot_product_score__right_inplace(query, keys, W=None):
     "Multiplies into keys in place and sums."
+    keys = keys if W is None else keys @ W.T
     keys *= query[:, None, :]
     return keys.sum(axis=-1)
-def dot_product_score__right_lists(query, keys):
+def dot_product_score__right_lists(query, keys, W=None):
     "Nested lists of exactly rounded sums."
+    keys = keys if W is None else keys @ W.T
     return [[math.fsum(a * b for a, b in zip(q, k)) for k in ks] for q, ks in zip(query.tolist(), keys.tolist())]
 
-def multiplicative_score__wrong_no_w_query(query, keys, W):
-    "Sums the query and the projected keys separately instead of multiplying them entry by entry."
-    return query.sum(axis=1)[:, None] * (keys @ W.T).sum(axis=-1)
-def multiplicative_score__wrong_reshape(query, keys, W):
-    "Reshapes the table (positions, sentences) to (sentences, positions), where it should be transposed."
-    s = np.einsum('bi,ik,bjk->jb', query, W, keys)
-    return s.reshape(s.shape[::-1])
-def multiplicative_score__wrong_subtle_cached(query, keys, W, _memo={}):
-    "Keeps W from the first call with its shape and uses it again in later calls."
-    W = _memo.setdefault(W.shape, W.copy())
-    return np.einsum('bi,ik,bjk->bj', query, W, keys)
-def multiplicative_score__wrong_subtle_window(query, keys, W):
-    "Works through the key components in blocks of 32, but stops before the last incomplete block once there is a full one."
-    k = keys.shape[-1]; k = k if k < 32 else k // 32 * 32
-    return np.einsum('bi,ik,bjk->bj', query, W[:, :k], keys[:, :, :k])
-def multiplicative_score__right_query_side(query, keys, W):
-    "Projects the query with the transpose of W and takes batched products in torch."
-    q = torch.from_numpy(query) @ torch.from_numpy(W)
-    return torch.bmm(torch.from_numpy(keys), q.unsqueeze(-1)).squeeze(-1)
-def multiplicative_score__right_fortran(query, keys, W):
-    "Loops over the positions and fills an array that lies column by column."
-    out = np.empty(keys.shape[:2], order='F')
-    for j in range(keys.shape[1]): out[:, j] = (query * (W @ keys[:, j].T).T).sum(1)
-    return out
 
 def additive_score__wrong_flipped_batch(query, keys, W_query, W_key, v):
     "Pairs each sentence with the decoder state of the sentence before it in the batch."

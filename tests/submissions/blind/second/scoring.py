@@ -9,38 +9,19 @@ import torch
 # ---- bidirectional_shapes
 
 
-# ---- additive_shapes
-
-def additive_shapes__wrong_query_row(m, n, a, T_x):
-    """The student gives the projected query an axis that one sentence without a batch does not have."""
-    return {"projected_query": (1, a), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,)}
-
-
-def additive_shapes__wrong_score_scalar_for_one_word(m, n, a, T_x):
-    """The student takes the scores of a sentence of one word for a single number without an axis."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (T_x, a), "scores": (T_x,) if T_x > 1 else ()}
-
-
-def additive_shapes__right_computed(m, n, a, T_x):
-    """Computes with zeros of numpy and reads off the shapes."""
-    q = np.zeros((a, n)) @ np.zeros(n)
-    k = np.einsum("am,jm->ja", np.zeros((a, m)), np.zeros((T_x, m)))
-    return {"projected_query": q.shape, "projected_keys": k.shape, "hidden": (q + k).shape, "scores": (np.tanh(q + k) @ q).shape}
-
-
 # ---- batched_additive_shapes
 
 
 def batched_additive_shapes__wrong_query_repeated(batch, m, n, a, T_x):
     """The student repeats the projected query over the positions."""
-    return {"projected_query": (batch, T_x, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1)}
+    return {"projected_query": (batch, T_x, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1), "W": (n, m)}
 
 
 def batched_additive_shapes__right_named_tuple(batch, m, n, a, T_x):
     """Named tuples, made from one another by _replace."""
     shape = collections.namedtuple("shape", "sentences positions numbers")
     hidden = shape(batch, T_x, a)
-    return {"hidden": hidden, "projected_query": hidden._replace(positions=1), "product": hidden._replace(numbers=1)}
+    return {"hidden": hidden, "projected_query": hidden._replace(positions=1), "product": hidden._replace(numbers=1), "W": (n, m)}
 
 
 # ---- batched_multiplicative_shapes
@@ -71,22 +52,25 @@ def scores_by_hand_twin__right_fraction_sums():
 # ---- dot_product_score
 
 
-def dot_product_score__wrong_layout_by_sizes(query, keys):
+def dot_product_score__wrong_layout_by_sizes(query, keys, W=None):
     """The student looks for the axis of the numbers by their count and finds another one of the same length first."""
+    keys = keys if W is None else keys @ W.T
     axis = keys.shape.index(query.shape[1])
     moved = np.moveaxis(keys, axis, -1)
     return np.squeeze(moved @ query[:, :, None], axis=-1) if len(moved) == len(query) else moved @ query.T
 
 
-def dot_product_score__wrong_broadcast_over_positions(query, keys):
+def dot_product_score__wrong_broadcast_over_positions(query, keys, W=None):
     """The student multiplies without a new axis where batch and source length agree, so that each position meets another sentence's query."""
+    keys = keys if W is None else keys @ W.T
     if keys.shape[0] == keys.shape[1]:
         return (query * keys).sum(-1)
     return (query[:, None] * keys).sum(-1)
 
 
-def dot_product_score__wrong_integer_buffer(query, keys):
+def dot_product_score__wrong_integer_buffer(query, keys, W=None):
     """The student collects the scores in an array of whole numbers."""
+    keys = keys if W is None else keys @ W.T
     out = np.full(keys.shape[:2], 0)
     for b in range(keys.shape[0]):
         for j in range(keys.shape[1]):
@@ -94,77 +78,47 @@ def dot_product_score__wrong_integer_buffer(query, keys):
     return out
 
 
-def dot_product_score__wrong_cosine(query, keys):
+def dot_product_score__wrong_cosine(query, keys, W=None):
     """The student divides by the lengths of both vectors, with a guard for vectors of zeros."""
+    keys = keys if W is None else keys @ W.T
     e = np.einsum("bd,bjd->bj", query, keys)
     norm = np.linalg.norm(query, axis=1)[:, None] * np.linalg.norm(keys, axis=2)
     return e / np.where(norm == 0, 1, norm)
 
 
-def dot_product_score__wrong_entry_dropped(query, keys):
+def dot_product_score__wrong_entry_dropped(query, keys, W=None):
     """The student begins the sum at the second product and adds the first only to a sum that is not zero."""
+    keys = keys if W is None else keys @ W.T
     p = query[:, None] * keys
     rest = p[..., 1:].sum(-1)
     return np.where(rest != 0, rest + p[..., 0], rest)
 
 
-def dot_product_score__right_fsum_lists(query, keys):
+def dot_product_score__right_fsum_lists(query, keys, W=None):
     """Plain loops with math.fsum."""
+    keys = keys if W is None else keys @ W.T
     return np.array([[math.fsum(a * b for a, b in zip(q, h)) for h in hs] for q, hs in zip(query.tolist(), keys.tolist())])
 
 
-def dot_product_score__right_all_pairs_diagonal(query, keys):
+def dot_product_score__right_all_pairs_diagonal(query, keys, W=None):
     """Scores every query with every sentence and takes the diagonal."""
+    keys = keys if W is None else keys @ W.T
     return np.diagonal(np.inner(keys, query), axis1=0, axis2=2).T
 
 
-def dot_product_score__right_row_times_columns(query, keys):
+def dot_product_score__right_row_times_columns(query, keys, W=None):
     """A row times annotations in columns, the extra axis taken off by an index."""
+    keys = keys if W is None else keys @ W.T
     return np.matmul(query[:, np.newaxis, :], np.swapaxes(keys, -1, -2))[:, 0]
 
 
-def dot_product_score__right_long_doubles(query, keys):
+def dot_product_score__right_long_doubles(query, keys, W=None):
     """A buffer filled position by position, products summed in longdouble."""
+    keys = keys if W is None else keys @ W.T
     out = np.empty(keys.shape[:2])
     for j in range(out.shape[1]):
         out[:, j] = np.multiply(query, keys[:, j], dtype=np.longdouble).sum(axis=1)
     return out
-
-
-# ---- multiplicative_score
-
-
-def multiplicative_score__wrong_reshaped_keys(query, keys, W):
-    """The student brings the annotations into columns by reshape instead of by a transposition."""
-    b, t, k = keys.shape
-    return ((query @ W)[:, None] @ keys.reshape(b, k, t))[:, 0]
-
-
-def multiplicative_score__wrong_all_sentences_summed(query, keys, W):
-    """The student leaves the batch out of the query in einsum, so that the decoder states of all sentences are added."""
-    return np.einsum("cq,qk,bjk->bj", query, W, keys)
-
-
-def multiplicative_score__wrong_relu(query, keys, W):
-    """The student cuts negative scores off at 0."""
-    return np.maximum(np.einsum("bq,qk,bjk->bj", query, W, keys), 0.0)
-
-
-def multiplicative_score__right_trace(query, keys, W):
-    """Each score as the sum over the entries of W times an outer product."""
-    return np.array([[np.sum(W * np.outer(q, h)) for h in hs] for q, hs in zip(query, keys)])
-
-
-def multiplicative_score__right_tensordot(query, keys, W):
-    """tensordot for all pairs of sentences, then advanced indexing."""
-    all_pairs = np.tensordot(np.tensordot(query, W, 1), keys, axes=([1], [2]))
-    b = np.arange(len(query))
-    return all_pairs[b, b]
-
-
-def multiplicative_score__right_kronecker(query, keys, W):
-    """W made a vector, query and key made one by np.kron."""
-    return np.array([[np.kron(q, h) @ W.reshape(-1) for h in hs] for q, hs in zip(query, keys)]).reshape(keys.shape[:2])
 
 
 # ---- additive_score

@@ -7,25 +7,11 @@ _S, _H = np.array([0.5, -0.2, 0.1]), np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4
 _WQ, _WK, _V = np.array([[1., 0, 2], [0, -1, 1]]), np.array([[1., 0, 0, 1], [0, 2, -1, 0]]), np.array([2., -1.])
 
 
-def additive_shapes__wrong_subtle_one_word(m, n, a, T_x):
-    """Drops the axis of positions where the sentence has a single word."""
-    r = (T_x, a) if T_x > 1 else (a,)
-    return {"projected_query": (a,), "projected_keys": r, "hidden": r, "scores": (T_x,)}
-
-
-def additive_shapes__right_numpy_ints(m, n, a, T_x):
-    """Computes with arrays of ones, and gives the entries as numpy integers."""
-    p = np.ones((a, n)) @ np.ones(n)
-    k = np.ones((T_x, m)) @ np.ones((m, a))
-    t = lambda x: tuple(np.array(x.shape))
-    return {"projected_query": t(p), "projected_keys": t(k), "hidden": t(p + k), "scores": t((p + k) @ np.ones(a))}
-
-
 def batched_additive_shapes__right_computed(batch, m, n, a, T_x):
     """Lets torch layers and broadcast_shapes find the shapes."""
     q = torch.zeros(batch, 1, a)
     h = torch.broadcast_shapes(q.shape, (batch, T_x, a))
-    return dict(projected_query=q.shape, hidden=h, product=(torch.zeros(h) @ torch.zeros(a, 1)).shape)
+    return dict(projected_query=q.shape, hidden=h, product=(torch.zeros(h) @ torch.zeros(a, 1)).shape, W=(n, m))
 
 
 def scores_by_hand_twin__wrong_tanh_each():
@@ -38,72 +24,53 @@ def scores_by_hand_twin__right_array():
     return np.tanh(_WQ @ _S + _H @ _WK.T) @ _V
 
 
-def dot_product_score__wrong_sum_over_positions(query, keys):
+def dot_product_score__wrong_sum_over_positions(query, keys, W=None):
     """Sums over the positions instead of over the components."""
+    keys = keys if W is None else keys @ W.T
     return (keys * query[:, None, :]).sum(axis=1)
 
 
-def dot_product_score__wrong_cosine(query, keys):
+def dot_product_score__wrong_cosine(query, keys, W=None):
     """Divides by the lengths of both vectors, which gives the cosine instead of the dot product."""
+    keys = keys if W is None else keys @ W.T
     e = np.einsum("bs,bjs->bj", query, keys)
     return e / (np.linalg.norm(query, axis=1)[:, None] * np.linalg.norm(keys, axis=2) + 1e-12)
 
 
-def dot_product_score__wrong_subtle_float32(query, keys):
+def dot_product_score__wrong_subtle_float32(query, keys, W=None):
     """Computes in single precision, which is exact for small whole numbers only."""
+    keys = keys if W is None else keys @ W.T
     return np.einsum("bs,bjs->bj", query.astype(np.float32), keys.astype(np.float32)).astype(float)
 
 
-def dot_product_score__wrong_subtle_zero_is_pad(query, keys):
+def dot_product_score__wrong_subtle_zero_is_pad(query, keys, W=None):
     """Takes a score of exactly 0 for a pad and puts a large negative number there."""
+    keys = keys if W is None else keys @ W.T
     e = np.einsum("bs,bjs->bj", query, keys)
     return np.where(e == 0, -1e9, e)
 
 
-def dot_product_score__right_lists(query, keys):
+def dot_product_score__right_lists(query, keys, W=None):
     """Loops over sentences and positions with math.fsum and gives nested lists."""
+    keys = keys if W is None else keys @ W.T
     return [[math.fsum(float(x) * float(y) for x, y in zip(s, h)) for h in rows] for s, rows in zip(query, keys)]
 
 
-def dot_product_score__right_in_place(query, keys):
+def dot_product_score__right_in_place(query, keys, W=None):
     """Multiplies into the keys themselves, which changes an input but not the result."""
+    keys = keys if W is None else keys @ W.T
     keys *= query[:, None, :]
     return keys.sum(axis=-1)
 
 
-def dot_product_score__right_fortran(query, keys):
+def dot_product_score__right_fortran(query, keys, W=None):
     """Multiplies transposed matrices sentence by sentence into a column-major result."""
+    keys = keys if W is None else keys @ W.T
     out = np.empty(keys.shape[:2], order="F")
     for b in range(len(query)):
         out[b] = query[b] @ keys[b].T
     return out
 
-
-# ---- multiplicative_score
-
-
-def multiplicative_score__wrong_subtle_blocks(query, keys, W):
-    """Works in blocks of 32 sentences and stops before the last, incomplete block."""
-    out = np.zeros(keys.shape[:2])
-    for i in range(0, max(len(query) - 31, 1), 32):
-        out[i:i + 32] = np.einsum("bq,bjq->bj", query[i:i + 32], keys[i:i + 32] @ W.T)
-    return out
-
-
-def multiplicative_score__wrong_subtle_clip(query, keys, W):
-    """Clips the scores to one million in size, though legal inputs lead beyond that."""
-    return np.clip(np.einsum("bq,qk,bjk->bj", query, W, keys), -1e6, 1e6)
-
-
-def multiplicative_score__right_query_first(query, keys, W):
-    """Projects the state by the transposed W and multiplies with the annotations."""
-    return np.matmul(keys, (query @ W)[:, :, None])[:, :, 0]
-
-
-def multiplicative_score__right_torch(query, keys, W):
-    """Computes with torch.bmm in double precision and gives a tensor."""
-    q, k, w = (torch.as_tensor(np.ascontiguousarray(x), dtype=torch.float64) for x in (query, keys, W))
-    return torch.bmm(k @ w.T, q.unsqueeze(-1)).squeeze(-1)
 
 
 def additive_score__wrong_sigmoid(query, keys, W_query, W_key, v):

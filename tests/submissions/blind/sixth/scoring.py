@@ -4,22 +4,16 @@ import numpy as np
 import torch
 
 
-def additive_shapes__right_arrays(m, n, a, T_x):
-    """Computes with arrays of ones."""
-    q, p = np.ones((a, n)) @ np.ones(n), np.ones((T_x, m)) @ np.ones((a, m)).T
-    return {"projected_query": q.shape, "projected_keys": p.shape, "hidden": (q + p).shape, "scores": (np.tanh(q + p) @ q).shape}
-
-
 def batched_additive_shapes__wrong_subtle_squeezed_hidden(batch, m, n, a, T_x):
     """Squeezes the hidden layer, which loses axes that happen to have length 1."""
-    return {"projected_query": (batch, 1, a), "hidden": np.zeros((batch, T_x, a)).squeeze().shape, "product": (batch, T_x, 1)}
+    return {"projected_query": (batch, 1, a), "hidden": np.zeros((batch, T_x, a)).squeeze().shape, "product": (batch, T_x, 1), "W": (n, m)}
 
 
 def batched_additive_shapes__right_broadcast_shapes(batch, m, n, a, T_x):
     """Lets numpy broadcast shapes."""
     q = (batch, 1, a)
     hidden = np.broadcast_shapes(q, (batch, T_x, a))
-    return {"projected_query": q, "hidden": hidden, "product": hidden[:-1] + (1,)}
+    return {"projected_query": q, "hidden": hidden, "product": hidden[:-1] + (1,), "W": (n, m)}
 
 
 # ---- scores_by_hand_twin
@@ -42,51 +36,31 @@ def scores_by_hand_twin__right_rounded_torch():
     return [round(float(v @ torch.tanh(A @ s + B @ h)), 4) for h in H]
 
 
-def dot_product_score__wrong_subtle_no_axis_where_it_fits(query, keys):
+def dot_product_score__wrong_subtle_no_axis_where_it_fits(query, keys, W=None):
     """Multiplies without a new axis where numpy allows it: with as many sentences as positions, each position meets the state of another sentence."""
+    keys = keys if W is None else keys @ W.T
     try:
         return (keys * query).sum(2)
     except ValueError:
         return (keys * query[:, None]).sum(2)
 
 
-def dot_product_score__wrong_subtle_half_size_blocks(query, keys):
+def dot_product_score__wrong_subtle_half_size_blocks(query, keys, W=None):
     """Adds in blocks of 32 entries, two at most, so entries from the 65th on are left out."""
+    keys = keys if W is None else keys @ W.T
     return sum(np.einsum("bk,bjk->bj", query[:, i:i + 32], keys[:, :, i:i + 32]) for i in (0, 32))
 
 
-def dot_product_score__right_fsum(query, keys):
+def dot_product_score__right_fsum(query, keys, W=None):
     """Loops over words in Python and returns nested lists."""
+    keys = keys if W is None else keys @ W.T
     return [[math.fsum(x * y for x, y in zip(s, h)) for h in H] for s, H in zip(query.tolist(), keys.tolist())]
 
 
-def dot_product_score__right_baddbmm(query, keys):
+def dot_product_score__right_baddbmm(query, keys, W=None):
     """Multiplies batches in torch and returns a tensor."""
+    keys = keys if W is None else keys @ W.T
     return torch.bmm(torch.as_tensor(query)[:, None], torch.as_tensor(keys).transpose(1, 2))[:, 0]
-
-
-# ---- multiplicative_score
-def multiplicative_score__wrong_absolute_value(query, keys, W):
-    """Takes the absolute value of the scores, as if they had to be positive."""
-    return np.abs(np.einsum("bq,qk,bjk->bj", query, W, keys))
-
-
-def multiplicative_score__wrong_axes_of_result(query, keys, W):
-    """Returns the scores with the positions first."""
-    return np.einsum("bq,qk,bjk->jb", query, W, keys)
-
-
-def multiplicative_score__right_keys_first(query, keys, W):
-    """Projects the keys first, as tensordot, and loops over the sentences."""
-    P = np.tensordot(keys, W, axes=([2], [1]))
-    return np.array([p @ s for p, s in zip(P, query)])
-
-
-def multiplicative_score__right_torch_bilinear(query, keys, W):
-    """Lets torch's bilinear form compute and returns a tensor."""
-    q, H, W = map(torch.as_tensor, (query, keys, W))
-    q = q[:, None].expand(-1, H.shape[1], -1).contiguous()
-    return torch.nn.functional.bilinear(q, H.contiguous(), W[None])[..., 0]
 
 
 # ---- additive_score

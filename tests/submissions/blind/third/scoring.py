@@ -5,33 +5,19 @@ import numpy as np
 import torch
 
 
-# ---------------------------------------------------------------- additive_shapes
-
-def additive_shapes__wrong_hidden_columns(m, n, a, T_x):
-    """The student puts the positions of the hidden layer side by side, although the keys are rows."""
-    return {"projected_query": (a,), "projected_keys": (T_x, a), "hidden": (a, T_x), "scores": (T_x,)}
-
-
-def additive_shapes__right_matmul_of_ones(m, n, a, T_x):
-    """Computes everything on ones and reads the shapes."""
-    q, k = np.ones((a, n)) @ np.ones(n), np.ones((T_x, m)) @ np.ones((m, a))
-    hidden = np.tanh(q + k)
-    return {"projected_query": q.shape, "projected_keys": k.shape, "hidden": hidden.shape, "scores": (hidden @ np.ones(a)).shape}
-
-
 # ---------------------------------------------------------------- batched_additive_shapes
 
 
 def batched_additive_shapes__wrong_product_row(batch, m, n, a, T_x):
     """The student lets the axis of length 1 stand before the positions, as if v were a row from the left."""
-    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, 1, T_x)}
+    return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, 1, T_x), "W": (n, m)}
 
 
 def batched_additive_shapes__right_from_torch(batch, m, n, a, T_x):
     """Asks torch, with unsqueeze and a linear layer."""
     q = torch.zeros(batch, a).unsqueeze(1)
     hidden = torch.tanh(q + torch.zeros(batch, T_x, a))
-    return {"projected_query": q.shape, "hidden": hidden.shape, "product": torch.nn.Linear(a, 1, bias=False)(hidden).shape}
+    return {"projected_query": q.shape, "hidden": hidden.shape, "product": torch.nn.Linear(a, 1, bias=False)(hidden).shape, "W": (n, m)}
 
 
 # ---------------------------------------------------------------- scores_by_hand_twin
@@ -64,33 +50,38 @@ def scores_by_hand_twin__right_joined():
 # ---------------------------------------------------------------- dot_product_score
 
 
-def dot_product_score__wrong_sum_over_queries(query, keys):
+def dot_product_score__wrong_sum_over_queries(query, keys, W=None):
     """The student multiplies all queries with all keys and adds over the queries."""
+    keys = keys if W is None else keys @ W.T
     return np.dot(keys, query.T).sum(axis=-1)
 
 
-def dot_product_score__wrong_diagonal_not_turned(query, keys):
+def dot_product_score__wrong_diagonal_not_turned(query, keys, W=None):
     """The student takes the diagonal over the batch, which stands last then, and reshapes it instead of transposing."""
+    keys = keys if W is None else keys @ W.T
     # right for one sentence, or for one position
     return np.diagonal(keys @ query.T, axis1=0, axis2=2).reshape(keys.shape[:2])
 
 
-def dot_product_score__wrong_zero_annotation_is_pad(query, keys):
+def dot_product_score__wrong_zero_annotation_is_pad(query, keys, W=None):
     """The student takes an annotation of zeros for a pad and scores it with a very low number."""
+    keys = keys if W is None else keys @ W.T
     scores = np.einsum("bd,bjd->bj", query, keys)
     return np.where((keys == 0).all(axis=-1), -1e9, scores)
 
 
-def dot_product_score__wrong_flattened(query, keys):
+def dot_product_score__wrong_flattened(query, keys, W=None):
     """The student repeats the queries as a whole for each position, where each must be repeated by itself."""
+    keys = keys if W is None else keys @ W.T
     # right for one sentence or one position
     batch, length, size = keys.shape
     repeated = np.tile(query, (length, 1))
     return (repeated * keys.reshape(-1, size)).sum(-1).reshape(batch, length)
 
 
-def dot_product_score__wrong_buffer(query, keys, scores=np.zeros((8, 64))):
+def dot_product_score__wrong_buffer(query, keys, W=None, scores=np.zeros((8, 64))):
     """The student adds up into a default argument, which keeps the scores of the call before."""
+    keys = keys if W is None else keys @ W.T
     batch, length, _ = keys.shape
     if batch > 8 or length > 64:
         scores = np.zeros((batch, length))
@@ -100,68 +91,25 @@ def dot_product_score__wrong_buffer(query, keys, scores=np.zeros((8, 64))):
     return scores[:batch, :length].copy()
 
 
-def dot_product_score__right_fsum(query, keys):
+def dot_product_score__right_fsum(query, keys, W=None):
     """Plain loops with math.fsum over products of numbers."""
+    keys = keys if W is None else keys @ W.T
     return np.array([[math.fsum(map(float.__mul__, q, k)) for k in rows] for q, rows in zip(query.tolist(), keys.tolist())])
 
 
-def dot_product_score__right_diagonal(query, keys):
+def dot_product_score__right_diagonal(query, keys, W=None):
     """All queries with all keys, then the diagonal over the batch, turned."""
+    keys = keys if W is None else keys @ W.T
     return np.diagonal(np.tensordot(keys, query, axes=(2, 1)), axis1=0, axis2=2).T
 
 
-def dot_product_score__right_accumulated_entries(query, keys):
+def dot_product_score__right_accumulated_entries(query, keys, W=None):
     """Adds the share of one entry after another to an array of long doubles."""
+    keys = keys if W is None else keys @ W.T
     total = np.zeros(keys.shape[:2], dtype=np.longdouble)
     for entry in range(query.shape[1]):
         total += query[:, entry, np.newaxis] * keys[..., entry]
     return total.astype(float)
-
-
-# ---------------------------------------------------------------- multiplicative_score
-
-
-def multiplicative_score__wrong_keys_reshaped(query, keys, W):
-    """The student reshapes the annotations into columns, where they must be transposed."""
-    # right where batch * source_len == 1, or key_size == 1
-    batch, length, size = keys.shape
-    projected = (W @ keys.reshape(size, -1)).T.reshape(batch, length, -1)
-    return np.einsum("bq,bjq->bj", query, projected)
-
-
-def multiplicative_score__wrong_adds_batch(query, keys, W):
-    """The student lets einsum add over the sentences and broadcasts the sum back."""
-    # right for one sentence
-    return np.broadcast_to(np.einsum("bq,qk,bjk->j", query, W, keys), keys.shape[:2]).copy()
-
-
-def multiplicative_score__wrong_scaled_by_query_size(query, keys, W):
-    """The student scales by the root of the size of the query."""
-    return np.einsum("bq,qk,bjk->bj", query, W, keys) / math.sqrt(query.shape[1])
-
-
-def multiplicative_score__wrong_transposed_result(query, keys, W):
-    """The student brings the result into order only where its shape shows the mistake."""
-    # wrong where batch == source_len > 1
-    out = np.einsum("bq,qk,bjk->jb", query, W, keys)
-    return out if out.shape == keys.shape[:2] else out.T
-
-
-def multiplicative_score__right_optimal_einsum(query, keys, W):
-    """One einsum over all three, with an order of contraction searched for."""
-    return np.einsum("...q,qk,...jk->...j", query, W, keys, optimize="optimal")
-
-
-def multiplicative_score__right_outer_products(query, keys, W):
-    """Inner product of W with the outer product of state and annotation, entry by entry."""
-    outer = query[:, None, :, None] * keys[:, :, None, :]
-    return (outer * W).sum(axis=(-2, -1))
-
-
-def multiplicative_score__right_np_matrix(query, keys, W):
-    """np.matrix for each sentence, a row of scores each."""
-    W = np.matrix(W)
-    return np.concatenate([np.asarray(np.matrix(s) * W * np.matrix(h).T) for s, h in zip(query, keys)])
 
 
 # ---------------------------------------------------------------- additive_score
