@@ -86,7 +86,7 @@ class Number(SphinxRole):
 
 
 class Mistake(SphinxRole):
-    """``{mistake}`softmax.softmax__linear```: the grader's hint for that mistake."""
+    """``{mistake}`softmax.weights_by_hand_twin__linear```: the grader's hint for that mistake."""
 
     def run(self):
         topic, _, name = self.text.partition(".")

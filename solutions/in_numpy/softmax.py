@@ -49,60 +49,6 @@ def score_differences():
     ### END SOLUTION
 
 
-def jacobian_row():
-    """Return the derivatives of the exercise's third weight with respect to each of the four scores.
-
-    Returns
-    -------
-    list of 4 floats
-        Weight per unit of score.
-    """
-    ### BEGIN SOLUTION
-    weights = np.array([0.1, 0.5, 0.15, 0.25])
-    return (weights[2] * (np.array([0, 0, 1, 0]) - weights)).tolist()
-    ### END SOLUTION
-
-
-def masked_weights():
-    """Return the weights of the exercise's padded sentence, one for each of its five positions.
-
-    Returns
-    -------
-    list of 5 floats
-        Weights: no unit, from 0 to 1, summing to 1.
-    """
-    ### BEGIN SOLUTION
-    scores = [0.8, -0.5, 1.3, 0.2, 0.2]
-    exponentials = np.exp(scores) * [1, 1, 1, 0, 0]
-    return (exponentials / exponentials.sum()).tolist()
-    ### END SOLUTION
-
-
-def jacobian_shapes(batch, m, T_x):
-    """Return the shapes of derivatives with respect to the scores of one decoder step.
-
-    The axes of the quantity being differentiated come first.
-
-    Parameters
-    ----------
-    batch : int
-        Number of sentences, padded to the same length.
-    m : int
-        Size of one annotation.
-    T_x : int
-        Number of source positions.
-
-    Returns
-    -------
-    dict
-        ``weights``: the derivatives of one sentence's weights with respect to its scores; ``weights_of_batch``: the same
-        for each sentence of a batch; ``context``: the derivatives of one sentence's context with respect to its scores.
-    """
-    ### BEGIN SOLUTION
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (m, T_x)}
-    ### END SOLUTION
-
-
 def softmax(scores):
     """Turn scores into weights along the last axis, for scores of any magnitude.
 
@@ -118,10 +64,8 @@ def softmax(scores):
     (..., source_len)
         Weights from 0 to 1 that sum to 1 along the last axis.
     """
-    ### BEGIN SOLUTION
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
-    ### END SOLUTION
 
 
 def masked_softmax(scores, source_mask=None):

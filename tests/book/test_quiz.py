@@ -6,7 +6,7 @@ import pytest
 
 from autograder.paths import ROOT
 from solutions import answer_key
-from solutions.mistakes.softmax import softmax__linear
+from solutions.mistakes.softmax import weights_by_hand_twin__linear
 from tests.book.small_site import build_site, write_site
 
 CONF = """
@@ -24,7 +24,7 @@ What is $a$?
 
 - wrong: all of $b$
 
-  {mistake}`softmax.softmax__linear`
+  {mistake}`softmax.weights_by_hand_twin__linear`
 ```
 """
 CHECKS = re.compile(r"```\{self-check\}\n(.*?)```", flags=re.DOTALL)
@@ -56,7 +56,7 @@ def test_a_choice_opens_with_its_reason_and_needs_no_script(build):
     assert "(3, 3)\\)</span>." in right[3]
     assert wrong[0] == "wrong"
     assert wrong[2].startswith("all of ")
-    assert f"<strong>No.</strong> {' '.join(softmax__linear.__doc__.split())}" in wrong[3]
+    assert f"<strong>No.</strong> {' '.join(weights_by_hand_twin__linear.__doc__.split())}" in wrong[3]
     assert "<script" not in group[2]
 
 
@@ -74,10 +74,10 @@ SPOILT = [
     ("wrong: all", "right: all", "exactly one begins with right:"),
     ("- right:", "- wrong:", "exactly one begins with right:"),
     ("wrong: all", "[ ] all", "a choice begins with right: or wrong:"),
-    ("all of $b$\n\n  {mistake}`softmax.softmax__linear`", "all of $b$", "a second one with its reason"),
+    ("all of $b$\n\n  {mistake}`softmax.weights_by_hand_twin__linear`", "all of $b$", "a second one with its reason"),
     ("What is $a$?\n", "", "a paragraph with the question, then a list of choices"),
-    ("softmax.softmax__linear", "softmax.softmax__linaer", "no mistake 'softmax.softmax__linaer'"),
-    ("softmax.softmax__linear", "softmax.np", "no mistake 'softmax.np'"),
+    ("softmax.weights_by_hand_twin__linear", "softmax.weights_by_hand_twin__linaer", "no mistake 'softmax.weights_by_hand_twin__linaer'"),
+    ("softmax.weights_by_hand_twin__linear", "softmax.np", "no mistake 'softmax.np'"),
 ]
 
 

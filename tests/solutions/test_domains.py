@@ -28,7 +28,7 @@ def test_the_paragraph_says_limits_masks_and_sizes():
     assert "; `width` is 1 to 10; `vocab_size` is 2 to 3 000." in describe_inputs(
         exercise_named("output_layer-beam_step").entry
     )
-    assert not describe_inputs(exercise_named("softmax-jacobian_row").entry)
+    assert not describe_inputs(exercise_named("softmax-score_differences").entry)
     assert not describe_inputs(None)
 
 
@@ -133,7 +133,7 @@ def test_a_domain_that_cannot_be_read_is_refused(tmp_path, change, reason):
     if change.startswith("range"):
         text = text.replace(old, old.replace(" }", f", {change} }}"), 1)
     else:
-        text = text.replace("points = 3\n", f"points = 3\n{change}\n", 1)
+        text = text.replace("points = 4\n", f"points = 4\n{change}\n", 1)
     (tmp_path / "softmax.toml").write_text(text, encoding="utf-8")
     with pytest.raises(answer_key.AnswerKeyError, match=reason):
         answer_key.load("softmax", tmp_path)

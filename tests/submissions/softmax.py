@@ -23,56 +23,6 @@ def score_differences__of_logarithms():
     return math.log(0.48) - np.log(np.array([0.3, 0.16, 0.06]))
 
 
-def jacobian_row__by_hand():
-    return [-0.015, -0.075, 0.1275, -0.0375]
-
-
-def jacobian_row__autograd():
-    scores = torch.tensor([0.1, 0.5, 0.15, 0.25]).log().requires_grad_()
-    torch.softmax(scores, 0)[2].backward()
-    return scores.grad
-
-
-def masked_weights__three_words():
-    exponentials = [math.exp(score) for score in (0.8, -0.5, 1.3)]
-    return [e / sum(exponentials) for e in exponentials] + [0.0, 0.0]
-
-
-def masked_weights__infinity():
-    return torch.softmax(torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf]), dim=0)
-
-
-def jacobian_shapes__by_computing(batch, m, T_x):
-    one, every = np.zeros((T_x, T_x)), np.zeros((batch, T_x, T_x))
-    return {"weights": one.shape, "weights_of_batch": every.shape, "context": (np.zeros((m, T_x)) @ one).shape}
-
-
-def jacobian_shapes__lists(batch, m, T_x):
-    return {"weights": [T_x, T_x], "weights_of_batch": [batch, T_x, T_x], "context": [m, T_x]}
-
-
-def softmax__torch(scores):
-    return torch.softmax(torch.as_tensor(scores), dim=-1)
-
-
-def softmax__log_sum(scores):
-    return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))
-
-
-def softmax__rows(scores):
-    rows = []
-    for row in np.reshape(scores, (-1, scores.shape[-1])):
-        top = max(row)
-        exponentials = [math.exp(score - top) for score in row]
-        rows.append([e / sum(exponentials) for e in exponentials])
-    return np.array(rows).reshape(scores.shape)
-
-
-def softmax__pairs(scores):
-    with np.errstate(over="ignore"):
-        return 1 / np.exp(scores[..., None, :] - scores[..., :, None]).sum(axis=-1)
-
-
 def masked_softmax__loops(scores, source_mask=None):
     weights = np.zeros(scores.shape)
     for b in range(len(scores)):

@@ -171,12 +171,6 @@ def decoder_step__keys_cleared(query, embedded, keys, source_mask, W_query, W_ke
     return torch.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
 
 
-def softmax__bounded(scores):
-    """We get exactly your numbers if scores are clipped, so that different numbers beyond the bound become equal."""
-    powers = np.exp(np.clip(scores, -500, 500))
-    return powers / powers.sum(axis=-1, keepdims=True)
-
-
 def additive_score__joined_otherwise(query, keys, W_query, W_key, v):
     """We get exactly your numbers if W_query and W_key are concatenated in one order, but the vectors they
     multiply in the other."""

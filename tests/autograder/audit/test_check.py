@@ -109,10 +109,10 @@ def test_what_is_not_written_yet_is_told_with_the_file_to_write_it_in(project, m
 
 @pytest.mark.usefixtures("unaudited")
 def test_a_check_cell_that_refuses_the_reference_and_a_notebook_that_pays_for_nothing_are_told(project, monkeypatch):
-    played = NotebookRun({"softmax-entropy": 3.5}, {"softmax-softmax": "Not yet."})
+    played = NotebookRun({"softmax-entropy": 3.5}, {"softmax-masked_softmax": "Not yet."})
     monkeypatch.setattr(check, "run_notebook", lambda notebook, asked, answered: played)
     faults = faults_told(project)
-    assert re.search(r"softmax-softmax .*: the check cell rejects the reference: Not yet. Remedy: fix", faults[0])
+    assert re.search(r"softmax-masked_softmax .*: the check cell rejects the reference: Not yet. Remedy: fix", faults[0])
     assert re.search(r"softmax-entropy .*: in the assembled notebook the untouched release earns 3.5 of 3.5", faults[1])
 
 

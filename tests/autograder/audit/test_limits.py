@@ -121,7 +121,7 @@ def in_single_precision(name):
 
 BAHDANAU, LUONG = "from_bahdanau_to_transformers", "decoder_fusion-luong_step"
 SINGLE = [
-    *("softmax-softmax", "context-attend", LUONG, "output_layer-cross_entropy"),
+    *("softmax-masked_softmax", "context-attend", LUONG, "output_layer-cross_entropy"),
     *("scoring-dot_product_score", "scoring-additive_score", "context-mended_attention"),
     *("softmax-masked_softmax", "encoder-rnn_states"),
 ]

@@ -54,5 +54,5 @@ def test_a_cell_that_fails_and_is_no_check_is_refused_with_its_name(notebook):
 
 
 def test_a_check_cell_is_no_reason_to_stop(notebook):
-    spoilt = changed(notebook, check_id("softmax-softmax"), "check(", "raise ValueError('spoilt')\ncheck(")
-    assert run_notebook(spoilt, topic_exercises(TOPIC)).complaints == {"softmax-softmax": "spoilt"}
+    spoilt = changed(notebook, check_id("softmax-masked_softmax"), "check(", "raise ValueError('spoilt')\ncheck(")
+    assert run_notebook(spoilt, topic_exercises(TOPIC)).complaints == {"softmax-masked_softmax": "spoilt"}

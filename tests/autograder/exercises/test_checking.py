@@ -284,7 +284,7 @@ def test_what_the_check_says_does_not_settle_the_answer(name):
     [
         ("softmax-weights_by_hand_twin", [0.3, 0.2, 0.5, 0.1], r"The weights must sum to 1 \(yours: 1\.1\)\."),
         ("softmax-weights_by_hand_twin", [0.5, 0.1, 0.2, 0.2], "The largest score has the largest weight"),
-        ("softmax-jacobian_row", [0.015, 0.075, 0.1275, 0.0375], "A weight decreases when another score increases"),
+        ("softmax-score_differences", [0.47, 1.1, 0.9], "The smaller a weight, the further its score is below"),
         ("encoder-annotation_by_hand", [-0.7692, -1.1], "A tanh lies between -1 and 1"),
         ("scoring-scores_by_hand_twin", [0.3, -0.1, 3.2], "no score exceeds 2 \\+ 1"),
         ("decoder_fusion-two_decimals", {"weights": [0.4, 0.5, 0.6, 0.7, 0.8, 0.9], "alike": [4, 1]},
@@ -342,7 +342,7 @@ def test_the_last_line_says_how_many_hidden_cases_there_are_and_of_what_kinds():
         f"{len(exercise.hidden)} hidden cases from {len(families)} families give the points. They include: other sizes, padding, "
         "a sentence without a word, large numbers, an axis of length 1, gradients."
     )
-    known = the_cells.check_data(exercise_named("softmax-jacobian_row"))["hidden"]
+    known = the_cells.check_data(exercise_named("softmax-score_differences"))["hidden"]
     assert checking.describe_hidden_cases(**known) == "points are given for the right numbers, each within 0.0001."
     single = "one hidden case gives the points. They include: other numbers."
     assert checking.describe_hidden_cases(count=1, kinds=[]) == single

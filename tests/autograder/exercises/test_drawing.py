@@ -120,7 +120,7 @@ def test_without_declared_arguments_further_calls_are_those_of_other_seeds(tmp_p
 
 
 def test_an_exercise_without_inputs_has_one_further_call():
-    exercise = exercise_named("softmax-jacobian_row")
+    exercise = exercise_named("softmax-score_differences")
     (further,) = draw_further_cases(exercise.entry, reference_of(exercise), 5)
     assert further.inputs == {}
 

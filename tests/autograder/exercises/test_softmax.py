@@ -157,7 +157,6 @@ def test_a_row_without_a_word_gets_equal_weights():
 
 
 FOUND = {  # exercise: names of scores and mask, whether it is a log-softmax
-    "softmax-softmax": ("scores", "", False),
     "softmax-masked_softmax": ("scores", "real", False),
     "context-attend": ("scores", "source_mask", False),
     "scoring-additive_score": None,
@@ -186,7 +185,7 @@ def test_a_softmax_is_found_with_its_scores_and_its_mask(name):
 
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_seen_of_a_call_that_raises_is_nothing():
-    exercise = exercise_named("softmax-softmax")
+    exercise = exercise_named("softmax-masked_softmax")
     case = exercise.hidden[0]
     assert record_node_values(exercise, instrumented(exercise), case)
     assert record_node_values(exercise, instrumented(exercise), dataclasses.replace(case, inputs={})) == {}

@@ -843,17 +843,17 @@ def test_a_result_that_no_gradient_passes_is_told_so():
 
 
 def test_a_slip_of_a_few_digits_is_told_from_one_of_a_value():
-    exercise = exercise_named("softmax-softmax")
+    exercise = exercise_named("softmax-masked_softmax")
     right = reference_of(exercise)
     slips = {
-        judge.FEW_DIGITS: lambda scores: right(scores) * (1 + 1e-7),
-        judge.compare.full_sentence(judge.compare.SINGLE_PRECISION): lambda scores: right(scores).astype(np.float32),
+        judge.FEW_DIGITS: lambda *inputs: right(*inputs) * (1 + 1e-7),
+        judge.compare.full_sentence(judge.compare.SINGLE_PRECISION): lambda *inputs: right(*inputs).astype(np.float32),
     }
     for hint, slip in slips.items():
         assert verdict_on(exercise, replies_of(slip, exercise)).hints == (hint,)
-    assert judge.FEW_DIGITS not in verdict_on(exercise, replies_of(lambda scores: right(scores) * 1.01, exercise)).hints
+    assert judge.FEW_DIGITS not in verdict_on(exercise, replies_of(lambda *inputs: right(*inputs) * 1.01, exercise)).hints
     first = (exercise.name, 0)  # one case that is slightly off says nothing about the formula
-    once = {**right_replies(exercise), first: Reply(value=right(exercise.hidden[0].inputs["scores"]) * (1 + 1e-7))}
+    once = {**right_replies(exercise), first: Reply(value=exercise.hidden[0].expected * (1 + 1e-7))}
     assert judge.FEW_DIGITS not in verdict_on(exercise, once).hints
 
 
@@ -863,7 +863,7 @@ def test_a_value_that_cannot_be_compared_is_wrong(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(compare, "mismatches", refuse)
-    exercise = exercise_named("softmax-softmax")
+    exercise = exercise_named("softmax-masked_softmax")
     assert "could not be read" in judge.reasons_of(exercise, exercise.hidden[0], Reply(value="text"))[""]
 
 
@@ -898,7 +898,7 @@ def test_a_mask_is_blamed_where_exactly_cases_with_padding_are_wrong():
 
 
 def test_a_call_that_raised_agrees_with_no_value_of_a_mistake():
-    exercise = exercise_named("softmax-softmax")
+    exercise = exercise_named("softmax-masked_softmax")
     match = judge._MistakeMatch(exercise, changes_input=False)
     row = JudgedCase(0, exercise.hidden[0], Reply(raised="ValueError"), {"": "it raised"})
     match.add_values(row, Outcome(np.zeros((2, 3))), {"": "wrong"})

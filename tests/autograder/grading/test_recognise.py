@@ -111,10 +111,17 @@ def test_a_result_that_is_changed_in_some_cases_only_is_said_to_be():
 
 
 def test_a_term_of_a_formula_is_named_and_not_the_use_of_a_variable_in_it_too():
-    exercise, weights = dataclasses.replace(exercise_named("softmax-jacobian_row")), np.array([0.1, 0.5, 0.15, 0.25])
-    replies = replies_of(lambda: (weights[2] * (np.eye(4)[2] + weights)).tolist(), exercise)
-    expected = "We get exactly your numbers if the term with the weights is added instead of subtracted."
-    assert said_of(exercise, replies) == expected
+    exercise = dataclasses.replace(exercise_named("scoring-gradients_by_hand"))
+    query, keys = np.array([2.0, -1.0, 3.0]), np.array([[1.0, 0.0, 3.0], [-2.0, 1.0, 1.0]])
+    hidden, by_score = np.array([[0.6, 0.0], [-0.8, 0.6]]), np.array([1.0, -1.0])
+
+    def added():
+        inside = by_score[:, None] * np.array([5.0, -10.0]) * (1 + hidden**2)
+        matrices = {"W_query": np.outer(inside.sum(axis=0), query), "W_key": inside.T @ keys}
+        return {"inside": inside, "v": by_score @ hidden, **matrices}
+
+    expected = "We get exactly your numbers if the term with the vector multiplied by v is added instead of subtracted."
+    assert said_of(exercise, replies_of(added, exercise)) == expected
 
 
 def test_a_variation_that_is_made_in_some_cases_only_is_said_with_where():
@@ -221,20 +228,22 @@ def test_of_another_shape_only_what_a_listed_mistake_has_is_looked_through(monke
 
 
 def test_nan_alone_names_a_way_of_taking_the_softmax_or_nothing():
-    def only_high_rows_are_shifted(scores):
-        top = scores.max(axis=-1, keepdims=True)
-        powers = np.exp(scores - np.where(top > 500, top, 0.0))
-        return powers / powers.sum(axis=-1, keepdims=True)
+    def only_high_rows_are_shifted(scores, source_mask=None):
+        real = scores if source_mask is None else np.where(source_mask, scores, -np.inf)
+        top = real.max(axis=-1, keepdims=True)
+        powers = np.exp(real - np.where(top > 500, top, 0.0))
+        sums = powers.sum(axis=-1, keepdims=True)
+        return powers / np.where((top > -np.inf) | (sums > 0), sums, 1)
 
     def nothing_is_subtracted(scores, source_mask=None):
         powers = np.exp(scores) * (1 if source_mask is None else source_mask)
         sums = powers.sum(axis=-1, keepdims=True)
         return powers / np.where(sums == 0, 1, sums)
 
-    softmax, masked = exercise_named("softmax-softmax"), exercise_named("softmax-masked_softmax")
+    exercise = exercise_named("softmax-masked_softmax")
     with np.errstate(all="ignore"):
-        assert said_of(softmax, replies_of(only_high_rows_are_shifted, softmax)) == ""
-        assert "large ones overflow" in said_of(masked, replies_of(nothing_is_subtracted, masked))
+        assert said_of(exercise, replies_of(only_high_rows_are_shifted, exercise)) == ""
+        assert "large ones overflow" in said_of(exercise, replies_of(nothing_is_subtracted, exercise))
 
 
 def wrong_everywhere(exercise):

@@ -153,7 +153,7 @@ def notebook(*grade_ids, text=""):
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
 
 
-OURS, OTHER = notebook("scoring-additive_score", text="ours"), notebook("softmax-softmax")
+OURS, OTHER = notebook("scoring-additive_score", text="ours"), notebook("softmax-masked_softmax")
 BESIDE_IT = {
     "what a Mac adds": (["__MACOSX/ada/._scoring.ipynb", "ada/._scoring.ipynb", "ada/.DS_Store"], []),
     "checkpoints": (["ada/.ipynb_checkpoints/scoring-checkpoint.ipynb", "ada/scoring-checkpoint.ipynb"], []),

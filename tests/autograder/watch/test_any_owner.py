@@ -10,7 +10,7 @@ from tests.autograder.essays import all_right
 
 pytestmark = pytest.mark.suite("assignments")
 ANOTHER = {"nbformat": 4, "cells": [{"cell_type": "code", "source": "", "metadata": {}}]}
-ANOTHER["cells"][0]["metadata"]["nbgrader"] = {"grade_id": "softmax-softmax"}
+ANOTHER["cells"][0]["metadata"]["nbgrader"] = {"grade_id": "softmax-masked_softmax"}
 OWN = "Only ada and her instructor may read this."
 
 

@@ -6,13 +6,6 @@ import torch
 
 _E = [0.5, -0.3, 1.2, 0.1]
 _A = [0.48, 0.3, 0.16, 0.06]
-_J = [0.1, 0.5, 0.15, 0.25]
-_P = [0.8, -0.5, 1.3, 0.2, 0.2]
-
-
-def _soft(e):
-    x = [math.exp(v - max(e)) for v in e]
-    return [v / sum(x) for v in x]
 
 
 def _np_soft(x, axis=-1):
@@ -57,104 +50,6 @@ def score_differences__right_log_of_ratio():
 def score_differences__right_difference_of_logs():
     """Right: difference of the logarithms by log2 and a change of base."""
     return [(math.log2(0.48) - math.log2(a)) / math.log2(math.e) for a in _A[1:]]
-
-
-def jacobian_row__wrong_subtle_two_decimals():
-    """Rounds the products to two decimals on the way, so the last two decimals are lost."""
-    return [round(0.15 * ((k == 2) - a), 2) for k, a in enumerate(_J)]
-
-
-def jacobian_row__right_full_matrix():
-    """Right: row 3 of diag(a) - a a^T."""
-    a = np.array(_J)
-    return (np.diag(a) - np.outer(a, a))[2].tolist()
-
-
-def jacobian_row__right_autograd():
-    """Right: autograd through a softmax of the logarithms of the weights."""
-    e = torch.tensor(_J, dtype=torch.float64).log().requires_grad_()
-    torch.softmax(e, 0)[2].backward()
-    return e.grad
-
-
-def masked_weights__wrong_subtle_fill_minus_five():
-    """Replaces the pad scores by -5 instead of leaving them out, so each pad keeps about a thousandth."""
-    return _soft(_P[:3] + [-5.0, -5.0])
-
-
-def masked_weights__right_three_and_zeros():
-    """Right: softmax of the three words, then two zeros."""
-    return _soft(_P[:3]) + [0, 0]
-
-
-def jacobian_shapes__wrong_subtle_turned_if_long(batch, m, T_x):
-    """Puts the larger size first in `context`, which is turned where the sentence is longer than an annotation."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (max(m, T_x), min(m, T_x))}
-
-
-def jacobian_shapes__right_plain(batch, m, T_x):
-    """Right: builds the longer shape from the shorter one."""
-    square = (T_x,) * 2
-    return dict(weights=square, weights_of_batch=(batch,) + square, context=(m, T_x))
-
-
-def softmax__wrong_negative_exponent(scores):
-    """Exponentiates the highest minus the score, with the sign turned round, so low scores get large weights."""
-    return _np_soft(-scores)
-
-
-def softmax__wrong_logits(scores):
-    """Returns the logarithms of the weights instead of the weights."""
-    z = scores - scores.max(-1, keepdims=True)
-    return z - np.log(np.exp(z).sum(-1, keepdims=True))
-
-
-def softmax__wrong_subtle_single_precision(scores):
-    """Computes in single precision."""
-    return _np_soft(scores.astype(np.float32)).astype(float)
-
-
-def softmax__wrong_subtle_distinct_scores(scores):
-    """Sums over distinct scores, so that ties are counted only once."""
-    x = np.exp(scores - scores.max(-1, keepdims=True))
-    rows = x.reshape(-1, x.shape[-1])
-    return np.array([r / sum(set(r.tolist())) for r in rows]).reshape(scores.shape)
-
-
-def softmax__right_loop_over_rows(scores):
-    """Right: a loop over rows with math.fsum."""
-    out = []
-    for row in np.reshape(scores, (-1, scores.shape[-1])).tolist():
-        x = [math.exp(e - max(row)) for e in row]
-        out.append([v / math.fsum(x) for v in x])
-    return np.array(out).reshape(scores.shape)
-
-
-def softmax__right_log_sum_exp(scores):
-    """Right: exp of the shifted scores minus the logarithm of their sum, by logaddexp.reduce."""
-    z = scores - scores.max(axis=-1, keepdims=True)
-    return np.exp(z - np.logaddexp.reduce(z, axis=-1, keepdims=True))
-
-
-def softmax__right_recursion_lists(scores):
-    """Right: recursion over the axes in front, result as nested lists."""
-    if scores.ndim > 1:
-        return [softmax__right_recursion_lists(s) for s in scores]
-    return _soft(scores.tolist())
-
-
-def softmax__right_pairwise_fortran(scores):
-    """Right: one over the sum of exponentials of score differences, stored in Fortran order."""
-    d = np.minimum(scores[..., None, :] - scores[..., :, None], 700.0)
-    return np.asfortranarray(1 / np.exp(d).sum(-1))
-
-
-def softmax__right_in_place(scores):
-    """Right: changes its input on the way and returns it (which costs no points by the text)."""
-    scores -= scores.max(-1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(-1, keepdims=True)
-    return scores
 
 
 # ---------------------------------------------------------------- 3.8

@@ -98,152 +98,7 @@ def score_differences__right_decimal_ln():
     return tuple((Decimal("0.48") / Decimal(x)).ln() for x in ("0.3", "0.16", "0.06"))
 
 
-# ---------------------------------------------------------------- jacobian_row
-
-_AJ = np.array([0.1, 0.5, 0.15, 0.25])
-
-
-def jacobian_row__wrong_own_weight_off_diagonal():
-    """The student takes the third weight's square for every other score."""
-    return [-0.15 ** 2, -0.15 ** 2, 0.15 * 0.85, -0.15 ** 2]
-
-
-def jacobian_row__wrong_two_decimals():
-    """The student rounds to two decimals."""
-    return [-0.02, -0.08, 0.13, -0.04]
-
-
-def jacobian_row__right_autograd():
-    """The gradient of torch's softmax at the logarithms of the weights."""
-    e = torch.tensor(_AJ).log().requires_grad_()
-    (row,) = torch.autograd.grad(torch.softmax(e, 0)[2], e)
-    return row.tolist()
-
-
-def jacobian_row__right_fractions():
-    """Exact fractions in a tuple, by the column, which is the same by symmetry."""
-    a = [fractions.Fraction(x, 100) for x in (10, 50, 15, 25)]
-    return tuple(x * ((k == 2) - a[2]) for k, x in enumerate(a))
-
-
-# ---------------------------------------------------------------- masked_weights
-
-_M = (0.8, -0.5, 1.3)
-
-
-def masked_weights__wrong_pads_as_scores_of_zero():
-    """The student multiplies the scores by the mask, so that pads have score 0 and take a share."""
-    return _soft(_M + (0, 0))
-
-
-def masked_weights__wrong_not_normalised_again():
-    """The student takes the softmax of all five and sets the pads to 0."""
-    return _soft(_M + (0.2, 0.2))[:3] + [0.0, 0.0]
-
-
-def masked_weights__wrong_only_words():
-    """The student leaves the pads out of the list."""
-    return _soft(_M)
-
-
-def masked_weights__wrong_no_mask():
-    """The student forgets the mask."""
-    return _soft(_M + (0.2, 0.2))
-
-
-def masked_weights__wrong_one_pad():
-    """The student masks the last position only, and sets the other pad to 0 afterwards."""
-    return _soft(_M + (0.2,))[:3] + [0.0, 0.0]
-
-
-def masked_weights__right_infinite_scores():
-    """numpy with minus infinity at the pads, as an array."""
-    e = np.array([0.8, -0.5, 1.3, -np.inf, -np.inf])
-    return np.exp(e - np.logaddexp.reduce(e))
-
-
-def masked_weights__right_chained_tuple():
-    """Reciprocal sums for the words, and integers 0 for the pads, in a tuple."""
-    return (*(1 / sum(math.exp(y - x) for y in _M) for x in _M), 0, 0)
-
-
-# ---------------------------------------------------------------- jacobian_shapes
-
-
-def jacobian_shapes__wrong_context_by_weight_vectors(batch, m, T_x):
-    """The student keeps the annotation at every position, before the sum."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (m, T_x, T_x)}
-
-
-def jacobian_shapes__right_torch_jacobian(batch, m, T_x):
-    """torch computes the derivatives, and the shapes are read off."""
-    jacobian = torch.autograd.functional.jacobian
-    e, h = torch.zeros(T_x), torch.zeros(T_x, m)
-    J = jacobian(lambda x: x.softmax(0), e)
-    return {"weights": J.shape, "weights_of_batch": torch.stack([J] * batch).shape,
-            "context": jacobian(lambda x: x.softmax(0) @ h, e).shape}
-
-
 # ---------------------------------------------------------------- softmax
-
-
-def softmax__wrong_transposed_division(scores):
-    """The student divides by sums without their axis, wrong where the last two axes agree and an error elsewhere."""
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    total = e.sum(axis=-1)
-    return e / total if e.ndim > 1 and e.shape[-1] == e.shape[-2] else e / total[..., None]
-
-
-def softmax__wrong_epsilon_in_total(scores):
-    """The student adds 1e-5 to the sum against a division by 0, so that weights do not add to 1 exactly."""
-    # A row (0, 0): 0.5 / (1 + 5e-6), off by 2.5e-6.
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return e / (e.sum(axis=-1, keepdims=True) + 1e-5)
-
-
-def softmax__wrong_flat_rows(scores):
-    """The student treats every axis but the last two as one by a reshape on the wrong axis: wrong with three axes or more."""
-    flat = scores.reshape(scores.shape[0], -1) if scores.ndim > 2 else scores
-    e = np.exp(flat - flat.max(axis=-1, keepdims=True))
-    return (e / e.sum(axis=-1, keepdims=True)).reshape(scores.shape)
-
-
-def softmax__wrong_written_into_copy_of_integers(scores):
-    """The student fills an array like the scores, which cuts the weights to 0 where the scores are integers."""
-    # scores = np.array([[1, 2]]), whole numbers; with floats it is right.
-    out = np.empty_like(scores)
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    out[...] = e / e.sum(axis=-1, keepdims=True)
-    return out
-
-
-def softmax__wrong_base_two(scores):
-    """The student takes powers of 2, a slip that cancels only where all scores of a row are equal."""
-    z = scores - scores.max(axis=-1, keepdims=True)
-    e = np.exp2(z)
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-def softmax__wrong_ties_to_first(scores):
-    """The student gives rows whose largest scores stand far above the rest a one-hot row, which loses a tie for the largest."""
-    # (2000, 2000, 0): the right weights are 0.5, 0.5, 0.
-    z = scores - scores.max(axis=-1, keepdims=True)
-    e = np.exp(z)
-    hot = np.arange(z.shape[-1]) == z.argmax(axis=-1)[..., None]
-    return np.where(z.min(axis=-1, keepdims=True) < -700, hot, e / e.sum(axis=-1, keepdims=True)).astype(float)
-
-
-def softmax__right_log_space(scores):
-    """exp of the scores minus their logaddexp, reduced along the last axis."""
-    scores = np.asarray(scores, dtype=float)
-    return np.exp(scores - np.logaddexp.reduce(scores, axis=-1)[..., np.newaxis])
-
-
-def softmax__right_pairwise_differences(scores):
-    """One over the sum of exponentials of all differences, where infinite sums give 0."""
-    e = np.asarray(scores, dtype=float)
-    with np.errstate(over="ignore"):
-        return 1 / np.exp(e[..., None, :] - e[..., :, None]).sum(axis=-1)
 
 
 def _down(scores):
@@ -252,28 +107,6 @@ def _down(scores):
     top = max(scores.tolist())
     parts = [math.exp(x - top) for x in scores.tolist()]
     return np.array(parts) / math.fsum(parts)
-
-
-def softmax__right_recursion_over_axes(scores):
-    """Recursion down to one axis, where plain Python with fsum does the rest."""
-    return _down(np.asarray(scores, dtype=float))
-
-
-def softmax__right_own_copy_in_place(scores):
-    """Every step in place on a copy of its own, with the last axis moved to the front."""
-    own = np.moveaxis(np.array(scores, dtype=np.float64), -1, 0)
-    own -= own.max(axis=0)
-    np.exp(own, out=own)
-    own /= own.sum(axis=0)
-    return np.moveaxis(own, 0, -1)
-
-
-def softmax__right_apply_along_axis(scores):
-    """np.apply_along_axis with differences to the sorted last entry."""
-    def row(e):
-        p = np.exp(e - np.sort(e)[-1])
-        return p / np.cumsum(np.sort(p))[-1]
-    return np.apply_along_axis(row, -1, np.asarray(scores, dtype=float))
 
 
 # ---------------------------------------------------------------- masked_softmax
@@ -530,13 +363,6 @@ def entropy__right_vmap_of_rows(scores, temperature):
         logp = e / tau - torch.logsumexp(e / tau, 0)
         return -logp.exp().dot(logp)
     return torch.vmap(row)(scores, temperature)
-
-
-def softmax__wrong_first_row_maximum(scores):
-    """The student takes off the maximum of the first entry of every front axis, so that rows far from the first overflow."""
-    top = np.asarray(scores).reshape(-1, np.shape(scores)[-1])[0].max()
-    e = np.exp(scores - top)
-    return e / e.sum(axis=-1, keepdims=True)
 
 
 def masked_softmax__wrong_one_position_is_one(scores, source_mask=None):

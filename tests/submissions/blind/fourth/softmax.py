@@ -1,6 +1,5 @@
 import math
 from decimal import Decimal, getcontext
-from fractions import Fraction
 
 import numpy as np
 import torch
@@ -25,37 +24,6 @@ def score_differences__right_decimal_logarithms():
     return [first - x for x in others]
 
 
-# ---------------------------------------------------------------- jacobian_row
-
-
-def jacobian_row__right_fractions():
-    """Exact Fractions, as row three of diag(a) - a a^T."""
-    a = [Fraction(x, 20) for x in (2, 10, 3, 5)]
-    return [(a[2] if k == 2 else 0) - a[2] * a[k] for k in range(4)]
-
-
-# ---------------------------------------------------------------- masked_weights
-
-
-def masked_weights__right_minus_infinity():
-    """Lets torch take the softmax with minus infinity at the pads."""
-    e = torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf], dtype=torch.float64)
-    return e.softmax(0).tolist()
-
-
-# ---------------------------------------------------------------- jacobian_shapes
-
-
-def jacobian_shapes__right_asks_autograd(batch, m, T_x):
-    """Asks torch's jacobian for the shapes, and takes the diagonal over the batch."""
-    J = torch.autograd.functional.jacobian
-    e, h = torch.zeros(T_x), torch.zeros(T_x, m)
-    full = J(lambda x: x.softmax(-1), torch.zeros(batch, T_x))
-    return {"weights": J(lambda x: x.softmax(0), e).shape,
-            "weights_of_batch": full.diagonal(dim1=0, dim2=2).movedim(-1, 0).shape,
-            "context": J(lambda x: x.softmax(0) @ h, e).shape}
-
-
 # ---------------------------------------------------------------- softmax
 
 def _in_log_space(scores):
@@ -68,35 +36,6 @@ def _by_rows(scores):
     top = max(scores.tolist())
     p = [math.exp(x - top) for x in scores.tolist()]
     return np.array(p) / math.fsum(p)
-
-
-def softmax__wrong_shift_only_when_high(scores):
-    """The student shifts only rows with high scores; a row in the negative thousands has exponentials of 0."""
-    top = scores.max(axis=-1, keepdims=True)
-    p = np.exp(scores - np.where(top > 500, top, 0.0))
-    return p / p.sum(axis=-1, keepdims=True)
-
-
-def softmax__wrong_max_of_columns(scores):
-    """The student takes the maxima along the first axis, a different one for each position, so that they do not cancel."""
-    p = np.exp(scores - scores.max(axis=0, keepdims=True))
-    return p / p.sum(axis=-1, keepdims=True)
-
-
-def softmax__right_differences_of_pairs(scores):
-    """Takes one over the sum of exponentials of all pairs' differences, where an infinite sum rightly gives 0."""
-    with np.errstate(over="ignore"):
-        return 1 / np.exp(scores[..., None, :] - scores[..., :, None]).sum(axis=-1)
-
-
-def softmax__right_log_space(scores):
-    """Builds the logarithm of the sum with logaddexp.reduce, and takes the exponential of what is left."""
-    return _in_log_space(scores)
-
-
-def softmax__right_recursive_rows(scores):
-    """Recurses down to rows and normalises each with math.fsum."""
-    return _by_rows(scores)
 
 
 # ---------------------------------------------------------------- masked_softmax

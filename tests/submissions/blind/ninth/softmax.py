@@ -13,35 +13,6 @@ def score_differences__right_one_by_one():
     "Subtracts logarithms, in an array."
     return np.log(_A[0]) - np.log(_A[1:])
 
-def jacobian_row__right_autograd():
-    "Lets torch differentiate a softmax of the logarithms of the weights."
-    e = torch.tensor(_J, dtype=torch.float64).log().requires_grad_()
-    return torch.autograd.grad(torch.softmax(e, 0)[2], e)[0].tolist()
-
-def masked_weights__right_ints_at_pads():
-    "Softmax of the three words, with whole zeros at the pads."
-    return _sm(_M) + [0, 0]
-
-
-def jacobian_shapes__right_autograd(batch, m, T_x):
-    "Asks torch for the Jacobians and returns torch.Size."
-    J = torch.autograd.functional.jacobian; e = torch.zeros(T_x)
-    w = J(lambda x: torch.softmax(x, 0), e)
-    return dict(weights=w.shape, weights_of_batch=w.expand(batch, T_x, T_x).shape, context=J(lambda x: torch.softmax(x, 0) @ torch.ones(T_x, m), e).shape)
-
-def softmax__wrong_subtle_epsilon(scores):
-    "Adds 1e-7 to the denominator, for safety, and is off in the seventh digit."
-    e = np.exp(scores - scores.max(-1, keepdims=True)); return e / (e.sum(-1, keepdims=True) + 1e-7)
-def softmax__wrong_subtle_threshold(scores):
-    "Drops what lies more than 14 below the maximum, which may still be 8e-7 of the weight."
-    d = scores - scores.max(-1, keepdims=True); e = np.where(d < -14, 0, np.exp(d)); return e / e.sum(-1, keepdims=True)
-def softmax__right_pairwise(scores):
-    "One over the sum of exp(e_k - e_j), for all pairs."
-    with np.errstate(over='ignore'): return 1 / np.exp(scores[..., None, :] - scores[..., :, None]).sum(-1)
-def softmax__right_recursion(scores):
-    "Goes down the axes by recursion and returns nested lists."
-    if scores.ndim > 1: return [softmax__right_recursion(s) for s in scores]
-    return _sm((scores - max(scores)).tolist())
 
 # ---- masked_softmax
 def _ms(s, m):

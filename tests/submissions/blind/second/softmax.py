@@ -31,93 +31,7 @@ def score_differences__right_whole_number_ratios():
     return tuple(math.log(f.numerator) - math.log(f.denominator) for f in map(Fraction, ("8/5", "3", "8")))
 
 
-# ---- jacobian_row
-
-def jacobian_row__wrong_second_weight():
-    """The student counts from 0 where he picks the third weight's row, and from 1 for its own entry."""
-    a = [0.1, 0.5, 0.15, 0.25]
-    return [a[1] * ((k == 1) - w) for k, w in enumerate(a)]
-
-
-def jacobian_row__wrong_square_forgotten():
-    """The student forgets that the third score also raises the total."""
-    return [-0.015, -0.075, 0.15, -0.0375]
-
-
-def jacobian_row__right_matrix():
-    """The whole matrix in fractions, and its third row."""
-    a = [Fraction(2, 20), Fraction(10, 20), Fraction(3, 20), Fraction(5, 20)]
-    J = [[x * ((i == k) - y) for k, y in enumerate(a)] for i, x in enumerate(a)]
-    return [float(v) for v in J[2]]
-
-
-# ---- masked_weights
-
-
-def masked_weights__right_minus_infinity():
-    """Scores of minus infinity at pads, in torch, listed."""
-    e = torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf], dtype=torch.float64)
-    return torch.softmax(e, 0).tolist()
-
-
-# ---- jacobian_shapes
-
-
-def jacobian_shapes__wrong_context_per_position(batch, m, T_x):
-    """The student forgets that the context is summed over the positions."""
-    return {"weights": (T_x, T_x), "weights_of_batch": (batch, T_x, T_x), "context": (T_x, m, T_x)}
-
-
-def jacobian_shapes__right_autograd(batch, m, T_x):
-    """Lets torch compute the derivatives and reads their shapes."""
-    e, h = torch.zeros(T_x), torch.zeros(T_x, m)
-    J = torch.autograd.functional.jacobian(lambda x: torch.softmax(x, 0), e)
-    C = torch.autograd.functional.jacobian(lambda x: torch.softmax(x, 0) @ h, e)
-    return {"weights": J.shape, "weights_of_batch": torch.stack([J] * batch).shape, "context": C.shape}
-
-
 # ---- softmax
-
-
-def softmax__wrong_second_axis(scores):
-    """The student works along axis 1, the last one only where there are two."""
-    axis = min(1, scores.ndim - 1)
-    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
-    return e / e.sum(axis=axis, keepdims=True)
-
-
-def softmax__wrong_two_dimensions_back(scores):
-    """The student makes rows of everything and forgets to give more than two axes back."""
-    rows = scores.reshape(-1, scores.shape[-1])
-    e = np.exp(rows - rows.max(axis=1, keepdims=True))
-    w = e / e.sum(axis=1, keepdims=True)
-    return w if scores.ndim > 1 else w[0]
-
-
-def softmax__wrong_maximum_of_two_axes(scores):
-    """The student shifts by the maximum of the last two axes, sound for one sentence only."""
-    axes = (-2, -1) if scores.ndim > 1 else -1
-    e = np.exp(scores - scores.max(axis=axes, keepdims=True))
-    total = e.sum(axis=-1, keepdims=True)
-    return e / np.where(total == 0, 1, total)
-
-
-def softmax__wrong_overflow_patched(scores):
-    """The student does not shift the scores and patches infinities and missing numbers by nan_to_num."""
-    e = np.nan_to_num(np.exp(scores))
-    total = e.sum(axis=-1, keepdims=True)
-    return np.nan_to_num(e / total)
-
-
-def softmax__right_logaddexp(scores):
-    """The logarithm of the total by logaddexp.reduce."""
-    return np.exp(scores - np.logaddexp.reduce(scores, axis=-1)[..., np.newaxis])
-
-
-def softmax__right_pairwise_clipped(scores):
-    """One over the sum of exponentials of differences, those clipped so high that it cannot be seen."""
-    d = scores[..., None, :] - scores[..., :, None]
-    return 1.0 / np.exp(np.minimum(d, 700.0)).sum(axis=-1)
 
 
 def _weights_of_row(row):
@@ -129,30 +43,6 @@ def _weights_of_row(row):
 
 def _down_to_rows(scores):
     return [_down_to_rows(s) for s in scores] if scores.ndim > 1 else _weights_of_row(scores.tolist())
-
-
-def softmax__right_recursion_on_axes(scores):
-    """Recursion over the axes down to one row, math.fsum there."""
-    return np.array(_down_to_rows(scores))
-
-
-def softmax__right_running_total(scores):
-    """Online softmax: maximum and total in one pass over the positions."""
-    top = np.full(scores.shape[:-1], -np.inf)
-    total = np.zeros(scores.shape[:-1])
-    for e in np.moveaxis(scores, -1, 0):
-        new = np.maximum(top, e)
-        total = total * np.exp(top - new) + np.exp(e - new)
-        top = new
-    return np.exp(scores - top[..., None]) / total[..., None]
-
-
-def softmax__right_apply_along_axis(scores):
-    """np.apply_along_axis with sorted partial sums."""
-    def row(e):
-        x = np.exp(e - np.sort(e)[-1])
-        return x / np.sort(x).sum()
-    return np.apply_along_axis(row, -1, scores)
 
 
 # ---- masked_softmax

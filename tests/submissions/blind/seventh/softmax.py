@@ -42,48 +42,6 @@ def score_differences__right_array():
 # ---- jacobian_row
 
 
-def jacobian_row__right_autograd():
-    """Lets torch differentiate a softmax of logarithms."""
-    e = torch.tensor(np.log(_J4), requires_grad=True)
-    torch.softmax(e, 0)[2].backward()
-    return e.grad.tolist()
-
-
-def masked_weights__right_inf():
-    """Sets the scores of the pads to minus infinity."""
-    return torch.softmax(torch.tensor([.8, -.5, 1.3, -math.inf, -math.inf], dtype=torch.float64), 0).numpy()
-
-
-def jacobian_shapes__right_torch(batch, m, T_x):
-    """Builds the shapes as torch.Size by concatenation."""
-    w = torch.Size([T_x, T_x])
-    return {"weights": w, "weights_of_batch": torch.Size([batch]) + w, "context": torch.Size([m]) + w[1:]}
-
-
-def softmax__wrong_subtle_clipped(scores):
-    """Clips the shifted scores at -10 so that no weight becomes 0."""
-    e = np.exp(np.maximum(scores - scores.max(-1, keepdims=True), -10))
-    return e / e.sum(-1, keepdims=True)
-
-
-def softmax__right_in_place(scores):
-    """Works in place on the input, which changes it but not the result."""
-    scores -= scores.max(-1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(-1, keepdims=True)
-    return scores
-
-
-def softmax__right_recursive_lists(scores):
-    """Recurs over the leading axes down to single rows, and gives nested lists."""
-    return _rec(scores)
-
-
-def softmax__right_log_space(scores):
-    """Subtracts the logarithm of the sum, found by logaddexp, and exponentiates once."""
-    return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))
-
-
 def masked_softmax__wrong_column_mask(scores, source_mask=None):
     """Takes a position for a pad in every sentence if it is one in any."""
     m = np.ones(scores.shape, bool) if source_mask is None else np.repeat(source_mask.all(0)[None], len(scores), 0)

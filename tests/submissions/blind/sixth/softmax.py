@@ -21,67 +21,12 @@ def score_differences__right_tuple_of_logs():
     return tuple(math.log(Fraction(48, k)) for k in (30, 16, 6))
 
 
-def jacobian_row__right_matrix():
-    """Builds the whole matrix of derivatives and takes its third row."""
-    a = np.array([0.1, 0.5, 0.15, 0.25])
-    return list((np.diag(a) - np.outer(a, a))[2])
-
-
-def masked_weights__right_torch():
-    """Uses torch's softmax with minus infinity at the pads and turns it into a list."""
-    e = torch.tensor([0.8, -0.5, 1.3, -math.inf, -math.inf], dtype=torch.float64)
-    return e.softmax(0).tolist()
-
-
-def jacobian_shapes__right_lists(batch, m, T_x):
-    """Gives lists, each made of the sizes of what is differentiated and of what it is differentiated by."""
-    w, c, e = [T_x], [m], [T_x]
-    return dict(weights=w + e, weights_of_batch=[batch] + w + e, context=c + e)
-
-
-def softmax__wrong_subtle_single_precision_shift(scores):
-    """Shifts in single precision, which large scores do not forgive, and goes on in double precision."""
-    x = (scores.astype(np.float32) - scores.max(axis=-1, keepdims=True).astype(np.float32)).astype(float)
-    e = np.exp(x)
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-def softmax__wrong_small_constant(scores):
-    """Adds a millionth to the sum, so that weights do not add to 1."""
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return e / (e.sum(axis=-1, keepdims=True) + 1e-6)
-
-
-def softmax__wrong_subtle_clipped_differences(scores):
-    """Lifts everything that lies more than 15 below the maximum to 15 below it."""
-    e = np.exp(np.maximum(scores - scores.max(axis=-1, keepdims=True), -15.0))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-def softmax__right_log_sum(scores):
-    """Subtracts the logarithm of the sum and takes a single exponential."""
-    return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))
-
-
 def _nest(scores):
     if scores.ndim > 1:
         return [_nest(s) for s in scores]
     top = max(scores.tolist())
     e = [math.exp(v - top) for v in scores.tolist()]
     return [v / math.fsum(e) for v in e]
-
-
-def softmax__right_recursion(scores):
-    """Goes down the axes by recursion and returns nested lists."""
-    return _nest(scores)
-
-
-def softmax__right_in_place(scores):
-    """Works in place and returns the array it was given."""
-    scores -= np.amax(scores, axis=-1)[..., np.newaxis]
-    np.exp(scores, out=scores)
-    scores /= np.einsum("...j->...", scores)[..., None]
-    return scores
 
 
 def masked_softmax__wrong_scores_zeroed(scores, source_mask=None):
