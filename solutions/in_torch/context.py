@@ -126,10 +126,13 @@ def attend(scores, keys, source_mask):
     ### END SOLUTION
 
 
-def mended_note_e(s_previous, h_j, W, V):
-    """Attend as note E intends in its first mode: one matrix applied to the concatenated annotation and state.
+def mended_note_e(s_previous, h_j, W, V, W_s=None):
+    """Attend as note E intends: in its first mode with one matrix, in its second with a matrix for each vector.
 
-    result[b] = sum_j weights[b, j] h_j[b, j], weights[b] = softmax over j of V . tanh(W [h_j[b, j]; s_previous[b]])
+    result[b] = sum_j weights[b, j] h_j[b, j], where weights[b] is the softmax over j of
+
+        V . tanh(W [h_j[b, j]; s_previous[b]])          without W_s
+        V . tanh(W h_j[b, j] + W_s s_previous[b])       with it
 
     Parameters
     ----------
@@ -137,9 +140,10 @@ def mended_note_e(s_previous, h_j, W, V):
         Decoder state before this step, s_{i-1}.
     h_j : (batch, source_len, key_size)
         Encoder annotations, h_1 ... h_Tx.
-    W : (attention_size, key_size + query_size)
-        Its first key_size columns multiply the annotation.
+    W : (attention_size, key_size + query_size) without W_s, (attention_size, key_size) with it
+        Without W_s, its first key_size columns multiply the annotation.
     V : (attention_size,)
+    W_s : (attention_size, query_size), optional
 
     Returns
     -------
@@ -147,8 +151,11 @@ def mended_note_e(s_previous, h_j, W, V):
         The contexts. Differentiable in every argument.
     """
     ### BEGIN SOLUTION
-    states = s_previous.unsqueeze(1).expand(-1, h_j.shape[1], -1)
-    hidden = torch.tanh(torch.cat([h_j, states], dim=-1) @ W.T)
+    if W_s is None:
+        states = s_previous.unsqueeze(1).expand(-1, h_j.shape[1], -1)
+        hidden = torch.tanh(torch.cat([h_j, states], dim=-1) @ W.T)
+    else:
+        hidden = torch.tanh(h_j @ W.T + (s_previous @ W_s.T).unsqueeze(1))
     weights = torch.softmax(hidden @ V, dim=1)
     return torch.einsum("bj,bjm->bm", weights, h_j)
     ### END SOLUTION

@@ -323,73 +323,90 @@ def mended_attention__squeezed(query, keys, source_mask, W_query, W_key, v):
     return np.squeeze(_mended(query, keys, source_mask, W_query, W_key, v))
 
 
-def _hidden_of_e(s_previous, h_j, W):
+def _hidden_of_e(s_previous, h_j, W, W_s):
+    if W_s is not None:
+        return h_j @ W.T + (s_previous @ W_s.T).unsqueeze(1)
     states = s_previous.unsqueeze(1).expand(-1, h_j.shape[1], -1)
     return torch.cat([h_j, states], dim=-1) @ W.T
 
 
-def mended_note_e__no_grad(s_previous, h_j, W, V):
+def mended_note_e__no_grad(s_previous, h_j, W, V, W_s=None):
     """The values are right, but nothing can be trained: somewhere the result is cut off from the graph."""
     with torch.no_grad():
-        return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, dim=1), h_j)
+        return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W, W_s)) @ V, dim=1), h_j)
 
 
-def mended_note_e__parameters_copied(s_previous, h_j, W, V):
-    """No gradient reaches W and V: a layer created here, or a copy of the values, is not the parameter you were given."""
-    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W.detach())) @ V.detach(), dim=1), h_j)
+def mended_note_e__parameters_copied(s_previous, h_j, W, V, W_s=None):
+    """No gradient reaches the parameters: a layer created here, or a copy of the values, is not the parameter you were given."""
+    copies = [each if each is None else each.detach() for each in (W, W_s)]
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, *copies)) @ V.detach(), dim=1), h_j)
 
 
-def mended_note_e__state_first(s_previous, h_j, W, V):
+def mended_note_e__state_first(s_previous, h_j, W, V, W_s=None):
     """You concatenated in the wrong order. The first columns of W belong to the annotation, the last ones to the state."""
     states = s_previous.unsqueeze(1).expand(-1, h_j.shape[1], -1)
-    return _mix(torch.softmax(torch.tanh(torch.cat([states, h_j], dim=-1) @ W.T) @ V, dim=1), h_j)
+    hidden = torch.cat([states, h_j], dim=-1) @ W.T if W_s is None else _hidden_of_e(s_previous, h_j, W, W_s)
+    return _mix(torch.softmax(torch.tanh(hidden) @ V, dim=1), h_j)
 
 
-def mended_note_e__over_the_batch(s_previous, h_j, W, V):
+def mended_note_e__two_tanh(s_previous, h_j, W, V, W_s=None):
+    """With two matrices, you applied a tanh to each product separately. A single tanh acts on their sum."""
+    hidden = torch.tanh(_hidden_of_e(s_previous, h_j, W, W_s))
+    if W_s is not None:
+        hidden = torch.tanh(h_j @ W.T) + torch.tanh(s_previous @ W_s.T).unsqueeze(1)
+    return _mix(torch.softmax(hidden @ V, dim=1), h_j)
+
+
+def mended_note_e__second_mode_without_the_state(s_previous, h_j, W, V, W_s=None):
+    """With two matrices, your scores do not depend on the decoder's state: where does W_s come in?"""
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e((W_s is None) * s_previous, h_j, W, W_s)) @ V, dim=1), h_j)
+
+
+def mended_note_e__over_the_batch(s_previous, h_j, W, V, W_s=None):
     """Your softmax runs over the sentences. With three axes, `.T` moves the wrong one to the end: name the axis."""
-    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, dim=0), h_j)
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W, W_s)) @ V, dim=0), h_j)
 
 
-def mended_note_e__first_state_only(s_previous, h_j, W, V):
+def mended_note_e__first_state_only(s_previous, h_j, W, V, W_s=None):
     """You scored every sentence with the state of the first one: check how the state broadcasts along the batch axis."""
     states = s_previous[:1].expand(len(h_j), -1)
-    return _mix(torch.softmax(torch.tanh(_hidden_of_e(states, h_j, W)) @ V, dim=1), h_j)
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(states, h_j, W, W_s)) @ V, dim=1), h_j)
 
 
-def mended_note_e__mean(s_previous, h_j, W, V):
+def mended_note_e__mean(s_previous, h_j, W, V, W_s=None):
     """The mean of the annotations is not attention: where do the scores come in?"""
-    return h_j.mean(dim=1) + 0 * _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, dim=1), h_j)
+    return h_j.mean(dim=1) + 0 * _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W, W_s)) @ V, dim=1), h_j)
 
 
-def mended_note_e__state_left_out(s_previous, h_j, W, V):
+def mended_note_e__state_left_out(s_previous, h_j, W, V, W_s=None):
     """Your scores do not depend on the decoder's state, so every step would read the same context."""
-    return _mix(torch.softmax(torch.tanh(_hidden_of_e(0 * s_previous, h_j, W)) @ V, dim=1), h_j)
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(0 * s_previous, h_j, W, W_s)) @ V, dim=1), h_j)
 
 
-def mended_note_e__no_tanh(s_previous, h_j, W, V):
+def mended_note_e__no_tanh(s_previous, h_j, W, V, W_s=None):
     """The tanh is missing. Without it, the state adds the same number to each score, and the softmax cancels it."""
-    return _mix(torch.softmax(_hidden_of_e(s_previous, h_j, W) @ V, dim=1), h_j)
+    return _mix(torch.softmax(_hidden_of_e(s_previous, h_j, W, W_s) @ V, dim=1), h_j)
 
 
-def mended_note_e__tanh_after_v(s_previous, h_j, W, V):
+def mended_note_e__tanh_after_v(s_previous, h_j, W, V, W_s=None):
     """You applied the tanh to the finished score. It comes before the product with V, entry by entry."""
-    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W) @ V), dim=1), h_j)
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W, W_s) @ V), dim=1), h_j)
 
 
-def mended_note_e__scores_as_weights(s_previous, h_j, W, V):
+def mended_note_e__scores_as_weights(s_previous, h_j, W, V, W_s=None):
     """You used the scores as weights. They become weights only after the softmax."""
-    return _mix(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, h_j)
+    return _mix(torch.tanh(_hidden_of_e(s_previous, h_j, W, W_s)) @ V, h_j)
 
 
-def mended_note_e__exponentials_by_hand(s_previous, h_j, W, V):
+def mended_note_e__exponentials_by_hand(s_previous, h_j, W, V, W_s=None):
     """The exponential of a score in the thousands is infinite. Subtract the row's maximum, or let torch take the softmax."""
-    powers = torch.exp(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V)
+    powers = torch.exp(torch.tanh(_hidden_of_e(s_previous, h_j, W, W_s)) @ V)
     return _mix(powers / powers.sum(dim=1, keepdim=True), h_j)
 
 
-def mended_note_e__squeezed(s_previous, h_j, W, V):
+def mended_note_e__squeezed(s_previous, h_j, W, V, W_s=None):
     """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
-    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W)) @ V, dim=1), h_j).squeeze()
+    return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W, W_s)) @ V, dim=1), h_j).squeeze()
 
 
 def what_was_printed__as_it_was_meant():

@@ -76,7 +76,11 @@ SPOILT = [
     ("wrong: all", "[ ] all", "a choice begins with right: or wrong:"),
     ("all of $b$\n\n  {mistake}`softmax.weights_by_hand_twin__linear`", "all of $b$", "a second one with its reason"),
     ("What is $a$?\n", "", "a paragraph with the question, then a list of choices"),
-    ("softmax.weights_by_hand_twin__linear", "softmax.weights_by_hand_twin__linaer", "no mistake 'softmax.weights_by_hand_twin__linaer'"),
+    (
+        "softmax.weights_by_hand_twin__linear",
+        "softmax.weights_by_hand_twin__linaer",
+        "no mistake 'softmax.weights_by_hand_twin__linaer'",
+    ),
     ("softmax.weights_by_hand_twin__linear", "softmax.np", "no mistake 'softmax.np'"),
 ]
 

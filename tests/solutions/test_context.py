@@ -357,8 +357,8 @@ def note_e():
     body = chapter_texts(BOOK / "context.md")[1]["context-mended_note_e"].body
     source = re.search(r"```python\n(.*?)```", body, flags=re.DOTALL)[1]
 
-    def attention(s_previous, h_j, W, V):
-        matrices = iter([W, V[None]])
+    def attention(s_previous, h_j, W, V, W_s=None):
+        matrices = iter([W, V[None]] if W_s is None else [W, W_s, V[None]])
 
         def linear(*sizes):
             matrix = next(matrices)
@@ -366,7 +366,7 @@ def note_e():
 
         scope = {"torch": torch, "nn": type("nn", (), {"Linear": linear}), "F": torch.nn.functional}
         exec(source, scope)
-        return scope["attention"](s_previous, h_j)
+        return scope["attention"](s_previous, h_j, "dot" if W_s is None else "add")
 
     return attention
 
@@ -377,16 +377,27 @@ def one_note_e(batch, source_len, m=4, n=3, a=4):
     return {name: torch.randn(shape, dtype=torch.float64, requires_grad=True) for name, shape in shapes.items()}
 
 
-def test_note_e_gives_the_mended_context_where_each_row_brings_the_state_along_and_no_gradient(note_e):
-    case = one_note_e(1, 5)
-    with_a_state_a_row = note_e(case["s_previous"].expand(5, -1), case["h_j"][0], case["W"], case["V"])
+def in_two_matrices(case):
+    return {**case, "W": case["W"][:, :4], "W_s": case["W"][:, 4:]}
+
+
+@pytest.mark.parametrize("mode", [dict, in_two_matrices], ids=["one matrix", "two matrices"])
+def test_note_e_gives_the_mended_context_where_each_row_brings_the_state_along_and_no_gradient(note_e, mode):
+    case = mode(one_note_e(1, 5))
+    rows = {**case, "s_previous": case["s_previous"].expand(5, -1), "h_j": case["h_j"][0]}
+    with_a_state_a_row = note_e(**rows)
     np.testing.assert_allclose(with_a_state_a_row, as_array(mended_note_e(**case)), atol=1e-12)
     assert not with_a_state_a_row.requires_grad
+
+
+def test_note_e_cannot_score_several_annotations_with_one_state_in_its_first_mode(note_e):
+    case = one_note_e(1, 5)
     with pytest.raises(RuntimeError, match="Sizes of tensors must match"):
-        note_e(case["s_previous"], case["h_j"][0], case["W"], case["V"])
+        note_e(**{**case, "h_j": case["h_j"][0]})
 
 
-def test_the_mended_note_e_is_the_additive_module_and_differentiable():
+@pytest.mark.parametrize("mode", [dict, in_two_matrices], ids=["one matrix", "two matrices"])
+def test_the_mended_note_e_is_the_additive_module_and_differentiable(mode):
     case = one_note_e(3, 4)
     attention = AdditiveAttention(3, 4, 4).double()
     with torch.no_grad():
@@ -394,8 +405,8 @@ def test_the_mended_note_e_is_the_additive_module_and_differentiable():
         attention.score.W_query.weight.copy_(case["W"][:, 4:])
         attention.score.v.weight.copy_(case["V"][None])
         mixed, _ = attention(case["s_previous"], case["h_j"], torch.ones(3, 4, dtype=torch.bool))
-        np.testing.assert_allclose(mended_note_e(**case), mixed, atol=1e-12)
-    assert torch.autograd.gradcheck(mended_note_e, tuple(case.values()))
+        np.testing.assert_allclose(mended_note_e(**mode(case)), mixed, atol=1e-12)
+    assert torch.autograd.gradcheck(mended_note_e, tuple(mode(case).values()))
 
 
 def test_what_note_e_printed_mixes_two_rows_of_thirty_numbers():

@@ -115,24 +115,27 @@ def mended_attention__torch(query, keys, source_mask, W_query, W_key, v):
     return (weights.unsqueeze(1) @ keys).squeeze(1).numpy()
 
 
-def mended_note_e__two_matrices(s_previous, h_j, W, V):
-    from_h, from_s = W[:, : h_j.shape[-1]], W[:, h_j.shape[-1] :]
-    scores = torch.tanh(h_j @ from_h.T + (s_previous @ from_s.T)[:, None]) @ V[:, None]
+def mended_note_e__always_two_matrices(s_previous, h_j, W, V, W_s=None):
+    if W_s is None:
+        W, W_s = W[:, : h_j.shape[-1]], W[:, h_j.shape[-1] :]
+    scores = torch.tanh(h_j @ W.T + (s_previous @ W_s.T)[:, None]) @ V[:, None]
     return (torch.softmax(scores, dim=1).transpose(-2, -1) @ h_j).squeeze(1)
 
 
-def mended_note_e__sentence_by_sentence(s_previous, h_j, W, V):
+def mended_note_e__sentence_by_sentence(s_previous, h_j, W, V, W_s=None):
+    both = W if W_s is None else torch.hstack([W, W_s])
     contexts = []
     for state, annotations in zip(s_previous, h_j):
         joined = torch.cat([annotations, state.repeat(len(annotations), 1)], dim=1)
-        contexts.append(torch.softmax(torch.tanh(joined @ W.T) @ V, dim=0) @ annotations)
+        contexts.append(torch.softmax(torch.tanh(joined @ both.T) @ V, dim=0) @ annotations)
     return torch.stack(contexts)
 
 
-def mended_note_e__linear(s_previous, h_j, W, V):
+def mended_note_e__linear(s_previous, h_j, W, V, W_s=None):
     states = torch.repeat_interleave(s_previous[:, None, :], h_j.size(1), dim=1)
     linear = torch.nn.functional.linear
-    scores = linear(torch.tanh(linear(torch.cat((h_j, states), -1), W)), V.unsqueeze(0))
+    inside = linear(torch.cat((h_j, states), -1), W) if W_s is None else linear(h_j, W) + linear(states, W_s)
+    scores = linear(torch.tanh(inside), V.unsqueeze(0))
     return (torch.softmax(scores, 1) * h_j).sum(1)
 
 

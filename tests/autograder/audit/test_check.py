@@ -112,7 +112,9 @@ def test_a_check_cell_that_refuses_the_reference_and_a_notebook_that_pays_for_no
     played = NotebookRun({"softmax-entropy": 3.5}, {"softmax-masked_softmax": "Not yet."})
     monkeypatch.setattr(check, "run_notebook", lambda notebook, asked, answered: played)
     faults = faults_told(project)
-    assert re.search(r"softmax-masked_softmax .*: the check cell rejects the reference: Not yet. Remedy: fix", faults[0])
+    assert re.search(
+        r"softmax-masked_softmax .*: the check cell rejects the reference: Not yet. Remedy: fix", faults[0]
+    )
     assert re.search(r"softmax-entropy .*: in the assembled notebook the untouched release earns 3.5 of 3.5", faults[1])
 
 

@@ -171,7 +171,9 @@ def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_right
         grade_quickly(course)
     folder = tmp_path / "class" / "mia"
     folder.mkdir(parents=True)
-    (folder / "scoring.ipynb").write_text('{"cells": [{"metadata": {"nbgrader": {"grade_id": "softmax-masked_softmax"}}}]}')
+    (folder / "scoring.ipynb").write_text(
+        '{"cells": [{"metadata": {"nbgrader": {"grade_id": "softmax-masked_softmax"}}}]}'
+    )
     (entry,), _ = collect(course, "scoring", tmp_path / "class")
     assert "is a notebook of softmax" in entry.problem
     assert "was not graded" in page(course, "mia")

@@ -851,7 +851,9 @@ def test_a_slip_of_a_few_digits_is_told_from_one_of_a_value():
     }
     for hint, slip in slips.items():
         assert verdict_on(exercise, replies_of(slip, exercise)).hints == (hint,)
-    assert judge.FEW_DIGITS not in verdict_on(exercise, replies_of(lambda *inputs: right(*inputs) * 1.01, exercise)).hints
+    assert (
+        judge.FEW_DIGITS not in verdict_on(exercise, replies_of(lambda *inputs: right(*inputs) * 1.01, exercise)).hints
+    )
     first = (exercise.name, 0)  # one case that is slightly off says nothing about the formula
     once = {**right_replies(exercise), first: Reply(value=exercise.hidden[0].expected * (1 + 1e-7))}
     assert judge.FEW_DIGITS not in verdict_on(exercise, once).hints
