@@ -27,7 +27,7 @@ WHERE_ALIKE = "which line needs them to differ?"
 WHERE_SIZE = "which line treats such an axis differently?"
 WHERE_INDEX = "what does your code do with such a number?"
 ANY_PHONEME = 3, 42  # the range of phoneme numbers, its end exclusive
-STOPS = 2  # the number of the stop word in the capstone's language; 0 is its pad
+STOPS = 2  # the number of the stop token in the capstone's language; 0 is its padding
 ONE_WORD = "one_word"  # the name of the family of masks that have only one
 
 
@@ -440,7 +440,7 @@ FEW, SOME, MANY = (STOPS + 1, STOPS + 4), (STOPS + 1, STOPS + 12), (250, 600)  #
 
 
 def _stopping(lengths, words=SOME):
-    """Return a function that draws sentences of ``lengths`` words, then the stop word, then pads."""
+    """Return a function that draws sentences of ``lengths`` words, then the stop token, then pads."""
 
     def draw(rng, context):
         length = lengths(rng, context)[..., None]
@@ -476,7 +476,7 @@ def _write(rng, row, right, way):
     if way == "wrong":
         row[place] = STOPS + 20
     elif way == "small_type":  # stored in eight bits, it would be the right one
-        row[min(place, max(0, fits - 2))] += 256  # not the stop word, if there is another
+        row[min(place, max(0, fits - 2))] += 256  # not the stop token, if there is another
     elif way == "other":
         row[: fits - 1] = rng.integers(*FEW, size=fits - 1)
     elif way == "short":
@@ -495,14 +495,14 @@ KINDS["target_words"] = (
     Family("ordinary", _stopping(_any_length)),
     Family("full", _stopping(lambda rng, c: np.full(c.shape[:-1], c.shape[-1] - 1)), "targets without padding"),
     Family(
-        "stop", _stopping(lambda rng, context: np.zeros(context.shape[:-1], int)), "targets with only the stop word"
+        "stop", _stopping(lambda rng, context: np.zeros(context.shape[:-1], int)), "targets with only the stop token"
     ),
     Family("few", _stopping(_any_length, FEW), "a vocabulary of a few words"),
     Family("many", _stopping(_any_length, MANY), "a vocabulary of more than 256 words"),
 )
 KINDS["written"] = (
     Family("ordinary", _outputs_of_model("right", "right", "wrong", "short", "endless", "twice", "pads", "order")),
-    Family("right", _outputs_of_model("right", "twice", "pads"), "right sentences with more after their stop word"),
+    Family("right", _outputs_of_model("right", "twice", "pads"), "right sentences with more after their stop token"),
     Family("wrong", _outputs_of_model("wrong", "small_type"), "one wrong word per sentence"),
     Family("other", _outputs_of_model("other"), "wrong words, as many as in the target"),
     Family("short", _outputs_of_model("short", "right"), "sentences that stop too early"),

@@ -19,7 +19,7 @@ SMALLEST_WEIGHT = 1e-7  # of those that are not 0
 OF_KIND = {
     "tokens": "{} contains whole numbers (`int64`) from 0 to `{below}` − 1.",
     "weights": "Each row of {} is a softmax in double precision. A weight may be exactly 0, or as small as 10⁻⁷.",
-    "log_probabilities": "{} are normalized: the probabilities of all words sum to 1.",
+    "log_probabilities": "{} are normalised: the probabilities of all words sum to 1.",
     "hypotheses": "{} are 0 or negative.",
     "phonemes": "{} contains whole numbers (`int64`) from 3 to 41.",
     "links": "{} contains whole numbers (`int64`) from −1 to `{below}` − 1.",

@@ -56,12 +56,12 @@ def choose_rate__stopped_where_300_is_best():
 
 
 def choose_rate__edge_taken():
-    """The best of the three rates is the smallest of them. A better one may lie beyond it, where nobody has looked."""
+    """The best of the three rates is the smallest of them. A better one may lie below it, where none has been tried."""
     return _rates(next=4)
 
 
 def choose_rate__other_side():
-    """The best of the three rates is the smallest of them. Look on the side of it where nothing has been tried."""
+    """The best of the three rates is the smallest of them. Try a rate on the other side of it."""
     return _rates(next=6)
 
 
@@ -80,7 +80,8 @@ def read_curves__rate_and_gradients_exchanged():
 
 
 def read_curves__softmax_and_reading_exchanged():
-    """In two runs the validation loss ends above that of guessing. In one, the printed loss is near 0: what is so easy there?"""
+    """In two runs the validation loss ends above that of guessing. In one of them, the printed loss is near 0: what
+    makes that so easy?"""
     return _curves(A=5, C=4)
 
 
@@ -156,7 +157,7 @@ def exact_match__words_not_sentences(words, target):
 
 
 def exact_match__whole_rows(words, target):
-    """Ignore everything after the stop word, both in the model's row and in the target's."""
+    """Ignore everything after the stop token, both in the model's row and in the target's."""
     steps = min(words.shape[1], target.shape[1])
     return float((words[:, :steps] == target[:, :steps]).all(axis=1).mean())
 
@@ -167,7 +168,7 @@ def exact_match__first_word(words, target):
 
 
 def exact_match__stop_not_needed(words, target):
-    """A sentence that continues after the last target word is not right: the model must write the stop word there."""
+    """A sentence that continues after the last target word is not right: the model must write the stop token there."""
     right = 0
     for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
         wanted = wanted[: wanted.index(2)]
@@ -236,7 +237,8 @@ def noun_alignment__missed_steps_forgiven(weights, positions):
 
 
 def noun_alignment__largest_of_zeros(weights, positions):
-    """In a row of zeros, you take the first entry as the largest. Such a row is a step that was not taken, so not a hit."""
+    """In a row of zeros, you take the first entry as the largest. Such a row belongs to a step that was not taken,
+    so it is not a hit."""
     steps = min(weights.shape[1], positions.shape[1])
     hits = (weights.argmax(axis=-1)[:, :steps] == positions[:, :steps]) & (positions[:, :steps] >= 0)
     return hits.sum() / (positions >= 0).sum()

@@ -7,7 +7,8 @@ import torch
 
 
 def batch_shapes__row_and_column_exchanged(batch, m, n, T_x, T_y):
-    """You swapped column and row: a column lines up each weight with its annotation; the left factor of a product is a row."""
+    """You swapped column and row. A column lines up each weight with its annotation, while the left factor of the
+    product is a row."""
     return {"column": (batch, 1, T_x), "row": (batch, T_x, 1), "product": (batch, 1, m), "contexts": (batch, T_y, m)}
 
 
@@ -86,7 +87,7 @@ def weights_from_context__equal():
 
 
 def weights_from_context__reversed():
-    """The right weights in the wrong order: the first weight belongs to the first annotation."""
+    """These are the right weights in the wrong order: the first weight belongs to the first annotation."""
     return np.linalg.solve(np.vstack([_CORNERS.T, np.ones(3)]), [*_INSIDE, 1.0])[::-1].tolist()
 
 
@@ -123,7 +124,7 @@ def scores_gradient__weight_forgotten(context_gradient, weights, keys):
 
 
 def scores_gradient__own_weight_only(context_gradient, weights, keys):
-    """You used how each weight responds to its own score. All the others respond to it as well."""
+    """You considered only how each weight responds to its own score. The other weights respond to that score as well."""
     return weights * (1 - weights) * np.einsum("bm,bjm->bj", context_gradient, keys)
 
 
@@ -140,7 +141,7 @@ def scores_gradient__sign(context_gradient, weights, keys):
 
 
 def scores_gradient__divided_by_weights(context_gradient, weights, keys):
-    """You divide by a weight even where it is 0. A pad has weight 0, and the derivative with respect to its score is 0."""
+    """You divide by a weight even where it is 0. At a padding position the weight is 0, and so is the derivative."""
     joint = weights * np.einsum("bm,bjm->bj", context_gradient, keys)
     return weights * (joint / weights - joint.sum(axis=1, keepdims=True))
 
@@ -156,39 +157,39 @@ def _mix(weights, keys):
 
 
 def attend__mask_ignored(scores, keys, source_mask):
-    """The pads contribute to your context: a pad's score is a number like any other until it is masked."""
+    """Padding contributes to your context: its score is a number like any other until you mask it."""
     return _mix(torch.softmax(scores, dim=1), keys)
 
 
 def attend__masked_after_softmax(scores, keys, source_mask):
-    """You removed the pads after the softmax: what is left no longer adds to 1."""
+    """You removed the padding after the softmax, so the weights that remain no longer sum to 1."""
     return _mix(torch.softmax(scores, dim=1) * source_mask, keys)
 
 
 def attend__pad_scores_zero(scores, keys, source_mask):
-    """You set the scores of the pads to 0, and exp(0) is 1: a score of 0 is not a weight of 0."""
+    """You set the scores of padding to 0, but exp(0) is 1: a score of 0 does not mean a weight of 0."""
     return _mix(torch.softmax(scores * source_mask, dim=1), keys)
 
 
 def attend__mask_turned_round(scores, keys, source_mask):
-    """The mask is true at real tokens. You kept the pads and left out the words."""
+    """The mask is True at real words. You kept the padding and left out the words."""
     lowest = torch.finfo(scores.dtype).min
     return _mix(torch.softmax(scores.masked_fill(source_mask, lowest), dim=1) * ~source_mask, keys)
 
 
 def attend__minus_infinity(scores, keys, source_mask):
-    """Where a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
+    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real word."""
     return _mix(torch.softmax(scores.masked_fill(~source_mask, float("-inf")), dim=1), keys)
 
 
 def attend__nan_replaced_at_the_end(scores, keys, source_mask):
-    """You repaired the value after the softmax, but the gradient still passes through what was nan."""
+    """You replaced nan after the softmax, but the gradient still passes through the operation that produced it."""
     weights = torch.softmax(scores + torch.log(source_mask.to(scores.dtype)), dim=1)
     return _mix(torch.nan_to_num(weights), keys)
 
 
 def attend__spread_over_pads(scores, keys, source_mask):
-    """Where no token is real, every score is equally low, and the softmax shares the weight among the pads."""
+    """In a row without a real word, every score is equally low, so the softmax spreads the weight over the padding."""
     return _mix(torch.softmax(scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min), dim=1), keys)
 
 
@@ -250,7 +251,7 @@ def pull_of_two__softmax_of_the_difference():
 
 
 def pull_of_two__a_tenth_of_the_weight():
-    """The length must be a tenth of the largest pull. Your gap makes the other weight a tenth."""
+    """The length must fall to a tenth of the largest pull. With your gap, it is the smaller weight that is a tenth."""
     return _pull(gap=math.log(9))
 
 
@@ -272,7 +273,7 @@ def _mended(query, keys, source_mask, W_query, W_key, v, masked="before", each=T
 
 
 def mended_attention__as_it_stood(query, keys, source_mask, W_query, W_key, v):
-    """This is the original program. Try it on two sentences, on one with pads, and on scores of a thousand."""
+    """This is the original program. Try it on two sentences, on one with padding, and on scores of a thousand."""
     projected = query @ W_query.T + keys @ W_key.T
     scores = np.tanh(projected) @ v
     powers = np.exp(scores)
@@ -282,7 +283,7 @@ def mended_attention__as_it_stood(query, keys, source_mask, W_query, W_key, v):
 
 
 def mended_attention__states_still_misplaced(query, keys, source_mask, W_query, W_key, v):
-    """One fault is left: with several sentences, which axis of the projected states lines up with which of the keys?"""
+    """One bug is left: with several sentences, which axis of the projected states lines up with which axis of the keys?"""
     projected = query @ W_query.T + keys @ W_key.T
     scores = np.where(source_mask, np.tanh(projected) @ v, np.finfo(float).min)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
@@ -291,27 +292,27 @@ def mended_attention__states_still_misplaced(query, keys, source_mask, W_query, 
 
 
 def mended_attention__divided_by_the_batch(query, keys, source_mask, W_query, W_key, v):
-    """One fault is left: add up the weights of each sentence. The whole batch sums to 1, but each sentence should."""
+    """One bug is left: the weights of the whole batch sum to 1, but the weights of each sentence should."""
     return _mended(query, keys, source_mask, W_query, W_key, v, each=False)
 
 
 def mended_attention__masked_after_softmax(query, keys, source_mask, W_query, W_key, v):
-    """One fault is left: you remove the pads after the softmax, so the weights that remain no longer sum to 1."""
+    """One bug is left: you remove the padding after the softmax, so the weights that remain no longer sum to 1."""
     return _mended(query, keys, source_mask, W_query, W_key, v, masked="after")
 
 
 def mended_attention__mask_ignored(query, keys, source_mask, W_query, W_key, v):
-    """The pads contribute to your context: a pad's score is a number like any other until it is masked."""
+    """Padding contributes to your context: its score is a number like any other until you mask it."""
     return _mended(query, keys, source_mask, W_query, W_key, v, masked="never")
 
 
 def mended_attention__overflow(query, keys, source_mask, W_query, W_key, v):
-    """One fault is left: exp overflows above 709. Subtracting the same number from all scores of a row changes no weight."""
+    """One bug is left: exp overflows above 709. Subtracting the same number from all scores of a row changes no weight."""
     return _mended(query, keys, source_mask, W_query, W_key, v, stable=False)
 
 
 def mended_attention__minus_infinity(query, keys, source_mask, W_query, W_key, v):
-    """Where a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
+    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real word."""
     scores = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
     scores = np.where(source_mask, scores, -np.inf)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -384,7 +385,7 @@ def mended_note_e__state_left_out(s_previous, h_j, W, V, W_s=None):
 
 
 def mended_note_e__no_tanh(s_previous, h_j, W, V, W_s=None):
-    """The tanh is missing. Without it, the state adds the same number to each score, and the softmax cancels it."""
+    """The tanh is missing. Without it, the state adds the same number to each score, which cancels in the softmax."""
     return _mix(torch.softmax(_hidden_of_e(s_previous, h_j, W, W_s) @ V, dim=1), h_j)
 
 

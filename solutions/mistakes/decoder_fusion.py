@@ -94,17 +94,17 @@ def two_decimals__second_weight():
 
 
 def two_decimals__old_state_as_query():
-    """By method 4 you scored with the old state, which gives the right weights. The updated state is the query there."""
+    """For method 4 you scored with the old state, which gives the right weights. In that method, the query is the updated state."""
     return {"weights": [*_RIGHT_WEIGHTS[:3], 0.3741, *_RIGHT_WEIGHTS[4:]], "alike": [1, 4]}
 
 
 def two_decimals__update_without_tanh():
-    """By method 4 the updated state is a tanh. You scored with its argument."""
+    """In method 4, the updated state is the result of a tanh. You scored with the argument of that tanh."""
     return {"weights": [*_RIGHT_WEIGHTS[:3], 0.4429, *_RIGHT_WEIGHTS[4:]], "alike": [1, 4]}
 
 
 def two_decimals__mean_as_the_sum():
-    """By method 5 each score is a mean, so it is half as large as the sum. You gave the weights of the sums."""
+    """In method 5, each score is a mean, so it is half the sum. You gave the weights that follow from the sums."""
     return {"weights": [*_RIGHT_WEIGHTS[:4], 0.3741, _RIGHT_WEIGHTS[5]], "alike": [1, 5]}
 
 
@@ -157,7 +157,7 @@ def gated_step__update_exchanged(
 def gated_step__reset_after_the_product(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """Apply the reset gate to the old state before its matrix mixes the entries, not to the product."""
+    """Apply the reset gate to the old state itself, not to its product with the matrix."""
     return _gated(locals(), reset_after=True)
 
 
@@ -297,12 +297,12 @@ def decoder_step__no_inner_tanh(query, embedded, keys, source_mask, W_query, W_k
 
 
 def decoder_step__query_not_scored(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Your scores do not depend on the old state: W_query query is missing inside the tanh."""
+    """Your scores do not depend on the old state: W_query times the query is missing inside the tanh."""
     return _decoder_step(locals(), asks=0 * query)
 
 
 def decoder_step__uniform_weights(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """You gave all real tokens equal weight: the scores do not affect the context."""
+    """You gave all real words equal weight: the scores do not affect the context."""
     return _decoder_step(
         locals(), weigh=lambda scores, real: torch.softmax(torch.where(real, 0 * scores, 0 * scores - 1e30), dim=1)
     )
@@ -319,17 +319,17 @@ def decoder_step__divided_by_sum(query, embedded, keys, source_mask, W_query, W_
 
 
 def decoder_step__mask_ignored(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The pads contribute to your context: a pad's score is a number like any other until it is masked."""
+    """Padding contributes to your context: its score is a number like any other until you mask it."""
     return _decoder_step(locals(), mask="ignored")
 
 
 def decoder_step__masked_after_softmax(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """You removed the pads after the softmax: what is left no longer adds to 1."""
+    """You removed the padding after the softmax, so the weights that remain no longer sum to 1."""
     return _decoder_step(locals(), mask="after")
 
 
 def decoder_step__minus_infinity(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Where a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
+    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real word."""
     return _decoder_step(
         locals(),
         weigh=lambda scores, real: torch.softmax(torch.where(real, scores, scores - float("inf")), dim=1),
@@ -372,7 +372,8 @@ def decoder_step__detached(query, embedded, keys, source_mask, W_query, W_key, v
 
 
 def decoder_step__renormalised_after_masking(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Your softmax covers all positions before the mask is applied: if a pad has a huge score, the words' weights vanish."""
+    """Your softmax covers all positions before the mask is applied: if padding has a huge score, the weights of the
+    words vanish."""
     e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
     w = torch.softmax(e, dim=-1) * source_mask
     w = w / w.sum(dim=-1, keepdim=True).clamp_min(1e-12)
@@ -434,12 +435,12 @@ def luong_step__no_last_tanh(fed, embedded, query, keys, source_mask, W_y, W_s, 
 
 
 def luong_step__mask_ignored(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The pads contribute to your context: a pad's score is a number like any other until it is masked."""
+    """Padding contributes to your context: its score is a number like any other until you mask it."""
     return _luong(fed, embedded, query, keys, np.ones_like(source_mask), W_y, W_s, W_fed, W, W_mix)
 
 
 def luong_step__mask_turned_round(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The mask is true at real tokens. You kept the pads and left out the words."""
+    """The mask is True at real words. You kept the padding and left out the words."""
     return _luong(fed, embedded, query, keys, ~source_mask, W_y, W_s, W_fed, W, W_mix)
 
 
@@ -453,7 +454,7 @@ def luong_step__overflow(fed, embedded, query, keys, source_mask, W_y, W_s, W_fe
 
 
 def luong_step__minus_infinity(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Where a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
+    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real word."""
     state = np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
     scores = np.where(source_mask, np.einsum("bn,nm,bjm->bj", state, W, keys), -np.inf)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))

@@ -159,7 +159,7 @@ def annotation_by_hand__no_memory():
 
 
 def annotation_by_hand__no_tanh():
-    """The tanh is missing, at the first step or at the second."""
+    """The tanh is missing, either at the first step or at the second."""
     return _sums(lambda x: x)
 
 
@@ -351,7 +351,7 @@ def annotate__begins_at_the_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_
 
 
 def annotate__pads_not_zero(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The annotations of the words are right, but those of the pads must be 0."""
+    """The annotations of the words are right, but those at padding positions must be 0."""
     everywhere = torch.ones_like(source_mask)
     back = _read_back(embedded, source_mask, W_x_back, W_h_back)
     return torch.cat([_read(embedded, everywhere, W_x, W_h), back], dim=-1)

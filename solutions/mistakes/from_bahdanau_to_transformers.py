@@ -190,7 +190,7 @@ def block_by_count__attention_with_biases():
 
 
 def block_by_count__one_norm():
-    """There are two normalizations, each with its own gain (gamma) and bias (beta)."""
+    """There are two normalisations, each with its own gain (gamma) and bias (beta)."""
     return _block(norms=2 * 48)
 
 
@@ -230,7 +230,7 @@ def _normalized(states, gain, bias, axis=-1, ddof=0):
 
 
 def layer_norm__over_the_batch(states, gain, bias):
-    """You took the mean and variance over the sentences, as batch normalization does. Each position has its own."""
+    """You took the mean and variance over the sentences, as batch normalisation does. Each position has its own."""
     return _normalized(states, gain, bias, axis=0)
 
 
@@ -276,7 +276,7 @@ def layer_norm__no_epsilon(states, gain, bias):
 
 
 def layer_norm__mean_kept(states, gain, bias):
-    """You did not subtract the mean: after normalization, the entries have a mean of 0."""
+    """You did not subtract the mean: after normalisation, the entries have a mean of 0."""
     return gain * states / np.sqrt(states.var(axis=-1, keepdims=True) + 1e-5) + bias
 
 
@@ -402,12 +402,12 @@ def multi_head__mask_ignored(query, keys, source_mask, W_query, W_key, W_value, 
 
 
 def multi_head__mask_turned_round(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The mask is True at real tokens. You kept the padding and left out the words."""
+    """The mask is True at real words. You kept the padding and left out the words."""
     return _heads(query, keys, ~source_mask, W_query, W_key, W_value).flatten(1) @ W_out.T
 
 
 def multi_head__minus_infinity(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real token."""
+    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real word."""
     queries = torch.einsum("zrn,bn->bzr", W_query, query)
     scores = torch.einsum("bzr,zrm,bjm->bzj", queries, W_key, keys) / math.sqrt(W_key.shape[1])
     weights = torch.softmax(scores.masked_fill(~source_mask[:, None, :], float("-inf")), dim=-1)
@@ -475,7 +475,8 @@ def self_attention__mask_ignored(states, mask, W_query, W_key, W_value):
 
 
 def self_attention__softmax_over_the_readers(states, mask, W_query, W_key, W_value):
-    """Your softmax runs over the positions that attend. For each of them, the weights sum to 1 over what it attends to."""
+    """Your softmax runs over the positions that attend. For each of them, the weights of the positions it attends to
+    must sum to 1."""
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value, dim=1)
 
 

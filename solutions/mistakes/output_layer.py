@@ -28,7 +28,7 @@ def note_d_figure__context_before():
 
 
 def note_d_figure__reads_out_the_old_state():
-    """The word is read out of the new state, which is what the step is for."""
+    """The word is read out of the new state: that is why the step computes it."""
     return _figure(read_out=2)
 
 
@@ -342,7 +342,7 @@ def cross_entropy__pads_count(logits, targets, target_mask):
 
 
 def cross_entropy__divided_by_all(logits, targets, target_mask):
-    """The sum is right, but you divide by the number of all positions, including the pads."""
+    """The sum is right, but you divide by the number of all positions, including padding."""
     return cross_entropy(logits, targets, target_mask) * target_mask.sum() / target_mask.size
 
 
@@ -373,7 +373,8 @@ def cross_entropy__unshifted(logits, targets, target_mask):
 
 
 def cross_entropy__log_of_softmax(logits, targets, target_mask):
-    """Infinite: a probability became 0 before you took its logarithm. Work out log p by algebra, without p itself."""
+    """Your loss is infinite: a probability became 0 before you took its logarithm. Work out log p by algebra,
+    without computing p."""
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
     right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
@@ -460,7 +461,7 @@ def beam_step__lowest(scores, log_probabilities):
 
 
 def beam_step__divided_by_width(scores, log_probabilities):
-    """After flattening, the index is k times the number of WORDS, plus w: what must you divide by to get k back?"""
+    """After flattening, the index is k times the number of words, plus w. What must you divide by to get k back?"""
     totals, width = scores.unsqueeze(-1) + log_probabilities, scores.shape[1]
     best = totals.flatten(1).topk(width, dim=1).indices
     return torch.stack([best // width, best % width], dim=-1)

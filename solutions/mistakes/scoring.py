@@ -44,17 +44,17 @@ def _hand(score):
 
 
 def scores_by_hand__no_tanh():
-    """The tanh is missing: you added the components without squashing them first."""
+    """The tanh is missing: you added the entries without squashing them first."""
     return _hand(lambda query, key: sum(query) + sum(key))
 
 
 def scores_by_hand__tanh_after_v():
-    """Apply the tanh to each component first, and take the sum with v afterwards."""
+    """Apply the tanh to each entry first, and take the dot product with v afterwards."""
     return _hand(lambda query, key: math.tanh(sum(query) + sum(key)))
 
 
 def scores_by_hand__mean():
-    """v is a vector of ones, so it sums the components and does not average them."""
+    """v is a vector of ones, so it sums the entries and does not average them."""
     return _hand(lambda query, key: sum(math.tanh(s + h) for s, h in zip(query, key, strict=True)) / 2)
 
 
@@ -93,12 +93,12 @@ def _twin(score):
 
 
 def scores_by_hand_twin__no_tanh():
-    """The tanh is missing: you added the components without squashing them first."""
+    """The tanh is missing: you added the entries without squashing them first."""
     return _twin(lambda query, key, v: v @ (query + key))
 
 
 def scores_by_hand_twin__tanh_after_v():
-    """Apply the tanh to each component first, and take the dot product with v afterwards."""
+    """Apply the tanh to each entry first, and take the dot product with v afterwards."""
     return _twin(lambda query, key, v: np.tanh(v @ (query + key)))
 
 
@@ -113,7 +113,7 @@ def scores_by_hand_twin__key_dropped():
 
 
 def scores_by_hand_twin__v_all_ones():
-    """You summed the components with equal weight, but here v is (2, -1)."""
+    """You summed the entries with equal weight, but here v is (2, -1)."""
     return _twin(lambda query, key, v: np.tanh(query + key).sum())
 
 
@@ -128,7 +128,7 @@ def _hindi(query=(0.3, 0.4, 0.1), columns=slice(0, 3), squash=np.tanh):
 
 
 def hindi_scores__no_tanh():
-    """The tanh is missing: you added the components without squashing them first."""
+    """The tanh is missing: you added the entries without squashing them first."""
     return _hindi(squash=lambda x: x)
 
 
@@ -243,7 +243,8 @@ def unseen_by_the_score__entry_by_entry():
 
 
 def unseen_by_the_score__last_number():
-    """The score does see the last entry of an annotation: each row of W_c multiplies it by something. What must the others do?"""
+    """The score does see the last entry of an annotation: each row of W_c multiplies it by something. What must the
+    other entries do?"""
     return _unseen(unseen=lambda _: [0, 0, 0, 1])
 
 
@@ -273,7 +274,7 @@ def additive_score__tanh_after_v(query, keys, W_query, W_key, v):
 
 
 def additive_score__query_dropped(query, keys, W_query, W_key, v):
-    """Your scores do not depend on the decoder state: W_query query is missing inside the tanh."""
+    """Your scores do not depend on the decoder state: W_query times the query is missing inside the tanh."""
     return np.tanh(keys @ W_key.T) @ v
 
 
@@ -304,7 +305,8 @@ def additive_score__squeezed(query, keys, W_query, W_key, v):
 
 
 def additive_score__squeezed_and_mended(query, keys, W_query, W_key, v):
-    """Several sentences of one position became a single row: you can no longer tell which axis is gone. Name the one to drop."""
+    """With several sentences of one position, you return a single row: squeeze() dropped one axis too many. Name the
+    axis to drop."""
     hidden = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T)
     return np.atleast_2d(np.squeeze(hidden @ v[:, None]))
 
@@ -361,7 +363,8 @@ def dot_product_score__squeezed(query, keys, W=None):
 
 
 def dot_product_score__squeezed_and_mended(query, keys, W=None):
-    """Several sentences of one position became a single row: you can no longer tell which axis is gone. Name the one to drop."""
+    """With several sentences of one position, you return a single row: squeeze() dropped one axis too many. Name the
+    axis to drop."""
     keys = keys if W is None else keys @ W.T
     return np.atleast_2d(np.squeeze(keys @ query[:, :, None]))
 
@@ -483,7 +486,7 @@ def score_gradients__last_position_only(scores_gradient, query, keys, W_query, W
 
 
 def score_gradients__averaged(scores_gradient, query, keys, W_query, W_key, v):
-    """You divided the sum over the positions by their number. Their contributions are only added."""
+    """You divided the sum over the positions by their number. The contributions are added, not averaged."""
     right = _score_gradients(scores_gradient, query, keys, W_query, W_key, v)
     return {name: value / len(keys) for name, value in right.items()}
 

@@ -82,22 +82,22 @@ def _real(scores, source_mask):
 
 
 def masked_softmax__mask_ignored(scores, source_mask=None):
-    """The pads receive weight: you did not use the mask."""
+    """Padding receives weight: you did not use the mask."""
     return _stable(scores)
 
 
 def masked_softmax__score_zero(scores, source_mask=None):
-    """You set the scores of the pads to 0. But exp(0) is 1, not 0: a score of 0 is a score like any other."""
+    """You set the scores of padding to 0. But exp(0) is 1, not 0: a score of 0 is a score like any other."""
     return _stable(scores * _real(scores, source_mask))
 
 
 def masked_softmax__not_renormalised(scores, source_mask=None):
-    """The pads have weight 0, but the other weights of their row do not sum to 1: the denominator still includes the pads."""
+    """Padding has weight 0, but the other weights of the row do not sum to 1: the denominator still includes padding."""
     return _stable(scores) * _real(scores, source_mask)
 
 
 def masked_softmax__inverted(scores, source_mask=None):
-    """You kept the pads and left out the words: True in the mask means a real word."""
+    """You kept the padding and left out the words: True in the mask means a real word."""
     if source_mask is None:
         return _stable(scores)
     weights = _stable(np.where(source_mask, np.finfo(float).min, scores))
@@ -105,23 +105,25 @@ def masked_softmax__inverted(scores, source_mask=None):
 
 
 def masked_softmax__nan_in_empty_row(scores, source_mask=None):
-    """Right, except in a row without a word: there the sum is 0, and 0 divided by 0 is nan."""
+    """Your weights are right except in a row without a word: there the sum is 0, and 0 divided by 0 is nan."""
     return _stable(np.where(_real(scores, source_mask), scores, -np.inf))
 
 
 def masked_softmax__uniform_in_empty_row(scores, source_mask=None):
-    """Right, except in a row without a word: there all pads have the same low score, so each gets the same weight."""
+    """Your weights are right except in a row without a word: there all scores are equally low, so all weights are
+    equal instead of 0."""
     return _stable(np.where(_real(scores, source_mask), scores, -1e30))
 
 
 def masked_softmax__not_low_enough(scores, source_mask=None):
-    """You gave the pads a low score, but it is not low enough: real scores can be lower still."""
+    """You gave padding a low score, but not low enough: the scores of words can be lower still."""
     real = _real(scores, source_mask)
     return _stable(np.where(real, scores, -1000.0)) * real.any(axis=-1, keepdims=True)
 
 
 def masked_softmax__highest_of_all(scores, source_mask=None):
-    """The maximum that you subtract is a pad's score. Where it is far above the others, every exponential becomes 0."""
+    """The maximum that you subtract may be the score of padding. If it is far above the scores of the words, every
+    exponential becomes 0."""
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True)) * _real(scores, source_mask)
     total = exponentials.sum(axis=-1, keepdims=True)
     return exponentials / np.where(total > 0, total, 1.0)
@@ -152,13 +154,14 @@ def masked_softmax__sum_without_its_axis(scores, source_mask=None):
 
 
 def masked_softmax__mask_needed(scores, source_mask=None):
-    """Your function must also work without a mask: then every token is real."""
+    """Your function must also work without a mask: then every position is a real word."""
     lowest = np.where(source_mask, scores, np.finfo(float).min)
     return _stable(lowest) * source_mask
 
 
 def masked_softmax__zero_scores_are_pads(scores, source_mask=None):
-    """You treated every score of 0 as a pad's, but a word can score 0 as well. Only the mask says which positions are pads."""
+    """You treated every score of 0 as padding, but a word can score 0 as well. Only the mask tells you which
+    positions are padding."""
     if source_mask is not None:
         scores = np.where(source_mask, scores, 0.0)
     low = np.where(scores != 0, scores, -np.inf)
@@ -199,13 +202,14 @@ def entropy__bits(scores, temperature):
 
 
 def entropy__log_of_zero(scores, temperature):
-    """Not finite: where a weight underflows to 0, its logarithm is infinite. torch can give you the logarithm itself."""
+    """Your result is not finite: if a weight underflows to 0, its logarithm is infinite. torch has a function for
+    the logarithm of a softmax."""
     weights = torch.softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(weights * weights.log()).sum(dim=-1)
 
 
 def entropy__small_number_added(scores, temperature):
-    """You added something small inside the logarithm: that keeps it finite, but spoils the value or its gradient."""
+    """You added a small number inside the logarithm. That keeps it finite but changes the value or its gradient."""
     weights = torch.softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(weights * (weights + 1e-3).log()).sum(dim=-1)
 
@@ -238,7 +242,8 @@ def entropy__overflow(scores, temperature):
 
 
 def broken_maps__pads_exchanged():
-    """Of the two tables with a fault at the pads, one gives a pad weight and the other does not. Which is which?"""
+    """Two of the tables come from bugs that concern padding. In one of them, padding has weight; in the other, it
+    does not. Which is which?"""
     return {"A": 4, "B": 1, "C": 6, "D": 2, "E": 3}
 
 
@@ -253,10 +258,10 @@ def broken_maps__equal_rows_softened():
 
 
 def broken_maps__negative_weights():
-    """One table has entries below 0. No exponential is negative, so which fault leaves the exponentials out?"""
+    """One table has entries below 0. No exponential is negative, so which bug leaves the exponentials out?"""
     return {"A": 4, "B": 1, "C": 5, "D": 3, "E": 2}
 
 
 def broken_maps__weight_on_the_pad_softened():
-    """If a pad has weight, it was not left out. Work out what its score must have been."""
+    """If padding has weight, it was not excluded. Work out what its score must have been."""
     return {"A": 4, "B": 1, "C": 6, "D": 3, "E": 5}

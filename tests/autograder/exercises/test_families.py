@@ -374,7 +374,7 @@ def test_links_by_hand_are_sure_possible_or_missing_as_their_family_says():
 
 
 def written(name, width=9):
-    """Return pairs of a target sentence, including its stop word, and a model's output for it."""
+    """Return pairs of a target sentence, including its stop token, and a model's output for it."""
     targets = targets_named("ordinary")
     rows = drawn("written", name, (300, width), drawn={"target": targets})
     ends = (targets == STOP).argmax(axis=1) + 1

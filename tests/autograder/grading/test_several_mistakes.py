@@ -16,7 +16,9 @@ pytestmark = pytest.mark.suite("audit")
 LOWEST = torch.finfo(torch.float64).min
 EXACTLY = "We get exactly your numbers if"
 ATTEND, SOFTMAX, HEADS = "context-attend", "softmax-masked_softmax", "from_bahdanau_to_transformers-multi_head"
-NO_WORD = "Where no token is real, every score is equally low, and the softmax shares the weight among the pads."
+NO_WORD = (
+    "In a row without a real word, every score is equally low, so the softmax spreads the weight over the padding."
+)
 NO_TANH = "The tanh is missing: without it the score is linear, and the query shifts every position alike."
 SCORE = "scoring-additive_score"
 

@@ -4,14 +4,14 @@ import numpy as np
 
 
 def exact_match__wrong_common_columns_only(words, target):
-    """Compares only the columns that both arrays have, so a sentence cut off before its stop word counts as right."""
+    """Compares only the columns that both arrays have, so a sentence cut off before its stop token counts as right."""
     width = min(words.shape[1], target.shape[1])
     same = (words[:, :width] == target[:, :width]) | (target[:, :width] == 0)
     return float(same.all(axis=1).mean())
 
 
 def exact_match__wrong_stop_not_required(words, target):
-    """Compares the words before the stop word alone, so a model that goes on writing counts as right."""
+    """Compares the words before the stop token alone, so a model that goes on writing counts as right."""
     right = 0
     for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
         n = wanted.index(2)
@@ -20,7 +20,7 @@ def exact_match__wrong_stop_not_required(words, target):
 
 
 def exact_match__wrong_stop_found_by_argmax(words, target):
-    """Looks for the stop word by argmax: without one it says 0, and only the first word is compared."""
+    """Looks for the stop token by argmax: without one it says 0, and only the first word is compared."""
     right = []
     for row, wanted in zip(words, target, strict=True):
         end = np.argmax(row == 2)
@@ -51,7 +51,7 @@ def exact_match__wrong_equal_columns_needed(words, target):
 
 
 def exact_match__right_python_lists(words, target):
-    """Cuts both rows after their first stop word, as lists, and compares."""
+    """Cuts both rows after their first stop token, as lists, and compares."""
     right = 0
     for row, wanted in zip(np.asarray(words).tolist(), np.asarray(target).tolist(), strict=True):
         wanted = wanted[: wanted.index(2) + 1]
@@ -60,7 +60,7 @@ def exact_match__right_python_lists(words, target):
 
 
 def exact_match__right_padded_to_target(words, target):
-    """Pads what the model wrote to the width of the target and compares up to the stop word."""
+    """Pads what the model wrote to the width of the target and compares up to the stop token."""
     missing = max(target.shape[1] - words.shape[1], 0)
     padded = np.pad(words, ((0, 0), (0, missing)), constant_values=-1)[:, : target.shape[1]]
     return np.mean(((padded == target) | (target == 0)).all(axis=1))

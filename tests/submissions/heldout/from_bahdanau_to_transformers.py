@@ -820,7 +820,7 @@ def layer_norm__wrong_over_positions(states, gain, bias):
 
 
 def layer_norm__wrong_batch_norm(states, gain, bias):
-    """The student normalised each entry over the batch and the positions, which is batch normalization."""
+    """The student normalised each entry over the batch and the positions, which is batch normalisation."""
     mu, var = states.mean((0, 1)), states.var((0, 1))
     return gain * (states - mu) / np.sqrt(var + 1e-5) + bias
 
