@@ -71,7 +71,7 @@ def choose_rate__two_steps_beyond():
 
 
 def _curves(**changed):
-    return {"A": 4, "B": 2, "C": 5, "D": 1, "E": 3, "floor": 2.518, "words": 710} | changed
+    return {"A": 4, "B": 2, "C": 5, "D": 1, "E": 3, "floor": 2.518, "words": 710, "jump": 4} | changed
 
 
 def read_curves__rate_and_gradients_exchanged():
@@ -128,6 +128,21 @@ def read_curves__floor_of_33_words():
 def read_curves__floor_that_was_reached():
     """That is the loss reached after 300 steps. The exercise asks for the value that no number of steps can go below."""
     return _curves(floor=2.909)
+
+
+def read_curves__jump_as_overfitting():
+    """A model that has overfitted keeps a high validation loss. Look at the columns that follow step 100."""
+    return _curves(jump=1)
+
+
+def read_curves__jump_as_other_sentences():
+    """The validation sentences are the same at every step. Are they harder at the other steps?"""
+    return _curves(jump=2)
+
+
+def read_curves__jump_as_an_easy_batch():
+    """The other runs read the same batch at step 100. Compare their printed loss there with their validation loss."""
+    return _curves(jump=3)
 
 
 def read_curves__words_of_the_validation():

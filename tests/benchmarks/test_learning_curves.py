@@ -74,6 +74,17 @@ def test_the_first_batch_has_as_many_words_as_its_summed_loss_holds_mean_losses(
     assert ratio == pytest.approx(capstone.read_curves()["words"], abs=0.1)
 
 
+def test_the_tables_leave_one_explanation_for_the_jump_at_step_100():
+    column, last = MISTAKE_STEPS.index(100), MISTAKE_STEPS.index(300)
+    printed, validation = BY_MISTAKE["none"].T
+    assert validation[column] > 5 * printed[column]
+    assert validation[last] < 0.01  # not overfitted
+    assert (np.delete(validation - printed, column) < 0.005).all()  # nor harder sentences
+    same_batch, unseen = BY_MISTAKE["gradients_kept"][column]
+    assert same_batch > unseen  # nor an easy batch
+    assert capstone.read_curves()["jump"] == 4
+
+
 def test_no_probabilities_of_32_words_give_a_second_softmax_a_loss_below_the_floor():
     rng = np.random.default_rng(0)
     drawn = rng.dirichlet(np.full(32, 0.1), size=5000)
