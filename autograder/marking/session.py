@@ -170,6 +170,7 @@ class Session:
         }
         return load_template(Path(__file__).with_name("page.html.j2")).render(
             scheme=self.scheme,
+            marker=self.desk.marker if self.desk else "",
             criteria=criteria,
             said=comments,
             question=Markup(cell_html.prose(self.scheme.question.text)),

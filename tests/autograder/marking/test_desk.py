@@ -84,6 +84,7 @@ def test_two_who_mark_one_question_never_meet(sit):
     offers = [{*offered(session)} for session in (ada, ben, cem)]
     assert offers == [{*NAMES}, set(), set()]  # nobody else was expected
     assert "not on another marker" in ben.page()
+    assert "You are marking as <strong>ben</strong>." in ben.page()
     for student in NAMES[:2]:
         give(ada, student, 1)
     ada.close()
