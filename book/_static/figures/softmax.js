@@ -5,7 +5,7 @@ const ADDED = [0, 1, 3, 10, 100, 1000];
 
 customElements.define("softmax-figure", class extends Figure {
   controls({ words }) {
-    return slider("temperature", "Temperature", -1, 1, 0.05, 0) + slider("added", `Added to the score of <i>${words[0]}</i>`, 0, 5, 1, 0) +
+    return slider("temperature", "Temperature", -1, 1, 0.05, 0) + slider("added", `Added to <i>${words[0]}</i>`, 0, 5, 1, 0) +
       box("masked", "Mask the padding", true);
   }
   format(name, value) {
