@@ -56,7 +56,7 @@ RECORD = ROOT / "benchmarks" / "comparisons.json"
 LOCK = ROOT / "_build" / "comparisons.lock"
 CHECKPOINTS = ROOT / "_build" / "comparisons"
 BATCH, WARM_UP = 64, 30
-SENTENCES, MANY_SENTENCES, WORDS, NAMES = 6000, 60_000, 111_518, 1018
+SENTENCES, MANY_SENTENCES, WORDS = 6000, 60_000, 111_518
 CURVE_STEPS = 1000  # between two points of a learning curve
 
 
@@ -88,7 +88,6 @@ COMPARISONS = {
         },
         (300,),
     ),
-    "dates": Comparison(("attention", "fixed"), {48: (0.003, 0.006, 0.012, 0.024, 0.048)}, (150, 450), task="dates"),
     "bottleneck": Comparison(
         ("attention", "fixed"),
         {48: (0.003, 0.006, 0.012, 0.024, 0.048)},
@@ -111,13 +110,6 @@ COMPARISONS = {
         count=WORDS,
         long={"attention": (23_000, 70_000), "fixed": (23_000, 70_000)},
         long_counts=(WORDS,),
-    ),
-    "names": Comparison(
-        ("attention", "fixed"),
-        {64: (0.000375, 0.00075, 0.0015, 0.003, 0.006, 0.012)},
-        (300, 1000),
-        task="names",
-        count=NAMES,
     ),
 }
 

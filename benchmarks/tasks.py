@@ -1,17 +1,13 @@
 """The translation tasks of ``benchmarks.comparisons``, with their training, validation and test data."""
 
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from zlib import crc32
 
 import numpy as np
 import torch
-from babel import Locale
-from torch import nn
 
-from solutions.in_numpy import dates, spelling
+from solutions.in_numpy import spelling
 from solutions.in_numpy.capstone import PAD, SOURCE_WORDS, START, STOP, TARGET_WORDS, draw_sentences
 from solutions.in_torch.capstone import EMBEDDING_SIZE, MAX_LENGTH, as_tensors
 
@@ -33,7 +29,6 @@ class TranslationTask:
     length_groups: tuple[tuple[int, int], ...] = ()  # of source sentences, for the results on the test set
     embedding_size: int = EMBEDDING_SIZE
     measured: int = 500  # training examples on which the training loss is measured
-    equal_targets: bool = False  # all of one length, so batches are not sorted by length
     score: Callable[[list[list[int]]], dict] | None = None  # results from what was written for the test set
 
 
@@ -48,22 +43,6 @@ def _unseen_sentences(part):
     if part == "test":
         return as_tensors(test)
     return as_tensors([s for s in draw_sentences(1000, seed=8, least=5, kept_back=True) if s not in set(test)][:500])
-
-
-def _draw_dates(count, seed):
-    formats = np.random.default_rng(seed).integers(0, len(dates.FORMATS), count)
-    return _tensors_of_dates(dates.as_arrays(dates.draw_dates(count, seed), [dates.FORMATS[i] for i in formats]))
-
-
-@cache
-def _unseen_dates(part):
-    both, size = _tensors_of_dates(dates.unseen_dates(seed=7, count=600)), 300 * len(dates.FORMATS)
-    return {name: tensor[:size] if part == "test" else tensor[size:] for name, tensor in both.items()}
-
-
-def _tensors_of_dates(arrays):
-    tensors = {name: torch.from_numpy(arrays[name]) for name in ("source", "lengths", "target")}
-    return tensors | {"target_in": nn.functional.pad(tensors["target"][:, :-1], (1, 0), value=START)}
 
 
 @cache
@@ -92,70 +71,9 @@ def _score_words(written):
     }
 
 
-@cache
-def _name_pairs():
-    """Return ``{English name: Hindi name}``: countries, languages, scripts, currencies, and cities of time zones.
-
-    Source: the Unicode Common Locale Data Repository (CLDR), in the package babel. English is reduced to a-z and spaces.
-    """
-    english, hindi = Locale("en"), Locale("hi")
-    pairs = {}
-    for kind in ("territories", "languages", "scripts", "currencies"):
-        pairs |= {getattr(english, kind)[code]: name for code, name in getattr(hindi, kind).items()}
-    pairs |= {
-        zone.split("/")[-1].replace("_", " "): of["city"] for zone, of in hindi.time_zones.items() if "city" in of
-    }
-    letters = {*spelling.LETTERS[1:], " "}
-    plain = {
-        unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower(): pairs[name] for name in pairs
-    }
-    return {
-        name: written
-        for name, written in plain.items()
-        if {*name} <= letters and len(name) <= 24 and len(written) <= 24 and written.isprintable()
-    }
-
-
-def _names_of(part):
-    """Return the names of one part, assigned by a hash: a fifth to "test", a tenth to "validation", the rest to "training"."""
-    parts = {0: "test", 1: "test", 2: "validation"}
-    return [name for name in sorted(_name_pairs()) if parts.get(crc32(name.encode()) % 10, "training") == part]
-
-
-@cache
-def _names(part):
-    names = _names_of(part)
-    source = [[NAME_LETTERS.index(letter) for letter in name] for name in names]
-    target = [[HINDI_LETTERS.index(letter) for letter in _name_pairs()[name]] for name in names]
-    padded = nn.utils.rnn.pad_sequence
-    return {
-        "source": padded([torch.tensor(row) for row in source], batch_first=True),
-        "lengths": torch.tensor([len(row) for row in source]),
-        "target": padded([torch.tensor([*row, STOP]) for row in target], batch_first=True),
-        "target_in": padded([torch.tensor([START, *row]) for row in target], batch_first=True),
-    }
-
-
-def _score_names(written):
-    """Return edits and letters of the Hindi names, and how many names are entirely right."""
-    edits = letters = right = 0
-    for row, name in zip(written, _names_of("test"), strict=True):
-        wanted = _name_pairs()[name]
-        end = row.index(STOP) if STOP in row else len(row)
-        distance = spelling.edit_distance([HINDI_LETTERS[letter] for letter in row[:end]], wanted)
-        edits, letters, right = edits + distance, letters + len(wanted), right + (distance == 0)
-    return {"edits_of": {"all": [edits, letters]}, "right_of": {"all": [right, len(written)]}}
-
-
-NAME_LETTERS = (*spelling.LETTERS, " ")
-HINDI_LETTERS = ("<pad>", "<s>", "</s>", *sorted({letter for written in _name_pairs().values() for letter in written}))
-
 TASKS = {
     "sentences": TranslationTask(
         SOURCE_WORDS, TARGET_WORDS, _draw_sentences, _unseen_sentences, MAX_LENGTH, ((5, 7), (8, 10), (11, 15))
-    ),
-    "dates": TranslationTask(
-        dates.SOURCE_LETTERS, dates.TARGET_LETTERS, _draw_dates, _unseen_dates, dates.MAX_LENGTH, equal_targets=True
     ),
     "spelling": TranslationTask(
         spelling.LETTERS,
@@ -168,15 +86,6 @@ TASKS = {
         measured=3000,
         score=_score_words,
     ),
-    "names": TranslationTask(
-        NAME_LETTERS,
-        HINDI_LETTERS,
-        lambda count, seed: _names("training"),
-        _names,
-        30,
-        measured=200,
-        score=_score_names,
-    ),
 }
 
 
@@ -184,8 +93,7 @@ TASKS = {
 def training_set(task: str, count: int, seed: int) -> tuple[Tensors, torch.Tensor]:
     """Return ``count`` examples, and the lengths by which batches of them are sorted."""
     tensors = TASKS[task].draw(count, seed)
-    lengths = (tensors["target"] != PAD).sum(dim=1)
-    return tensors, torch.full_like(lengths, lengths.max()) if TASKS[task].equal_targets else lengths
+    return tensors, (tensors["target"] != PAD).sum(dim=1)
 
 
 def draw_batch(task: str, count: int, seed: int, step: int, size: int = 64, pool: int = 20) -> tuple[torch.Tensor, ...]:

@@ -34,7 +34,6 @@ def short(monkeypatch, tmp_path):
     few = {
         "scores": Comparison(("dot",), {16: (0.003, 0.01)}, (5,), seeds=2, count=120),
         "dropout": Comparison(("fixed",), {48: (0.01, 0.02)}, (5,), count=120, dropouts=(0.0, 0.3)),
-        "dates": Comparison(("fixed",), {48: (0.01,)}, (5,), task="dates", count=120),
         "bottleneck": Comparison(("fixed",), {48: (0.01,)}, (5,), count=120),
         "spelling": Comparison(("fixed",), {16: (0.01,)}, (5,), 1, "spelling", 90, {"fixed": (4, 10)}, (90,)),
     }
@@ -107,7 +106,7 @@ def test_dropout_reaches_all_that_the_decoder_reads_in_training_alone():
     torch.testing.assert_close(dropped(source, lengths, words), plain(source, lengths, words))
 
 
-@pytest.mark.parametrize("task", ["sentences", "dates", "spelling"])
+@pytest.mark.parametrize("task", ["sentences", "spelling"])
 def test_a_batch_is_a_batch_whenever_it_is_drawn_and_its_sentences_are_of_like_length(task):
     first, lengths, target_in, target = tasks.draw_batch(task, 90, 0, 3, size=16)
     redrawn = tasks.draw_batch(task, 90, 0, 3, size=16)

@@ -44,15 +44,6 @@ def test_trained_from_three_beginnings_the_model_translates_what_it_has_not_seen
         assert float(nouns) >= 0.95
 
 
-def test_attention_learns_dates_sooner_and_a_fair_fixed_vector_learns_them_too(site):
-    rows = rows_of_table(site, "context", "steps", "learning rate")
-    assert [row[:2] for row in rows] == [[c, steps] for c in ("attention", "fixed") for steps in ("150", "450")]
-    early, late, fixed_early, fixed_late = ([float(share) for share in row[3].split(", ")] for row in rows)
-    assert len(early) == len(late) == len(fixed_early) == len(fixed_late) == 3
-    assert min(early + late + fixed_late) >= 0.998
-    assert all(0.7 < share < 0.8 for share in fixed_early)
-
-
 def test_the_weights_on_with_differ_more_from_model_to_model_where_the_second_of_its_words_is_written(site):
     texts, _ = outputs(site, "capstone")
     (printed,) = [text for text in texts if re.match(r"seed +के +साथ", text)]
@@ -283,25 +274,6 @@ def test_spelling_with_attention_long_words_are_as_easy_as_short_ones_and_with_t
 
 
 LETTERS = ("2-5", "6-7", "8-9", "10-16")
-
-
-def test_names_the_lower_training_loss_belongs_to_the_model_that_generalises_worse(record):
-    rows = {
-        model: [
-            row
-            for row in record["rows"]
-            if (row["group"], row["model"], row["steps"], row["rate"]) == ("names", model, 1000, 0.003)
-        ]
-        for model in ("attention", "fixed")
-    }
-    losses = {model: round(np.mean([row["training_loss"] for row in three]), 2) for model, three in rows.items()}
-    assert losses == {"attention": 0.13, "fixed": 0.09}
-    rates = {
-        model: [row["edits_of"]["all"][0] / row["edits_of"]["all"][1] for row in three] for model, three in rows.items()
-    }
-    assert np.mean(rates["attention"]) == pytest.approx(1 / 3, abs=0.04)
-    assert np.mean(rates["fixed"]) == pytest.approx(2 / 3, abs=0.04)
-    assert len(rows["fixed"]) == 3
 
 
 def test_the_page_on_spelling_computes_what_its_text_says(site):
