@@ -151,6 +151,22 @@ def test_late_by_nobody_knows_how_much_is_said_in_collect_and_grade_and_on_the_p
     assert standing(late_course, "ada")[1] == pytest.approx(share * AUTOMATIC)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("grace_minutes = 15", "grace_minutes = 0"), ("percent_a_day = 10", "percent_a_day = 0")],
+    ids=["grace", "percent"],
+)
+def test_what_an_unknown_lateness_costs_is_said_by_the_rule_of_the_day(late_course, tmp_path, old, new):
+    collect(late_course, "scoring", handed_out(tmp_path, (LATE, notebook(late_course))))
+    assert "Within the grace period, it costs nothing." in " ".join(grade_quickly(late_course)["ada"].notes)
+    plan = late_course.root / "course.toml"
+    plan.write_text(plan.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    said = " ".join(grade_quickly(late_course)["ada"].notes)
+    assert "by an unknown amount." in said
+    assert "Within the grace period" not in said
+    assert ("as much as one day" in said) == (standing(late_course, "ada")[1] > 0)
+
+
 def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(late_course, tmp_path):
     path = handed_out(tmp_path, (LATE, notebook(late_course)))
     collect(late_course, "scoring", path)

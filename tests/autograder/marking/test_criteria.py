@@ -232,6 +232,12 @@ def test_a_decision_needs_the_token_and_the_form_of_one(course, change):
         ((1.5, "Why c?"), (ONE, TWO, replace(THREE, text="d")), (1.5, False, "Why c?")),  # matched by its comment
         ((1.5, "Why c?"), (ONE, TWO, replace(THREE, comment="How?")), (1.5, False, "How?")),  # matched by its text
         ((1.5, "Why c?"), (ONE, TWO, replace(THREE, text="d", comment="How?")), (1.5, True, "How?")),  # a new criterion
+        # the text counts before the comment: the comments of two criteria were exchanged
+        (
+            (1.5, "Why c?"),
+            (ONE, replace(TWO, comment=THREE.comment), replace(THREE, comment=TWO.comment)),
+            (1.5, False, "Why b?"),
+        ),
         ((1.2, "Why c?"), (replace(ONE, points=1.5), TWO), (1.2, False, "Why c?")),  # points of the marker's own
         ((None, "Later."), (replace(ONE, points=1.5), TWO), (None, False, "Later.")),
     ],

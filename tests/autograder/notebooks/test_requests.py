@@ -131,3 +131,5 @@ def test_the_work_is_the_same_with_a_request_and_another_with_anything_else():
     assert hash_without_requests([*work, cell("x = 2", "request", kind="code")], {}) != same
     for own in (UNTOUCHED_REQUEST, "Please look again at it.", ""):
         assert hash_without_requests([*work, cell(own, "request")], {}) == same
+    quoted, run = ([*work, cell("def race(): ...", kind=kind)] for kind in ("markdown", "code"))
+    assert hash_without_requests(quoted, {}) != hash_without_requests(run, {})

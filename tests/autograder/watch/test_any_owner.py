@@ -6,7 +6,7 @@ import pytest
 
 from autograder.courses.course import SECRET
 from autograder.platforms.collect import collect
-from tests.autograder.essays import all_right
+from tests.autograder.essays import all_right, grade_quickly, hand_in
 
 pytestmark = pytest.mark.suite("assignments")
 ANOTHER = {"nbformat": 4, "cells": [{"cell_type": "code", "source": "", "metadata": {}}]}
@@ -74,3 +74,17 @@ def test_what_collect_and_grade_cannot_use_does_not_put_its_secret_beside_the_st
     assert OWN in page.read_text()
     assert 'class="not-graded"' in page.read_text()
     assert page.with_name(SECRET).read_text() == victim.victim
+
+
+def test_grade_leaves_the_secret_beside_a_page_when_an_unreadable_file_comes_with_another(course):
+    """`nbgrader release_feedback` publishes the page under the secret beside it."""
+    handed_in, shown = hand_in(course, "ada", OWN), course.feedback("ada", "scoring").with_name(SECRET)
+    handed_in.with_name(SECRET).write_text("of ada")
+    grade_quickly(course)
+    assert shown.read_text() == "of ada"
+    handed_in.write_text("no notebook")
+    handed_in.with_name(SECRET).write_text("of mal")
+    for again in (False, True):
+        assert "not a Jupyter notebook" in grade_quickly(course, again=again)["ada"].set_aside
+        assert OWN in course.feedback("ada", "scoring").read_text()
+        assert shown.read_text() == "of ada"

@@ -11,6 +11,7 @@ from autograder.errors import CourseError
 from autograder.gradebook.requests import answer_request
 from autograder.marking.override import override
 from autograder.platforms.collect import collect
+from autograder.verdicts import Part
 from autograder.watch import record as records
 from autograder.watch import rules
 from autograder.watch.record import Arrival, Clock, Record
@@ -145,6 +146,9 @@ def test_an_attempt_that_comes_too_soon_waits_and_the_newest_is_graded_when_its_
     assert "There are 30 minutes" not in hub.page(third)
     assert "You handed in again before this submission could be graded" in hub.page(second)
     assert [outcome for _, outcome in hub.outcomes()] == ["graded", "superseded", "graded"]
+    hub.submit("ada", "four")  # the time counts from the last attempt
+    hub.watch()
+    assert hub.graded == ["one", "three"]
 
 
 def test_raised_limits_count_at_once(hub):
@@ -170,7 +174,8 @@ SHOWN = {
 def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everything(hub, shown, monkeypatch):
     def hinted(notebook, exercises, *rest):
         done = all_right(notebook, exercises, *rest)
-        first = replace(done.verdicts[0], earned=0.0, hints=("look at the axes",))
+        reason = Part("", 0.0, done.verdicts[0].points, "In the second case, yours is 2.5.")
+        first = replace(done.verdicts[0], earned=0.0, parts=(reason,), hints=("look at the axes",))
         return replace(done, verdicts=(first, *done.verdicts[1:]))
 
     due = datetime.now(UTC) + timedelta(days=1)
@@ -180,6 +185,7 @@ def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everyth
     hints, points = SHOWN[shown]
     page = hub.page(secret)
     assert ("look at the axes" in page) == hints
+    assert ("yours is 2.5" in page) == points
     assert ("<dt>Points</dt>" in page, 'class="points' in page) == (points, points)
     assert ("after the due date" in page) == (shown != "all")
     assert hub.course.feedback("ada", "scoring").read_text() == page
