@@ -99,7 +99,7 @@ def writing_a_module(data):
     data["cells"].insert(data["cells"].index(cell_of(data, CODE)), cell | {"execution_count": None})
 
 
-LACKS = "It needs {}, which the grader does not have"
+LACKS = "Hint: It needs {}, which the grader does not have"
 CLASS = {  # student -> (change of the notebook as released, points for an exercise, what the page says, the exercise)
     "corrected_at_the_end": (copied_to_the_end(NO_TANH, RIGHT), 3, "Right."),
     "spoilt_at_the_end": (copied_to_the_end(RIGHT, NO_TANH), 0, "tanh is missing"),
@@ -150,6 +150,14 @@ def test_what_is_pasted_gets_the_points_and_the_words_that_it_deserves(graded, s
     assert load_results(course, "scoring")[student].entries[[*others, CODE][0]].score == points
     assert words in page(course, student)
     assert not rows[student].waiting
+
+
+@pytest.mark.parametrize("student", ["returns_both", "one_axis_too_many", "single_precision"])
+def test_the_grader_says_what_is_wrong_although_the_check_said_so_too(graded, student):
+    """The page also has the output of the check, which says the same of the shown case."""
+    autograded = json.loads(graded[0].autograded(student, "scoring").read_text(encoding="utf-8"))
+    verdict = cell_of(autograded, f"{CODE}-test")["outputs"][-1]["metadata"]["verdict"]
+    assert CLASS[student][2] in " ".join([*verdict["said"], *verdict["hints"]])
 
 
 @pytest.mark.parametrize("student", ["corrected_at_the_end", "spoilt_at_the_end"])
