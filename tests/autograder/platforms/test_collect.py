@@ -121,6 +121,12 @@ def test_a_single_student_s_folder_is_not_taken_for_the_class_s(course, tmp_path
     assert {hand_in.student for hand_in in collected} == {"ada"}
 
 
+def test_a_folder_is_not_the_class_s_because_a_file_begins_with_the_letters_of_an_id(course, tmp_path):
+    enrol(course, "id\nada\nben\n")
+    (hand_in,), _ = collect(course, "scoring", handed_out(tmp_path, ("homework/adaptive.ipynb", "whose?")))
+    assert "homework is not in the roster" in hand_in.problem
+
+
 def test_in_a_drop_folder_a_student_s_folders_are_the_student_s(course, tmp_path):
     for name in ("ben", "cem"):
         write_bytes(b"forged", tmp_path / "drop" / "ada" / name / "scoring.ipynb")
