@@ -61,6 +61,8 @@ def test_what_is_not_graded_gets_a_sentence_and_never_the_students_page(victim, 
     assert "<dt>Points</dt>" not in page
     assert OWN in victim.page(victim.victim)
     assert OWN in victim.course.feedback("ada", "scoring").read_text()
+    if outcome in ("set aside", "refused"):  # the student's page says that something came after what it shows
+        assert sentence in victim.page(victim.victim)
 
 
 @pytest.mark.parametrize("content", ["no notebook", json.dumps(ANOTHER)], ids=["unreadable", "refused"])
