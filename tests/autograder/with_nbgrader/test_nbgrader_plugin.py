@@ -1,5 +1,6 @@
 """Honest students whose code prints no warnings get the same grades from nbgrader with and without the plugin."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from nbgrader.api import Gradebook
 from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
 from autograder.courses.course import Course
+from tests.autograder.essays import ESSAY
 
 pytestmark = pytest.mark.suite("assignments")
 QUIET = [student.name for student in demo.load_students() if student.kind in ("right", "wrong", "unfinished")]
@@ -125,8 +127,8 @@ c.AssignLatePenalties.plugin_class = Half
 """
 
 
-def test_what_comes_late_is_entered_as_nbgrader_enters_it(released, tmp_path):
-    """Under the course's own rule, late work gets the same rows, and its page shows the penalty at once."""
+def test_what_comes_late_or_is_emptied_is_entered_as_nbgrader_enters_it(released, tmp_path):
+    """Late work gets the same rows by the course's own rule, and its page shows the penalty; an emptied answer is none."""
     courses = []
     for folder in ("ours", "nbgraders"):
         shutil.copytree(released.root, tmp_path / folder)
@@ -138,6 +140,12 @@ def test_what_comes_late_is_entered_as_nbgrader_enters_it(released, tmp_path):
             course.submission(name, "scoring").with_name("timestamp.txt").write_text(when)
         with Gradebook(course.gradebook) as gradebook:
             gradebook.update_or_create_assignment("scoring", duedate="2030-01-01 00:00:00 UTC")
+        emptied = course.submission("ada_loops", "scoring")
+        data = json.loads(emptied.read_text(encoding="utf-8"))
+        next(cell for cell in data["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = (
+            " \u200b\n"
+        )
+        emptied.write_text(json.dumps(data), encoding="utf-8")
         courses.append(course)
     ours, nbgraders = courses
     with ThreadPoolExecutor(1) as executor:
@@ -148,6 +156,7 @@ def test_what_comes_late_is_entered_as_nbgrader_enters_it(released, tmp_path):
         assert our_entries == entries(nbgraders, name)
         assert bool(our_entries["notebook", "late_submission_penalty"]) == late
         assert ("Late submission penalty" in ours.feedback(name, "scoring").read_text()) == late
+    assert grades(nbgraders, "ada_loops")[ESSAY] == (0, False)
 
 
 def test_nbgrader_itself_grades_through_the_plugin_in_a_course_directory(demonstration, tmp_path):
@@ -181,6 +190,5 @@ def test_nbgrader_runs_again_what_reached_a_limit_and_nothing_else(demonstration
 
 
 def test_a_written_answer_waits_for_a_person_and_an_untouched_one_is_zero(demonstration):
-    written = "scoring-what_to_recompute"
-    assert grades(demonstration[0], "ada_loops")[written] == (0, True)
-    assert grades(demonstration[0], "jun_untouched")[written] == (0, False)
+    assert grades(demonstration[0], "ada_loops")[ESSAY] == (0, True)
+    assert grades(demonstration[0], "jun_untouched")[ESSAY] == (0, False)
