@@ -75,6 +75,7 @@ def test_a_new_year_has_the_rules_of_the_last_without_its_students_and_seeds(las
         "due date of scoring: 2025-11-30",
         "section A: 2025-12-01",
         "title: Attention 2025",
+        "markers: ada",
         "extensions",
         "roster",
     ):

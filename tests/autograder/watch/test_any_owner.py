@@ -65,6 +65,14 @@ def test_what_is_not_graded_gets_a_sentence_and_never_the_students_page(victim, 
         assert sentence in victim.page(victim.victim)
 
 
+def test_a_sentence_shows_what_a_student_wrote_as_text(hub):
+    secret = hub.submit("ada", content=json.dumps(ANOTHER).replace("softmax-", "<img src=x>-"))
+    hub.watch(any_owner=True)
+    assert "another assignment (&lt;img src=x&gt;)" in hub.page(secret)
+    assert "<img" not in hub.page(secret)
+    assert "<img" not in hub.course.feedback("ada", "scoring").read_text()
+
+
 @pytest.mark.parametrize("content", ["no notebook", json.dumps(ANOTHER)], ids=["unreadable", "refused"])
 def test_what_collect_and_grade_cannot_use_does_not_put_its_secret_beside_the_students_page(victim, content):
     """`nbgrader release_feedback` publishes the page under the secret beside it."""
