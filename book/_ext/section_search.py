@@ -57,7 +57,7 @@ SYNONYMS = [
     ["phoneme error rate", "per"],
     ["word error rate", "wer"],
     ["backpropagation", "gradient", "derivative"],
-    ["heat map", "attention map", "visualization"],
+    ["heat map", "heatmap", "attention map", "visualization"],
     ["vocabulary", "unknown word"],
     ["embedding", "word vector"],
     ["gru", "gate"],
