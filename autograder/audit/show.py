@@ -57,8 +57,8 @@ def exercises_table(report: Report) -> Table:
 
 
 def held_out_table(report: Report) -> Table:
-    """Return the Rich table of the held-out rates, by topic and for all: percent, with 95 % Wilson intervals."""
-    table = Table(title="On answers not used for tuning (in brackets: 95 % Wilson interval)", title_justify="left")
+    """Return the Rich table of the held-out rates, by topic and for all: percent, with 95% Wilson intervals."""
+    table = Table(title="On answers not used for tuning (in brackets: 95% Wilson interval)", title_justify="left")
     table.add_column("topic")
     for title, _, _ in RATES:
         table.add_column(title, justify="right")
@@ -76,7 +76,7 @@ def _rate_words(hits, count):
     if not count:
         return "-"
     low, high = wilson(hits, count)
-    return f"{hits}/{count} [{100 * low:.0f}-{100 * high:.0f} %]"
+    return f"{hits}/{count} [{100 * low:.0f}-{100 * high:.0f}%]"
 
 
 def details(report: Report) -> Iterator[str]:

@@ -49,7 +49,7 @@ class HintCount:
 class ExerciseAnalysis:
     """One exercise: the average share of its points that was earned, and its correlation with the rest of the marks.
 
-    ``discrimination`` is (correlation, low, high) with the 95 % interval, None if there are too few students or all have the
+    ``discrimination`` is (correlation, low, high) with the 95% interval, None if there are too few students or all have the
     same points. ``parts`` has (name, how many have all its points, of how many), ``mistakes`` one ``HintCount`` per hint.
     """
 
@@ -183,7 +183,7 @@ def _count_hints(name, tries):
 
 
 def discrimination(shares: np.ndarray, rest: np.ndarray) -> tuple[float, float, float] | None:
-    """Return the correlation of ``shares`` with ``rest``, and its 95 % interval; None if it is undefined.
+    """Return the correlation of ``shares`` with ``rest``, and its 95% interval; None if it is undefined.
 
     Parameters
     ----------

@@ -59,4 +59,4 @@ def _interval(item: ExerciseAnalysis) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.0f} %"
+    return "–" if share is None else f"{100 * share:.0f}%"

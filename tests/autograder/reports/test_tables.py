@@ -48,7 +48,7 @@ def test_what_was_collected_is_listed_with_its_file_and_what_was_set_aside_comes
     }
 
 
-@pytest.mark.parametrize(("share", "percent"), [(None, "–"), (0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")])
+@pytest.mark.parametrize(("share", "percent"), [(None, "–"), (0.0, "0%"), (0.5, "50%"), (1.0, "100%")])
 def test_a_share_is_shown_in_percent(share, percent):
     assert class_page._percent(share) == percent
 
