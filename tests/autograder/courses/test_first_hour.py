@@ -218,7 +218,7 @@ def test_the_example_calls_students_by_name_in_every_table_and_on_every_page(exa
 def test_from_the_example_each_command_says_the_next_until_the_report(example, tmp_path, monkeypatch):
     course, output = example
     monkeypatch.chdir(tmp_path)
-    assert follow(output)[:3] == ["mark", "scoring", "what_to_recompute"]
+    assert follow(output)[:3] == ["mark", "scoring", "joined_or_added"]
     output = succeed("export", "scoring", "--section", "A", "--course", course.root, status=3)
     done = autograder(*follow(output))
     assert done.stdout.splitlines()[-1].startswith("Next: "), done.stdout
