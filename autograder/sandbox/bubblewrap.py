@@ -35,6 +35,8 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
+    "PIP_NO_INDEX": "1",  # without a network, pip would try again and again to reach the index
+    "PIP_RETRIES": "0",  # or an address that it is given
 }
 
 

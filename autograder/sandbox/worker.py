@@ -11,8 +11,10 @@ import json
 import math
 import mmap
 import os
+import re
 import resource
 import select
+import shlex
 import signal
 import sys
 import tempfile
@@ -31,6 +33,13 @@ HARD_TIMEOUT_SLACK_SECONDS = 2.0  # beyond a call's own timer, whose exception i
 EXIT_SECONDS = 5.0  # that a process may take to exit after its last call
 CPU_SLACK_SECONDS = 15  # beyond the limit of a submission, before the kernel ends a process of it
 CHECKS_MARKER = "\ndef make_checks():\n"  # marks the cell of a release that defines the checks
+# `pip install …` or `python -m pip install …` as a whole command, even with its output sent elsewhere
+INSTALL = re.compile(
+    r"""\s*((['"]?)(.*/)?python[\d.]*\2\s+-m\s+|\S*/)?pip[\d.]*\s+(-\S+\s+)*install\b((?!&&|\|\||;).)*""", re.DOTALL
+)
+NOTHING_INSTALLED = (
+    "pip does nothing here: the grader has no network, and an answer can import only what the grader has."
+)
 BATCH_BYTES, BATCH_SECONDS = 1 << 16, 0.02  # size of a batch of replies, and how long it may wait
 
 
@@ -350,10 +359,22 @@ def make_shell() -> Any:
         def init_sys_path(self):
             pass
 
+        def system(self, cmd):
+            if INSTALL.fullmatch(cmd):
+                print(NOTHING_INSTALLED)
+                self.user_ns["_exit_code"] = 0
+            else:
+                super().system(cmd)
+
+        def run_pip(self, line):
+            """Run pip as the magic command %pip does, without its advice to restart the kernel."""
+            self.system(f"{shlex.quote(sys.executable)} -m pip {line}")
+
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "neutral"
     shell = Shell.instance(config=config)
+    shell.register_magic_function(shell.run_pip, magic_name="pip")
     sys.stdout, sys.stderr = _OutputStream("stdout"), _OutputStream("stderr")
     return shell
 

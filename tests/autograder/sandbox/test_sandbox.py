@@ -16,6 +16,8 @@ from autograder.sandbox import Call, Cell, Limits, Script, bubblewrap, script, w
 pytestmark = pytest.mark.suite("sandbox")
 LIMITS = Limits(cell_seconds=5, cell_idle_seconds=3, call_seconds=2, memory_mb=2048, output_kb=64, reply_mb=4)
 
+NO_PIP = "pip does nothing here: the grader has no network, and an answer can import only what the grader has."
+
 
 def run(*cells, calls=(), isolation="zygote"):
     """Run ``cells``, then call their function ``answer`` with each of ``calls``."""
@@ -54,6 +56,38 @@ def test_outputs_are_those_of_a_notebook():
     assert (result["data"]["text/plain"], result["execution_count"]) == ("2", 1)
     assert done.outputs[1][1][0]["ename"] == "ZeroDivisionError"
     assert done.outputs[2][1][0]["execution_count"] == 3
+
+
+@pytest.mark.parametrize("isolation", ["zygote", "none"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "%pip install --upgrade nowhere",
+        "!pip install 'nowhere>=1' >/dev/null 2>&1",
+        "!python3 -m pip --quiet install nowhere | tail -1",
+    ],
+)
+def test_pip_installs_nothing_says_why_in_one_line_and_the_cell_goes_on(command, isolation):
+    done = run(f"{command}\nprint('exit status', get_ipython().user_ns['_exit_code'])", isolation=isolation)
+    assert text(done).splitlines() == [NO_PIP, "exit status 0"]
+
+
+@pytest.mark.parametrize("isolation", ["zygote", "none"])
+@pytest.mark.parametrize("package", ["nowhere", "https://127.0.0.1:9/nowhere.tar.gz"])
+def test_pip_that_is_started_all_the_same_does_not_try_again(package, isolation):
+    pip = f"[sys.executable, '-m', 'pip', 'install', '--no-deps', {package!r}]"
+    done = run(
+        f"import subprocess, sys\nprint(subprocess.run({pip}, capture_output=True, text=True))", isolation=isolation
+    )
+    assert "returncode=1" in text(done)
+    assert "Retrying" not in text(done)
+
+
+@pytest.mark.parametrize(
+    "command", ["!echo pip install; echo other", "!pip install --help && echo other", "%pip list && echo other"]
+)
+def test_commands_of_the_shell_that_do_more_are_run(command):
+    assert text(run(command)).rstrip().endswith("other")
 
 
 def test_a_plot_is_a_picture():
