@@ -1,5 +1,6 @@
 """Build an assignment: the nbgrader source notebook, and the marking scheme, from chapter, solutions and key."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -21,10 +22,12 @@ from autograder.notebooks.cells import (
     students_cells,
     warm_up_cells,
 )
-from autograder.notebooks.chapter import ExerciseText, chapter_texts
+from autograder.notebooks.chapter import ExerciseText, chapter_texts, describe_notes
 from autograder.notebooks.handout import version_of
 from autograder.paths import BOOK, short
 from solutions import answer_key
+
+NOTE = re.compile(r"\bnotes? [A-E]\b", re.IGNORECASE)  # a mention of one of the five notes
 
 
 def source_notebook(
@@ -50,14 +53,15 @@ def source_notebook(
     for _, error in find_mismatches(topic, [*asked, *left_out], texts, book):
         raise error
     added = [*find_provided_modules(topic), *modules]
-    cells = [heading_cell(topic, title, exercises, website, notice, added), compare_cell(exercises, warm_ups, added)]
-    cells.append(imports_cell(exercises))
+    cells = [compare_cell(exercises, warm_ups, added), imports_cell(exercises)]
     builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
     for name in [name for name in texts if name in asked]:
         exercise = asked[name]
         cells += make_provided_cells(topic) if exercise is builds_on else []
         cells += students_cells(topic) if exercise.trained else []
         cells += exercise_cells(exercise, texts[name]) if exercise.points else warm_up_cells(exercise, texts[name])
+    notes = describe_notes(book) if any(NOTE.search(cell.source) for cell in cells) else ""
+    cells.insert(0, heading_cell(topic, title, exercises, website, notice, added, notes))
     cells += [receipt_cell(topic, exercises, version_of(cells)), request_cell()]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"

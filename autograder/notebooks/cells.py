@@ -62,7 +62,9 @@ def heading_cell(
     website: str,
     notice: str = "",
     modules: Sequence[str] = (),
+    notes: str = "",
 ) -> NotebookNode:
+    """Return the first cell; ``notes`` is a sentence on the notes that the exercises mention, "" if they mention none."""
     chapter = f"[{title}]({website}book/{topic}.html)" if website else f"*{title}*"
     total = sum(exercise.points for exercise in exercises)
     # a course may change the points of exercises, but not the time that they take
@@ -72,7 +74,7 @@ def heading_cell(
     text = f"""# {title}
 
 {notice}This assignment belongs to the chapter {chapter}. It has {len(exercises)} exercises and {total:g} points, and takes
-an estimated {least} to {most} minutes.
+an estimated {least} to {most} minutes.{f"{2 * chr(10)}{notes}" if notes else ""}
 
 - Write each answer where it says `YOUR CODE HERE`. Keep all cells and the names of the functions.
 - Run the check cell below an answer: it tries a few cases and says what is wrong. The points come from hidden cases; it

@@ -19,6 +19,9 @@ from autograder.errors import CourseError
 from autograder.paths import short
 from solutions import answer_key
 
+NOTE_ENTRY = re.compile(
+    r"^  author = \{\{Note (\w)\}\},\n  title  = \{(.*)\},\n  note   = \{(.*)\}$", flags=re.MULTILINE
+)
 DIRECTIVE = re.compile(r"^\{[\w:+-]+\}")
 
 
@@ -51,6 +54,17 @@ def chapter_texts(path: str | Path) -> tuple[str, dict[str, ExerciseText]]:
                 raise CourseError(f"the exercise {label} appears twice here", where, "rename one of them.")
             texts[label] = text
     return title, texts
+
+
+def describe_notes(book: str | Path) -> str:
+    """Return one sentence on what the five notes are, as ``references.bib`` in ``book`` has them; "" without that file."""
+    path = Path(book) / "references.bib"
+    text = path.read_text(encoding="utf-8").replace("``", "“").replace("''", "”") if path.is_file() else ""
+    notes = [
+        f"note {letter}, *{re.sub('[{}]', '', title)}* ({kind[0].lower()}{kind[1:]})"
+        for letter, title, kind in NOTE_ENTRY.findall(text)
+    ]
+    return f"The notes that the exercises mention are the sources of this course: {'; '.join(notes)}." if notes else ""
 
 
 def chapter_number(path: str | Path) -> int | None:

@@ -154,6 +154,24 @@ def test_the_heading_says_what_holds_for_all_inputs_and_numbers(assembled):
     assert ("rounded or truncated" in heading) == ("number" in kinds)
 
 
+TITLES = [
+    "note A, *So You Want To Understand Attention?* (unsigned project write-up)",
+    "note B, *Deep Learning and Applications* (lecture slides by Theja Tulabandhula)",
+    "note C, *A Short Tutorial of the Attention Mechanism in Natural Language Processing* (tutorial with three questions "
+    "by Spencer Whitehead)",
+    "note D, *Attention mechanism: translating “reason with logic” into Hindi* (unsigned handwritten example)",
+    "note E, *Bahdanau et al. (2016)* (unsigned PyTorch notebook)",
+]
+
+
+def test_a_notebook_that_mentions_a_note_says_at_the_top_what_the_notes_are(assembled):
+    _, notebook = assembled
+    heading, *others = (cell.source for cell in notebook.cells)
+    packed = " ".join(text for source in others for text in list_packed_texts(source))
+    mentions = re.search(r"\b[Nn]otes? [A-E]\b", " ".join([*others, packed]))
+    assert [title in heading for title in TITLES] == [bool(mentions)] * 5
+
+
 @each_topic
 def test_no_input_is_empty_or_holds_what_is_not_finite(topic):
     for exercise in topic_exercises(topic):
