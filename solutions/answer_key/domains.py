@@ -17,13 +17,13 @@ MASKED = ("scores", "logits", "annotations")  # kinds whose entries at padding m
 LONGEST = 71  # entries of an axis, unless the key says how many
 SMALLEST_WEIGHT = 1e-7  # of those that are not 0
 OF_KIND = {
-    "tokens": "{} contains whole numbers (`int64`) from 0 to `{below}` − 1.",
+    "tokens": "Entries of {} are whole numbers (`int64`) from 0 to `{below}` − 1.",
     "weights": "Each row of {} is a softmax in double precision. A weight may be exactly 0, or as small as 10⁻⁷.",
     "log_probabilities": "{} are normalised: the probabilities of all words sum to 1.",
     "hypotheses": "{} are 0 or negative.",
-    "phonemes": "{} contains whole numbers (`int64`) from 3 to 41.",
-    "links": "{} contains whole numbers (`int64`) from −1 to `{below}` − 1.",
-    "hand": "{} contains whole numbers (`int64`) from 0 to 2.",
+    "phonemes": "Entries of {} are whole numbers (`int64`) from 3 to 41.",
+    "links": "Entries of {} are whole numbers (`int64`) from −1 to `{below}` − 1.",
+    "hand": "Entries of {} are whole numbers (`int64`) from 0 to 2.",
     "peaks": "The largest weight in a row may exceed the next by as little as a hundred-millionth of its own value.",
 }
 

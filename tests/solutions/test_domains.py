@@ -1,5 +1,7 @@
 """The key alone states what inputs may be: the paragraph for students and the drawn inputs follow from it."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,9 @@ def test_the_paragraph_says_limits_masks_and_sizes():
     assert "; `width` is 1 to 10; `vocab_size` is 2 to 3 000." in describe_inputs(
         exercise_named("output_layer-beam_step").entry
     )
+    assert "*Inputs.* Entries of `written` and `wanted` are whole numbers (`int64`) from 3 to 41." in describe_inputs(
+        exercise_named("spelling-edit_distance").entry
+    )
     assert not describe_inputs(exercise_named("softmax-score_differences").entry)
     assert not describe_inputs(None)
 
@@ -38,6 +43,7 @@ def test_every_question_in_code_ends_with_the_paragraph(topic):
     cells = {cell.metadata.nbgrader.grade_id: cell.source for cell in source_notebook(topic, exercises).cells}
     for exercise in exercises:
         paragraph = describe_inputs(exercise.entry)
+        assert not re.search(r"` and `\w+` (contains|has|is|lies) ", paragraph)
         assert bool(paragraph) == (exercise.kind == "code")
         assert paragraph in cells[f"{exercise.name}-text"]
 
