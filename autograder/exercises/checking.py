@@ -284,14 +284,18 @@ def format_numbers(value, digits=6):
     return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
 
 
-def check_numbers(function, holds, follows, atol):
+def check_numbers(function, holds, follows, atol, decimals):
     """Raise ``NotYet`` with all that can be said about the numbers of ``function`` without giving the right ones away.
 
-    These are the sentences of ``holds`` (comparison -> sentence) whose comparison fails, and the steps of a chain that do
-    not follow from the student's own earlier steps.
+    These are the sentences of ``holds`` (comparison -> sentence) whose comparison fails, the entries with fewer ``decimals``
+    than their right numbers need, and the steps of a chain that do not follow from the student's own earlier steps.
     """
     value, name = read_value(function()), function.__name__
     problems = unmet_conditions(value, holds, atol)
+    for entry, needed in decimals.items():
+        given = count_decimals(value[entry] if isinstance(value, dict) else value, 1e-12)
+        if 2 <= given < needed:  # with one decimal or none, it may be a guess, which this would confirm or refute
+            problems.append(f"{entry or 'every number'} has at most {given} decimals, and more are asked for")
     for entry, (steps, step, source) in follows.items():
         with contextlib.suppress(Exception), np.errstate(all="ignore"):
             space = {"np": np}
@@ -301,6 +305,11 @@ def check_numbers(function, holds, follows, atol):
                 problems.append(f"{entry} does not follow from your own {' and '.join(steps)}")
     if problems:
         raise NotYet(f"{name}: this cannot be right. " + " ".join(map(full_sentence, dict.fromkeys(problems))))
+
+
+def count_decimals(numbers, atol):
+    """Return how many decimals are enough to write each of ``numbers`` to within ``atol``."""
+    return next((n for n in range(16) if np.allclose(numbers, np.round(numbers, n), rtol=0, atol=atol)), 16)
 
 
 def unmet_conditions(value, holds, atol):

@@ -336,6 +336,12 @@ def check_data(exercise: Exercise) -> dict[str, Any]:
         known["hidden"]["atol"] = exercise.entry.atol
         follows = {entry: (step.given, step.name, step.source) for entry, step in exercise.follows.items()}
         known["numbers"] = {"holds": dict(exercise.entry.holds), "follows": follows, "atol": exercise.entry.atol}
+        right = exercise.hidden[0].expected
+        known["numbers"]["decimals"] = {
+            entry: checking.count_decimals(value, exercise.entry.atol)
+            for entry, value in (right if isinstance(right, dict) else {"": right}).items()
+            if entry not in follows  # these may differ from the right numbers
+        }
     if exercise.entry.equations:
         known["equations"] = list(exercise.entry.equations)
         known["given"] = compute_given_shapes(exercise, cases[0]["inputs"])

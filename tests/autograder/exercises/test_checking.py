@@ -12,6 +12,8 @@ from autograder.exercises.case_labels import kinds_of_hidden
 from autograder.exercises.compare import NotYet
 from autograder.exercises.packing import compress
 from autograder.notebooks import cells as the_cells
+from autograder.notebooks.chapter import chapter_texts
+from autograder.paths import BOOK
 from tests.autograder.samples import ENTRIES, NAMES, exercise_named
 
 
@@ -55,7 +57,7 @@ def test_a_right_answer_to_the_shown_cases_is_told_so(checked, capsys):
 
 
 def test_nothing_good_is_said_above_a_sentence_on_what_is_wrong(checked, capsys):
-    numbers = {"holds": {"answer < 1": "it is below 1"}, "follows": {}, "atol": 0.01}
+    numbers = {"holds": {"answer < 1": "it is below 1"}, "follows": {}, "atol": 0.01, "decimals": {}}
     shape = {"cases": [{"inputs": {"m": 3}, "form": {"W": None}}], "equations": ["W @ x"], "given": {"x": [3]}}
     with pytest.raises(NotYet, match="cannot be right"):
         checked(lambda: 2.0, kind="number", cases=[{"form": []}], numbers=numbers)
@@ -252,6 +254,37 @@ def test_of_right_numbers_the_check_has_nothing_to_say(name):
     exercise = exercise_named(name)
     assert exercise.entry.holds
     assert said_of(exercise, exercise.hidden[0].expected) == ""
+
+
+def round_entries(exercise, decimals):
+    """Return the right answer of ``exercise``, each entry that follows from no other rounded to ``decimals``."""
+    right = exercise.hidden[0].expected
+    if not isinstance(right, dict):
+        return np.round(right, decimals)
+    return {entry: value if entry in exercise.follows else np.round(value, decimals) for entry, value in right.items()}
+
+
+FEW_DECIMALS = "at most 2 decimals, and more are asked for"
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_two_decimals_are_objected_to_where_four_are_asked_for(name):
+    exercise = exercise_named(name)
+    text = chapter_texts(BOOK / f"{exercise.entry.topic}.md")[1][name].body
+    assert (FEW_DECIMALS in said_of(exercise, round_entries(exercise, 2))) == ("four decimals" in text)
+    assert "decimals" not in said_of(exercise, round_entries(exercise, 4))
+
+
+def test_numbers_that_are_short_by_themselves_need_no_more_decimals():
+    exercise = exercise_named("from_bahdanau_to_transformers-saturation")
+    right = exercise.hidden[0].expected
+    assert said_of(exercise, {**right, "spread": 0.25}).count("decimals") == 0
+    for guess in (0.5, 0.0):  # the answer does not say whether a guess is right
+        assert "decimals" not in said_of(exercise, {**right, "plain": guess})
+
+
+def test_numbers_beyond_every_rounding_have_enough_decimals():
+    assert [checking.count_decimals(x, 1e-12) for x in (0.5, [-0.125, 7], 2e300, np.nan)] == [1, 3, 0, 16]
 
 
 def moved(exercise):
