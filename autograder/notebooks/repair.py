@@ -100,7 +100,7 @@ def repair(notebook: NotebookNode, template: NotebookNode) -> list[str]:
             notebook.cells.append(copy.deepcopy(cell))
     for grade_id, cell in released.items():
         if cell.metadata.nbgrader.solution and _move_tests_below(notebook.cells, grade_id):
-            notes.append(f"The answer {grade_id} was below its hidden test; the test was moved below the answer.")
+            notes.append(f"The answer {grade_id} stood below its check; the check was moved below the answer.")
     _give_ids(notebook.cells)
     return list(dict.fromkeys(notes))
 

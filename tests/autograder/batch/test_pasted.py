@@ -103,7 +103,7 @@ LACKS = "Hint: It needs {}, which the grader does not have"
 CLASS = {  # student -> (change of the notebook as released, points for an exercise, what the page says, the exercise)
     "corrected_at_the_end": (copied_to_the_end(NO_TANH, RIGHT), 3, "Right."),
     "spoilt_at_the_end": (copied_to_the_end(RIGHT, NO_TANH), 0, "tanh is missing"),
-    "moved_below_the_test": (moved_to_the_end, 3, "the test was moved below the answer"),
+    "moved_below_the_test": (moved_to_the_end, 3, "stood below its check; the check was moved below the answer"),
     "imports_scipy": (importing("import no_such_scipy.special as special"), 0, LACKS.format("no_such_scipy")),
     "imports_within": (answering(WITHIN), 0, LACKS.format("no_such_einops")),
     "imports_above": (importing_in_a_cell_above, 0, LACKS.format("no_such_scipy")),

@@ -97,7 +97,7 @@ def test_of_several_copies_the_last_one_counts():
     notebook.cells.append(twin)
     assert repair(notebook, template()) == [
         "There were several cells named toy-double; the last one counts.",
-        "The answer toy-double was below its hidden test; the test was moved below the answer.",
+        "The answer toy-double stood below its check; the check was moved below the answer.",
     ]
     assert cell_of(notebook, "toy-double").source == twin["source"]
     assert grade_ids(notebook)[-3:] == ["toy-double", "toy-double-check", "toy-double-test"]
