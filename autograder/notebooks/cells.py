@@ -46,6 +46,7 @@ from solutions import answer_key
 STARTER = "# YOUR CODE HERE\n    raise NotImplementedError()"  # as nbgrader writes it
 WARM_UP_CASES = 2  # sets of sizes with which the check of a warm-up about shapes calls the answer
 COLLAPSED = {"jupyter": {"source_hidden": True}, "cellView": "form"}  # collapsed in JupyterLab, a form in Colab
+GOES_ON = {"tags": ["raises-exception"]}  # Run All goes on after an error, as far as the receipt
 GRADER_MODULES = ("numpy", "torch", "matplotlib")  # see ``checking.MODULES``
 MIN_VERSIONS = {"python": (3, 9), "packages": {"numpy": (1, 22), "torch": (2, 0)}}  # what a student's notebook runs on
 
@@ -209,12 +210,12 @@ def exercise_cells(exercise: Exercise, text: ExerciseText) -> list[NotebookNode]
     if isinstance(exercise.entry, answer_key.Text):
         meta = _metadata(exercise.name, grade=True, solution=True, locked=False, points=exercise.points)
         return [*cells, new_markdown_cell(exercise.entry.answer.strip(), metadata=meta)]
-    meta = _metadata(exercise.name, solution=True, locked=False)
+    meta = {**_metadata(exercise.name, solution=True, locked=False), **GOES_ON}
     cells.append(new_code_cell(exercise.source.rstrip(), metadata=meta))
     if exercise.trained:
         cells.append(_training_cell(exercise))
-    # A check is worth 0 points, but must be a grade cell: `nbgrader validate` ignores others. Run All continues after it.
-    meta = {**_metadata(check_id(exercise.name), grade=True, points=0), "tags": ["raises-exception"]}
+    # A check is worth 0 points, but must be a grade cell: `nbgrader validate` ignores others.
+    meta = {**_metadata(check_id(exercise.name), grade=True, points=0), **GOES_ON}
     cells.append(new_code_cell(f'check("{exercise.name}")', metadata=meta))
     test = _weights_test_source(exercise) if exercise.trained else _test_source(exercise)
     return [*cells, new_code_cell(test, metadata=_metadata(test_id(exercise.name), grade=True, points=exercise.points))]
@@ -223,10 +224,10 @@ def exercise_cells(exercise: Exercise, text: ExerciseText) -> list[NotebookNode]
 def warm_up_cells(exercise: Exercise, text: ExerciseText) -> list[NotebookNode]:
     """Return the cells of ``exercise``, which has no points. For nbgrader, they are neither solutions nor graded."""
     starter = re.sub(r"### BEGIN SOLUTION.*### END SOLUTION", STARTER, exercise.source.rstrip(), flags=re.DOTALL)
-    check = {**_metadata(check_id(exercise.name)), "tags": ["raises-exception"]}
+    check = {**_metadata(check_id(exercise.name)), **GOES_ON}
     return [
         new_markdown_cell(f"## {text.heading}\n\n{text.body}", metadata=_metadata(warm_up_id(exercise.name))),
-        new_code_cell(starter, metadata=_metadata(exercise.name, locked=False)),
+        new_code_cell(starter, metadata={**_metadata(exercise.name, locked=False), **GOES_ON}),
         new_code_cell(f'check("{exercise.name}")', metadata=check),
     ]
 
@@ -284,7 +285,7 @@ def make_provided_cells(topic: str) -> list[NotebookNode]:
 def students_cells(topic: str) -> list[NotebookNode]:
     """Return the free cell in which a student's own functions may join the model of ``topic``, if it has one."""
     text = own_parts(topic)
-    return [new_code_cell(text, metadata=_metadata("own", locked=False))] if text else []
+    return [new_code_cell(text, metadata={**_metadata("own", locked=False), **GOES_ON})] if text else []
 
 
 def receipt_cell(topic: str, exercises: Sequence[Exercise], version: str) -> NotebookNode:
@@ -304,7 +305,7 @@ def _training_cell(exercise):
     """Return the cell that trains unless the file already exists."""
     path = repr(exercise.trained.file)
     train = f"import os\n\nif not os.path.exists({path}):\n    {exercise.function}({path})"
-    return new_code_cell(train, metadata=_metadata(run_id(exercise.name)))
+    return new_code_cell(train, metadata={**_metadata(run_id(exercise.name)), **GOES_ON})
 
 
 def _weights_test_source(exercise):

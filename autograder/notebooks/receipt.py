@@ -1,4 +1,4 @@
-"""Print at the end of a notebook what it holds: how much is answered, and a short code of the answers.
+"""Print at the end of a notebook what it holds: what is answered, what is not, and a short code of the answers.
 
 In: the cells that were run, in order. Out: a few lines. Changes nothing. Standard library only: this text is part
 of every notebook, below that of the checks, and the grader computes the same code from the submitted file.
@@ -7,6 +7,7 @@ A kernel does not know the file of its notebook, only what it has run. So the co
 run. It matches the code of the file if the notebook was run from the top and saved afterwards.
 """
 
+import ast
 import hashlib
 import json
 import re
@@ -24,6 +25,11 @@ def receipt(topic, version, functions, written=0):
     answers = answers_in(cells, functions)
     print(f"Receipt: {topic}, version {version}")
     print(f"Answered: {count_of(answers)} of {len(functions)} exercises in code")
+    missing = [name for name, source in answers.items() if not is_answered(source)]
+    if missing:
+        print(f"Not answered, or not run: {', '.join(missing)}")
+    if broken := [name for name in answers if name not in missing and not is_python(answers[name])]:
+        print(f"With a syntax error: {', '.join(broken)}")
     if written:
         them = "a written answer" if written == 1 else f"{written} written answers"
         print(f"Not checked here: {them}. Make sure {'it is' if written == 1 else 'they are'} there.")
@@ -55,7 +61,23 @@ def answers_in(sources, functions):
 
 def count_of(answers):
     """Return how many of ``answers`` are no longer as they were handed out."""
-    return sum(source is not None and not UNANSWERED.search(source) for source in answers.values())
+    return sum(map(is_answered, answers.values()))
+
+
+def is_answered(source):
+    """Return whether ``source`` is an answer, and no longer as it was handed out; None is that of a cell that was not run."""
+    return source is not None and not UNANSWERED.search(source)
+
+
+def is_python(source):
+    """Return whether the cell ``source`` can be run, as far as its syntax tells."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    try:
+        ast.parse(TransformerManager().transform_cell(source))
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def code_of(topic, answers):

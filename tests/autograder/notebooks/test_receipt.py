@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from autograder.notebooks import receipt, repair
 from autograder.notebooks.cell_ids import id_of
 from autograder.notebooks.handout import handout, receipt_of, receipt_of_file
-from tests.autograder.samples import notebook_of
+from tests.autograder.samples import TOPICS, notebook_of
 
 STARTER = "def one(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 ANSWER = "def one(x):\n    return x + 1"
@@ -91,8 +91,35 @@ def test_it_says_what_it_does_not_see(capsys, monkeypatch):
     receipt.receipt("toy", "0a1b2c", ["one", "two"], written=2)
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["Receipt: toy, version 0a1b2c", "Answered: 1 of 2 exercises in code"]
-    assert "2 written answers" in lines[2]
-    assert lines[4] == f"Code: {code_of(ANSWER)}"
+    assert "2 written answers" in lines[3]
+    assert lines[5] == f"Code: {code_of(ANSWER)}"
+
+
+def lines_of(capsys, monkeypatch, *sources, functions=("one", "two", "three")):
+    """Return the lines of the receipt between the count of answers and the time."""
+    monkeypatch.setattr(receipt, "ran", lambda: list(sources))
+    receipt.receipt("toy", "0a1b2c", functions)
+    return capsys.readouterr().out.splitlines()[2:-3]
+
+
+def test_it_names_what_is_not_answered_and_what_has_a_syntax_error(capsys, monkeypatch):
+    broken = "def two(x):\n    return x +"
+    lines = lines_of(capsys, monkeypatch, STARTER, broken)
+    assert lines == ["Not answered, or not run: one, three", "With a syntax error: two"]
+    assert lines_of(capsys, monkeypatch, ANSWER, functions=["one"]) == []
+    assert lines_of(capsys, monkeypatch, broken, functions=["two"]) == ["With a syntax error: two"]
+
+
+@pytest.mark.parametrize("before", ["%matplotlib inline\n", "!ls\n", "x?\n", "await x\n"])
+def test_what_only_a_notebook_can_run_is_no_syntax_error(before, capsys, monkeypatch):
+    assert lines_of(capsys, monkeypatch, before + ANSWER, functions=["one"]) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["def one(x):\n  return x\n return 1", "def one(x):\n    return '\0'", "def one(x: (\n"]
+)
+def test_every_text_that_python_cannot_read_is_a_syntax_error(text, capsys, monkeypatch):
+    assert lines_of(capsys, monkeypatch, text, functions=["one"]) == ["With a syntax error: one"]
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +151,31 @@ def test_a_kernel_prints_the_code_that_the_file_has(notebook, asked):
     assert f"version {asked.version}" in output.text
     assert f"2 of {len(asked.functions)} exercises in code" in output.text
     assert "3 written answers" in output.text
+
+
+@pytest.mark.suite("assignments")
+def test_run_all_reaches_the_receipt_whatever_error_an_answer_has(asked):
+    """Software that runs all cells, such as JupyterLab and nbclient, goes on after a cell with the tag raises-exception."""
+    whole, broken = notebook_of("scoring"), "scoring-dot_product_score"
+    for cell in whole.cells:
+        if id_of(cell) == broken:
+            cell["source"] = "def dot_product_score(query, keys, W=None):\n    return keys @"
+    kept_ids = ("imports", "compare", broken, f"{broken}-check", "scoring-additive_score", "receipt")
+    whole.cells = [cell for cell in whole.cells if id_of(cell) in kept_ids]
+    NotebookClient(whole, timeout=120).execute()
+    text = whole.cells[-1].outputs[0].text
+    assert "With a syntax error: dot_product_score\n" in text
+    assert "additive_score" not in text.partition("With a syntax error")[0].replace("batched_additive_score", "")
+    file_receipt = receipt_of_file(as_file(whole), asked)
+    assert file_receipt.printed == file_receipt.code
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_cell_that_students_change_or_whose_code_is_theirs_is_tagged_so(topic):
+    others = {"imports", "compare", "receipt", "setup", "provided"}
+    for cell in notebook_of(topic).cells:
+        if cell.cell_type == "code" and id_of(cell) not in others and not id_of(cell).endswith("-test"):
+            assert cell.metadata.tags == ["raises-exception"], id_of(cell)
 
 
 @pytest.mark.suite("assignments")
