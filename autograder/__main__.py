@@ -402,7 +402,7 @@ def _exit_status(rows):
 @app.command()
 def mark(
     topic: Topic,
-    exercise: Annotated[str, Argument(help="The written exercise: what_to_recompute; with --student, any other.")],
+    exercise: Annotated[str, Argument(help="The written exercise: what_to_recompute; with --points, any other.")],
     names: Annotated[
         bool, Option("--names", help="Show whose answers they are; by default the page does not.")
     ] = False,
@@ -411,7 +411,7 @@ def mark(
         bool, Option("--no-browser", help="Print the page's address without opening a browser.")
     ] = False,
     student: Annotated[
-        str, Option("--student", help="Override the grader's points for this student, with --points.")
+        str, Option("--student", help="Mark this student alone; with --points, override the grader's points.")
     ] = "",
     points: Annotated[float | None, Option("--points", help="Points to use instead of the grader's.")] = None,
     reason: Annotated[str, Option("--reason", help="Reason, shown on the student's feedback page.")] = "",
@@ -422,42 +422,45 @@ def mark(
 ) -> None:
     """Mark the answers to one written question: one page in the browser, keyboard-driven, saved to the gradebook at once.
 
-    Similar answers are grouped, unmarked ones first. Ctrl-C stops it.
+    Similar answers are grouped, unmarked ones first. Ctrl-C stops it. With --student, the page has this student's answer alone,
+    marked or not.
 
     With --student, --points and --reason: override the points that the grader gave for an exercise in code or numbers. The
     override survives regrading the class.
     """
 
-    if student:
+    from autograder.marking.answers import is_written
+
+    root = _open_course(course)
+    plan = root.plan()
+    selected = plan.select_sections(section)
+    if student and selected is not None and student not in selected:
+        remedy = "leave out --section, or name a student in it."
+        raise CourseError(f"{student} is not in section {' or '.join(section or ())}", "--section", remedy)
+    overrides = points is not None or bool(reason) or automatic
+    if student and (overrides or not is_written(root, topic, exercise)):
         from autograder.marking.desk import require_marker
         from autograder.marking.override import override
 
         if (points is None) != automatic:
             remedy = "give either --points 2.5 --reason '…' or --automatic."
             raise CourseError("it is not clear which points should count", "--points, --automatic", remedy)
-        root = _open_course(course)
-        selected = root.plan().select_sections(section)
-        if selected is not None and student not in selected:
-            remedy = "leave out --section, or name a student in it."
-            raise CourseError(f"{student} is not in section {' or '.join(section or ())}", "--section", remedy)
         if marker:
-            require_marker(root.plan().markers, marker)
+            require_marker(plan.markers, marker)
         before, now = override(root, topic, exercise, student, points, reason)
-        name = root.plan().names_by_id().get(student, student) if names else student
+        name = plan.names_by_id().get(student, student) if names else student
         _print_line(f"{name}, {exercise}: {before:g} points before, {now:g} now.")
         _print_line(f"Next: `{_format_command(f'grade {topic}', course)}` updates the feedback page.")
         return
-    if points is not None or reason or automatic:
+    if overrides:
         raise CourseError("it is not clear whose points these are", "--student", "name the student.")
     from autograder.marking.cli import run_server
     from autograder.marking.session import Session
 
-    root = _open_course(course)
-    plan = root.plan()
     if plan.markers and not marker:
         remedy = f"add --marker NAME, one of {', '.join(plan.markers)}: then two people never mark the same answer."
         raise CourseError("course.toml has markers, but none of them was named", "--marker", remedy)
-    with contextlib.closing(Session(root, topic, exercise, names, plan.select_sections(section), marker)) as session:
+    with contextlib.closing(Session(root, topic, exercise, names, selected, marker, student)) as session:
         for line in run_server(session, port, not no_browser, _print_line):
             _print_line(line)
 

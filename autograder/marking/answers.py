@@ -109,6 +109,12 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
     return Scheme(question, asked.points, entry.answer.strip(), entry.criteria)
 
 
+def is_written(course: Course, topic: str, exercise: str) -> bool:
+    """Return whether ``exercise``, named with or without its topic, is one whose answers a person marks."""
+    names = (exercise, f"{topic}-{exercise}")
+    return any(asked.name in names and not asked.is_automatic for asked in course.released(topic).exercises)
+
+
 def load_answers(course: Course, topic: str, exercise: str, only: Selection = None) -> list[Answer]:
     """Return the answers of all students in the gradebook, in no particular order; with ``only``, of these students.
 

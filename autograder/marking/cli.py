@@ -23,10 +23,14 @@ def run_server(session: Session, port: int, browser: bool, say: Callable[[str], 
     """Serve ``session`` until SIGINT or SIGTERM; return lines to print. Raise CourseError if there is nothing to mark."""
     progress, topic = session.progress(), session.topic
     if not progress["of"]:
-        untouched = progress["untouched"]
+        untouched, student = progress["untouched"], session.student
         left = f"all {untouched} were left as handed out" if untouched else "nobody has been graded yet"
+        if student:
+            left = f"{student!r} left it as handed out" if untouched else f"nothing from {student!r} has been graded"
         remedy = f"`python -m autograder collect {topic} ARCHIVE`, then `python -m autograder grade {topic}`."
         raise CourseError(f"there is no answer to {session.exercise}: {left}", str(session.course.root), remedy)
+    if session.student:
+        session.answers()  # raises CourseError if another marker has it open
     back_up(session.course, "mark")
     for line in session.describe_moves():
         say(line)

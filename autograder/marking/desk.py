@@ -49,8 +49,10 @@ class Desk:
         """Leave the desk, so that its answers are offered to other markers."""
         self._presence.close()
 
-    def offer(self, answers: Sequence[Answer]) -> list[Answer]:
+    def offer(self, answers: Sequence[Answer], student: str = "") -> list[Answer]:
         """Return the ``answers`` that this marker is offered now: those that this marker has marked, and unmarked ones.
+
+        That of ``student`` is offered whoever has marked it; raises ``AnswersTaken`` if another marker has it open.
 
         A marker keeps the unmarked answers on their page. A marker without any gets a share of those that nobody has
         open; equal shares are left for the markers who have not come yet.
@@ -58,11 +60,13 @@ class Desk:
         with self._change_record() as record:
             self._given = {student: given.marker for student, given in record.given.items()}
             taken, absent = self._find_taken(record)
+            if student in taken:
+                raise AnswersTaken(taken[student])
             own, rest = [], []
             for answer in (answer for answer in answers if answer.student not in taken):
                 if self._given.get(answer.student) == self.marker:
                     own.append(answer)
-                elif answer.held.waiting:
+                elif answer.held.waiting or answer.student == student:
                     rest.append(answer)
             page = [answer for answer in rest if answer.student in record.open.get(self.marker, ())]
             if not any(answer.held.waiting for answer in [*own, *page]):

@@ -92,16 +92,24 @@ class Conflict(Exception):
 class Session:
     """The marking of all answers to ``exercise`` of ``topic`` in ``course``. With ``names``, students are named.
 
-    With ``only``, it has these students' answers; with ``marker``, those that this marker in course.toml is offered at a
-    ``Desk``, which has to be closed.
+    With ``only``, it has these students' answers, with ``student``, that of one student; with ``marker``, those that this
+    marker in course.toml is offered at a ``Desk``, which has to be closed.
 
     Raises CourseError if no person marks this exercise, or the gradebook cannot be read.
     """
 
     def __init__(
-        self, course: Course, topic: str, exercise: str, names: bool = False, only: Selection = None, marker: str = ""
+        self,
+        course: Course,
+        topic: str,
+        exercise: str,
+        names: bool = False,
+        only: Selection = None,
+        marker: str = "",
+        student: str = "",
     ) -> None:
-        self.course, self.topic, self.names, self.only = course, topic, names, only
+        self.course, self.topic, self.names, self.student = course, topic, names, student
+        self.only = {student} if student else only
         self.scheme: Scheme = load_scheme(course, topic, exercise)
         self.exercise = self.scheme.question.name
         self._called = course.plan().names_by_id()
@@ -120,12 +128,19 @@ class Session:
             self.desk.close()
 
     def answers(self) -> list[Answer]:
-        """Return the answers that a person marks, as they are now, without those that were left as handed out."""
+        """Return the answers that a person marks, as they are now, without those that were left as handed out.
+
+        Raises CourseError if another marker has the answer of the session's one student open.
+        """
         return self._select_offered(self._load_all())
 
     def _select_offered(self, answers):
         answers = [answer for answer in answers if not answer.is_untouched]
-        return self.desk.offer(answers) if self.desk else answers
+        try:
+            return self.desk.offer(answers, self.student) if self.desk else answers
+        except AnswersTaken as taken:
+            what = f"{taken.by} has the answer of {self.student!r} open"
+            raise CourseError(what, "--student", f"run the command again when {taken.by} has closed it.") from None
 
     def _load_all(self):
         return load_answers(self.course, self.topic, self.exercise, self.only)

@@ -42,8 +42,8 @@ def shared(course):
 def sit(shared):
     """Return a function that opens a marker's session; all sessions are closed at the end."""
     with contextlib.ExitStack() as stack:
-        yield lambda marker: stack.enter_context(
-            contextlib.closing(Session(shared, "scoring", "what_to_recompute", marker=marker))
+        yield lambda marker, student="": stack.enter_context(
+            contextlib.closing(Session(shared, "scoring", "what_to_recompute", marker=marker, student=student))
         )
 
 
@@ -141,6 +141,22 @@ def test_the_page_says_who_has_marked_an_answer_that_waits_again(shared, sit):
     ada.close()
     (group,) = page_data(sit("ben").page())["groups"]
     assert (group["points"], group["waiting"], group["by"]) == (1, True, ["ada"])
+
+
+def test_an_answer_that_is_asked_for_by_its_student_is_offered_alone_whoever_has_marked_it(shared, sit):
+    ada = sit("ada")
+    give(ada, NAMES[0], 1)
+    with pytest.raises(CourseError, match=f"ada has the answer of '{NAMES[0]}' open"):
+        sit("ben", NAMES[0]).answers()
+    ada.close()
+    cem = sit("cem", NAMES[0])
+    assert {*offered(cem)} == {NAMES[0]}
+    assert page_data(cem.page())["progress"] == {"marked": 1, "of": 1, "untouched": 0}
+    give(cem, NAMES[0], 2)
+    (mark,) = load_marking_record(shared, "scoring", ESSAY).given.values()
+    assert (mark.marker, mark.points) == ("cem", 2)
+    cem.close()
+    assert NAMES[0] not in offered(sit("ada"))
 
 
 def test_the_report_counts_the_answers_of_each_marker(shared, sit):

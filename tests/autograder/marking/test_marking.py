@@ -7,6 +7,8 @@ import http.client
 import json
 import re
 import signal
+import subprocess
+import sys
 import threading
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -524,6 +526,35 @@ def test_what_cannot_be_marked_is_refused_in_words(graded, released, tmp_path):
     assert_refused(
         autograder("mark", "scoring", "what_to_recompute", "--course", released.root), "graded yet", "collect"
     )
+
+
+def test_the_command_opens_the_page_with_one_students_answer_alone(graded):
+    command = [sys.executable, "-u", "-m", "autograder", "mark", "scoring", "what_to_recompute", "--no-browser"]
+    command += ["--student", "cem_kaya", "--names", "--course", graded.root]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            address = process.stdout.readline().removeprefix("Mark here: ").strip()
+            with urllib.request.urlopen(address) as response:
+                page = response.read().decode()
+        finally:
+            process.send_signal(signal.SIGINT)
+        assert "0 of 1 answers" in process.stdout.read()
+    (group,) = page_data(page)["groups"]
+    assert len(group["answers"]) == 1
+    assert "Cem" in page or "cem_kaya" in page
+
+
+@pytest.mark.parametrize(
+    ("student", "more", "words"),
+    [
+        ("noa", [], ["nothing from 'noa' has been graded"]),
+        ("emil_roth", [], ["'emil_roth' left it as handed out"]),
+        ("cem_kaya", ["--points", 1, "--reason", "x"], ["mark scoring what_to_recompute --student cem_kaya` alone"]),
+    ],
+)
+def test_a_student_without_an_answer_to_mark_is_refused(graded, student, more, words):
+    command = ["mark", "scoring", "what_to_recompute", "--no-browser", "--student", student, *more]
+    assert_refused(autograder(*command, "--course", graded.root), *words)
 
 
 def test_the_help_says_what_the_command_takes():
