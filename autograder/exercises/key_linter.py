@@ -17,7 +17,7 @@ from autograder import exercises
 from autograder.exercises import Exercise, compare
 from autograder.exercises.ast_utils import compile_function
 from autograder.exercises.case_labels import find_unmet_promises
-from autograder.exercises.families import WHERE_LARGE
+from autograder.exercises.families import KINDS, WHERE_LARGE
 from autograder.exercises.loading import outcome_of
 from autograder.exercises.numbers import largest
 from autograder.exercises.packing import visible_source
@@ -230,8 +230,18 @@ def _results_survive_rounding(exercise, reference):
                     nudged[name] = item + NUDGE * np.maximum(least, np.abs(item)) * rng.uniform(-1, 1, np.shape(item))
             if not exercise.accepts(case, outcome_of(exercise, reference, nudged, case.gradients)):
                 what = f"the result depends on the rounding of the inputs: a change of {NUDGE:g} gives a different one"
-                yield case.name, what, "draw with another seed or a larger scale, or specify inputs without ties"
+                remedy = "draw with another seed or a larger scale, or specify inputs without ties"
+                yield case.name, what, "; ".join([remedy, *_leave_out_families(exercise, case)])
                 return
+
+
+def _leave_out_families(exercise, case):
+    """Yield advice on how to draw no cases with what is special about ``case``, for each argument that has something special."""
+    for name, argument in exercise.entry.arguments.items():
+        for family in KINDS[argument.kind]:
+            if family.words.format(name) in case.families:
+                out = ", ".join(f'"{other}"' for other in (*argument.without, family.name))
+                yield f"or write `without = [{out}]` for {name} in the key, which leaves out {family.words.format(name)}"
 
 
 def _shown_numbers_reveal_slips(exercise, reference):

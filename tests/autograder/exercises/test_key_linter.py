@@ -296,6 +296,35 @@ def test_a_result_that_is_a_toss_up_is_named(tmp_path):
     assert not reasons(code(tmp_path, the_largest, worked_example=shown.format(-0.5)), the_largest)
 
 
+DRAWN = """
+[toy-largest.arguments]
+weights = { kind = "weights", axes = ["batch", "source_len"], without = ["zero"] }
+
+[[toy-largest.case]]
+name = "worked example"
+shown = true
+inputs.weights = [[0.25, 0.75]]
+expected = [1]
+"""
+
+
+def largest(weights):
+    """Return where the largest weight is."""
+    ### BEGIN SOLUTION
+    return weights.argmax(axis=-1)
+    ### END SOLUTION
+
+
+def test_the_family_whose_results_are_a_toss_up_is_named_with_how_to_leave_it_out(tmp_path):
+    exercise = exercise_from(tmp_path, HEAD.replace("weigh", "largest") + DRAWN, largest)
+    ((_, _, remedy),) = key_linter._results_survive_rounding(exercise, largest)
+    way = '`without = ["zero", "empty_row"]` for weights in the key, which leaves out a sentence without any weight'
+    assert remedy.endswith(f"; or write {way}")
+    kept = DRAWN.replace('"zero"', '"zero", "empty_row"')
+    exercise = exercise_from(tmp_path, HEAD.replace("weigh", "largest") + kept, largest)
+    assert not list(key_linter._results_survive_rounding(exercise, largest))
+
+
 def test_inputs_are_changed_by_as_little_as_is_said(tmp_path):
     scores_given = []
 
