@@ -230,6 +230,12 @@ def test_a_claimed_time_well_before_the_hand_in_was_seen_is_reported_by_watch_it
         (line,) = tables.hint_lines(rows.values()).splitlines()
         assert line.startswith(f"ada: {claim}")
         assert tables.grade_table(hub.course.released("scoring").exercises, rows.values()).row_count == 2
+    hub.submit("ada", content="no notebook")
+    hub.watch()
+    for again in (False, True):
+        row = grade_quickly(hub.course, again=again)["ada"]
+        assert "not a Jupyter notebook" in row.set_aside
+        assert any(note.startswith(claim) for note in row.notes)  # the earlier one counts
 
 
 def test_what_was_handed_in_while_watch_was_not_running_is_not_reported_as_early(hub, monkeypatch):
