@@ -449,6 +449,12 @@ def test_a_module_that_the_notebook_writes_itself_or_the_course_adds_is_not_lack
     assert modules_lacking(monkeypatch, source, cells=written) == []
 
 
+def test_what_an_earlier_version_of_the_cell_imported_is_not_lacking(monkeypatch):
+    first, last = (f"{line}\ndef f(x):\n    return x" for line in ("import jinja2", ""))
+    assert modules_lacking(monkeypatch, last, cells=[first]) == []
+    assert modules_lacking(monkeypatch, first, cells=[last]) == ["jinja2"]
+
+
 def test_a_check_warns_of_an_import_before_it_says_that_the_cases_are_right(checked, capsys, monkeypatch):
     warned = []
     monkeypatch.setattr(checking, "find_lacking_modules", lambda *given: warned.append(given) or ["scipy", "einops"])

@@ -54,13 +54,14 @@ def in_gradebook(course):
         return marks
 
 
-def by_hand(course, student, points, comment=None):
-    """Mark as the formgrader would."""
+def by_hand(course, student, points, comment=None, waiting=None):
+    """Mark as the formgrader would; without ``waiting``, an answer without points waits."""
     with Gradebook(course.gradebook, "") as gradebook:
         notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
         (mark,) = (row for row in notebook.grades if row.name == ESSAY)
         (essay_comment,) = (row for row in notebook.comments if row.name == ESSAY)
-        mark.manual_score, mark.needs_manual_grade, essay_comment.manual_comment = points, points is None, comment
+        mark.manual_score, essay_comment.manual_comment = points, comment
+        mark.needs_manual_grade = points is None if waiting is None else waiting
         gradebook.db.commit()
 
 
@@ -155,6 +156,15 @@ def test_points_that_somebody_else_has_changed_alone_are_not_overwritten(session
     with pytest.raises(Conflict, match=r"Somebody has given 0\.5"):
         session.mark(MarkRequest(seen, 1))
     assert in_gradebook(course)["cem_kaya"] == (0.5, False, None)
+
+
+def test_points_that_somebody_else_has_confirmed_are_not_overwritten(session, course):
+    by_hand(course, "cem_kaya", 2.0, waiting=True)  # such as for an answer that has changed
+    seen = group_of(session, SIGN)
+    by_hand(course, "cem_kaya", 2.0)
+    with pytest.raises(Conflict, match="Somebody has given 2 of 2"):
+        session.mark(MarkRequest(seen, 1))
+    assert in_gradebook(course)["cem_kaya"] == (2.0, False, None)
 
 
 def test_two_markers_at_once_do_not_overwrite_each_other(session, course):
@@ -309,7 +319,8 @@ def test_marks_that_are_sent_are_saved(address, session, course):
     assert status == 200
     assert in_gradebook(course)["cem_kaya"] == (1.5, False, "Good.")
     assert json.loads(text)["marked"] == 1
-    assert ask(address, "/marks", "POST", wanted(session, points=2.5), **GOOD)[0] == 409
+    status, _, text = ask(address, "/marks", "POST", wanted(session, points=2.5), **GOOD)
+    assert (status, json.loads(text)) == (409, {"problem": "The maximum is 2 points."})  # not to be tried again
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,13 @@ def test_where_a_later_grading_comes_to_another_verdict_the_points_stay_and_a_pe
     assert WHY not in page(course, "mia")
 
 
+def test_a_person_may_give_all_the_points_or_none(course):
+    hand_in(course, "mia")
+    grade_quickly(course, grade_one=half_right)
+    assert override(course, "scoring", "additive_score", "mia", 3, WHY) == (1.0, 3.0)
+    assert override(course, "scoring", "additive_score", "mia", 0, WHY) == (3.0, 0.0)
+
+
 @pytest.mark.parametrize(
     ("exercise", "student", "points", "reason", "words"),
     [
