@@ -103,6 +103,17 @@ def score_with_two_conditions(*given):
     return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
 
 
+def score_in_single_precision_and_wrong_where_large(*given):
+    query, keys, W_query, W_key, v = given
+    right = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+    is_large = max(np.abs(item).max(initial=0) for item in given) >= 20
+    return 1.5 * right + 0.1 if is_large else right.astype(np.float32)
+
+
+def test_single_precision_is_not_the_hint_if_other_values_are_wrong_in_double_precision():
+    assert SINGLE not in hints_on(SCORE, score_in_single_precision_and_wrong_where_large)
+
+
 SEVERAL = {
     "float32 root and a row of pads": (
         HEADS,
