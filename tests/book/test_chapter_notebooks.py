@@ -68,8 +68,8 @@ print(1 + 1)
 ## Exercises
 """
 SOURCES = [
-    "from solutions.in_numpy.softmax import softmax",
-    "weights = softmax([1.0, 2.0])\nother = 1",
+    "from solutions.in_numpy.softmax import masked_softmax",
+    "weights = masked_softmax([[1.0, 2.0]], [[True, True]])\nother = 1",
     "print(weights)",
     "print('other', other)",
     "weights = [0.5, 0.5]",
@@ -169,7 +169,7 @@ def test_what_follows_from_an_answer_needs_it_too_and_what_takes_its_name_does_n
     assert (status, output.splitlines()) == (
         0,
         [
-            *[f"{LACKING} softmax of softmax.ipynb."] * 2,
+            *[f"{LACKING} masked_softmax of softmax.ipynb."] * 2,
             "other 1",
             "[0.5, 0.5]",
             "Here the page goes on with what only the repository of the course can run.",

@@ -59,7 +59,7 @@ def test_a_good_topic_has_a_line_for_each_exercise_no_fault_and_exit_status_0():
     assert done.exit_code == 0, done.output
     assert len(lines) == len(answer_key.load("softmax")) + 1
     assert all(line.startswith("ok ") for line in lines[:-1])
-    worth = r"24\.5 points, 0 warm-ups\."
+    worth = r"18\.5 points, 0 warm-ups\."
     tried = r"Tried: \d+ references, \d+ mistakes, .* \d+ of \d+ mutants"
     assert re.match(rf"softmax: everything is as it should be\. {worth} {tried}", lines[-1])
 

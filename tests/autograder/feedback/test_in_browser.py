@@ -81,7 +81,7 @@ def test_all_answers_are_on_paper(browser, page):  # noqa: F811
     # Lines on paper break anywhere, so texts are compared without spaces.
     paper = "".join("".join(sheet.extract_text().split()) for sheet in printed.pages)
     assert [answer for answer in answers if "".join(answer.split()) not in paper] == []
-    assert sum(answer.startswith(("def ", "import ")) for answer in answers) >= 11
+    assert sum(answer.startswith(("def ", "import ")) for answer in answers) >= 8
 
 
 def test_the_page_of_the_median_student_is_not_long(browser, demonstration):  # noqa: F811
