@@ -10,7 +10,7 @@ def second_layer_shapes__reads_words(d, m):
 
 
 def second_layer_shapes__one_direction(d, m):
-    """An annotation of the first layer concatenates both directions, so it is longer than one state."""
+    """An annotation concatenates the states of both directions, so it is longer than one state."""
     return {"input_matrix": (m, m), "recurrent_matrix": (m, m), "annotation": (m,)}
 
 
@@ -25,17 +25,18 @@ def second_layer_shapes__transposed(d, m):
 
 
 def rnn_outputs__last_batch_first(batch, d, m, T_x):
-    """batch_first swaps the axes of the inputs and outputs. In the last states, the axis for the directions still comes first."""
+    """batch_first=True affects only the inputs and outputs. In the last states, the axis for the directions still comes first."""
     return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
 
 
 def rnn_outputs__one_direction(batch, d, m, T_x):
-    """Both directions are concatenated at each position, so the last axis is longer than one state."""
+    """At each position, the states of both directions are concatenated, so the last axis of the outputs is longer
+    than one state."""
     return {"outputs": (batch, T_x, m), "last": (1, batch, m), "inputs_positions_first": (T_x, batch, d)}
 
 
 def rnn_outputs__last_joined(batch, d, m, T_x):
-    """The last states of the two directions are not concatenated: they are stacked along an axis of their own."""
+    """The last states of the two directions are not concatenated: they are stacked along a separate axis."""
     return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
 
 
@@ -57,7 +58,7 @@ _HAND = {"W_x": np.array(_W), "W_h": np.array([[0.0, 1.0], [0.5, 0.0]])}
 
 
 def states_by_hand__no_tanh():
-    """The tanh is missing. Every entry of a state lies between -1 and 1."""
+    """The tanh is missing: you returned the sums inside it."""
     return _steps(_E[:, 2], _E[:, 0], **_HAND, squash=lambda x: x)
 
 
@@ -67,12 +68,12 @@ def states_by_hand__no_memory():
 
 
 def states_by_hand__counted_from_one():
-    """Words are counted from 0, so word 0 has the first column."""
+    """Words are numbered from 0, so the vector of word 0 is the first column of E_x."""
     return _steps(_E[:, 1], _E[:, 0], **_HAND)
 
 
 def states_by_hand__read_backwards():
-    """You read the sentence backwards. The first state belongs to the first word."""
+    """You read the sentence backwards: h_1 should be the state after the first word."""
     return _steps(_E[:, 0], _E[:, 2], **_HAND)
 
 
@@ -84,7 +85,7 @@ _TWIN = {
 
 
 def states_by_hand_twin__no_tanh():
-    """The tanh is missing. Every entry of a state lies between -1 and 1."""
+    """The tanh is missing: you returned the sums inside it."""
     return _steps(_E_TWIN[:, 3], _E_TWIN[:, 1], **_TWIN, squash=lambda x: x)
 
 
@@ -94,23 +95,23 @@ def states_by_hand_twin__no_memory():
 
 
 def states_by_hand_twin__counted_from_one():
-    """Words are counted from 0, so word 0 has the first column."""
+    """Words are numbered from 0, so the vector of word 0 is the first column of E_x."""
     return _steps(_E_TWIN[:, 2], _E_TWIN[:, 0], **_TWIN)
 
 
 def states_by_hand_twin__transposed():
-    """You used the columns of W_h. In W_h h, each row of W_h gives one entry."""
+    """You used the columns of W_h. In the product W_h h, each row of W_h should give one entry."""
     return _steps(_E_TWIN[:, 3], _E_TWIN[:, 1], _TWIN["W_x"], _TWIN["W_h"].T)
 
 
 def states_by_hand_twin__memory_outside():
-    """W_h times the previous state belongs inside the tanh, together with W_x times the word vector."""
+    """You added W_h times the previous state outside the tanh. This term belongs inside the tanh."""
     h_1 = np.tanh(_TWIN["W_x"] @ _E_TWIN[:, 3])
     return {"h_1": h_1.tolist(), "h_2": (np.tanh(_TWIN["W_x"] @ _E_TWIN[:, 1]) + _TWIN["W_h"] @ h_1).tolist()}
 
 
 def states_by_hand_twin__read_backwards():
-    """You read the sentence backwards. The first state belongs to the first word."""
+    """You read the sentence backwards: h_1 should be the state after the first word."""
     return _steps(_E_TWIN[:, 1], _E_TWIN[:, 3], **_TWIN)
 
 
@@ -133,38 +134,38 @@ def _sums(squash):
 
 
 def annotation_by_hand__from_the_left_twice():
-    """Both of your directions start at the first word. The backward direction starts at the last."""
+    """Both of your directions start at the first word. The backward direction should start at the last word."""
     return _both((*_WORDS[:2], _WORDS[0]), _FORWARD, _BACKWARD)
 
 
 def annotation_by_hand__swapped():
-    """The forward state comes first, then the backward state."""
+    """You swapped the two directions: the forward state should come first."""
     return _both(_WORDS, _FORWARD, _BACKWARD)[::-1]
 
 
 def annotation_by_hand__same_parameters():
-    """You used the parameters of the forward direction for both directions. Each direction has its own."""
+    """Each direction has its own parameters, but you used those of the forward direction for both."""
     return _both(_WORDS, _FORWARD, _FORWARD)
 
 
 def annotation_by_hand__last_states():
-    """These are the final states of the two directions. The exercise asks for their states at the second word."""
+    """You gave the final states of the two directions. The exercise asks for their states at the second word."""
     there, back = _both(_WORDS, _FORWARD, _BACKWARD)
     return [float(np.tanh(_WORDS[2] + 0.5 * there)), float(np.tanh(-0.5 * _WORDS[0] + 0.8 * back))]
 
 
 def annotation_by_hand__no_memory():
-    """Each direction reads another word before it reaches the second: the state after that word is missing."""
+    """Before the second word, each direction has read another word: you left out the state after that word."""
     return [float(np.tanh(_WORDS[1])), float(np.tanh(-0.5 * _WORDS[1]))]
 
 
 def annotation_by_hand__no_tanh():
-    """The tanh is missing, either at the first step or at the second."""
+    """The tanh is missing: apply it at both steps of each direction."""
     return _sums(lambda x: x)
 
 
 def annotation_by_hand__no_last_tanh():
-    """The last tanh is missing: every state lies between -1 and 1, including the one you were asked for."""
+    """You applied the tanh at the first step of each direction, but not at the second."""
     return _sums(np.tanh)
 
 
@@ -174,32 +175,32 @@ def _embedding(**changed):
 
 
 def worth_an_embedding__second_matrix_forgotten():
-    """After the embedding, you still need a second matrix that maps a word vector to the size of a state."""
+    """You counted only the embedding. A second matrix still has to map each word vector to the size of a state."""
     return _embedding(two_matrices=9_000_000, both_directions=9_000_000)
 
 
 def worth_an_embedding__second_matrix_on_the_words():
-    """Only the embedding has a column for each of the 30 000 words: the second matrix reads 300 entries."""
+    """Only the embedding has a column for each of the 30 000 words: the second matrix multiplies a vector of 300 entries."""
     return _embedding(two_matrices=9_120_000, both_directions=9_240_000)
 
 
 def worth_an_embedding__embedded_twice():
-    """A word has the same vector in either direction, so both directions can share the embedding."""
+    """A word has the same vector in both directions, so the directions can share the embedding."""
     return _embedding(both_directions=18_002_400)
 
 
 def worth_an_embedding__from_the_word_vector():
-    """You gave the size of a word vector itself. Write both counts in terms of the state size m, and compare them."""
+    """For `pays_from`, you gave the size of a word vector. Write both counts in terms of the state size m, and compare them."""
     return _embedding(pays_from=300)
 
 
 def worth_an_embedding__one_more_than_the_word_vector():
-    """With 301 entries in a state, the two matrices still have more entries than the single one: you left out those of W_x."""
+    """With a state of 301 entries, the two matrices still have more entries than the single one: did you count those of W_x?"""
     return _embedding(pays_from=301)
 
 
 def worth_an_embedding__not_yet():
-    """At this size the two matrices still have slightly more parameters than the one. Try it, and then the next size."""
+    """With a state of 303 entries, the two matrices still have slightly more entries than the single one."""
     return _embedding(pays_from=303)
 
 
@@ -217,7 +218,7 @@ def _states(embedded, W_x, W_h, squash=np.tanh, start=0.0):
 
 
 def rnn_states__last_only(embedded, W_x, W_h):
-    """You returned only the state after the last word. Keep every state along the way, one for each word."""
+    """You returned only the state after the last word. Return the state after every word."""
     return _states(embedded, W_x, W_h)[:, -1]
 
 
@@ -227,17 +228,17 @@ def rnn_states__no_memory(embedded, W_x, W_h):
 
 
 def rnn_states__no_tanh(embedded, W_x, W_h):
-    """The tanh is missing. Every entry of a state lies between -1 and 1."""
+    """The tanh is missing: every entry of a state should be between -1 and 1."""
     return _states(embedded, W_x, W_h, squash=lambda x: x)
 
 
 def rnn_states__transposed(embedded, W_x, W_h):
-    """You multiplied the previous state by the transpose of W_h. A row vector times W_h.T is the same as W_h times a column."""
+    """You multiplied the previous state by the transpose of W_h: each row of W_h should give one entry of the product."""
     return _states(embedded, W_x, W_h.T)
 
 
 def rnn_states__memory_outside(embedded, W_x, W_h):
-    """You added W_h times the previous state after the tanh. It belongs inside, with the word."""
+    """You added W_h times the previous state outside the tanh. This term belongs inside the tanh."""
     state, states = np.zeros((len(embedded), len(W_h))), []
     for j in range(embedded.shape[1]):
         state = np.tanh(embedded[:, j] @ W_x.T) + state @ W_h.T
@@ -246,7 +247,7 @@ def rnn_states__memory_outside(embedded, W_x, W_h):
 
 
 def rnn_states__carried_to_the_next_sentence(embedded, W_x, W_h):
-    """You start each sentence from the last state of the one before. Every sentence starts from a state of zeros."""
+    """You start each sentence from the last state of the previous sentence. Every sentence should start from a state of zeros."""
     state, states = np.zeros(len(W_h)), []
     for word in embedded.reshape(-1, embedded.shape[-1]):
         state = np.tanh(W_x @ word + W_h @ state)
@@ -255,7 +256,7 @@ def rnn_states__carried_to_the_next_sentence(embedded, W_x, W_h):
 
 
 def rnn_states__one_state_for_the_batch(embedded, W_x, W_h):
-    """Your sentences share one state, so each reads what the others have just written. Every sentence needs its own."""
+    """All your sentences share one state, so they affect one another. Every sentence needs a state of its own."""
     batch, length, _ = embedded.shape
     state, states = np.zeros(len(W_h)), np.zeros((batch, length, len(W_h)))
     for j in range(length):
@@ -272,33 +273,33 @@ def rnn_states__last_word_left_out(embedded, W_x, W_h):
 
 
 def rnn_states__begins_with_ones(embedded, W_x, W_h):
-    """Before the first word the state is all zeros."""
+    """Before the first word, the state should be all zeros."""
     return _states(embedded, W_x, W_h, start=1.0)
 
 
 def rnn_states__one_late(embedded, W_x, W_h):
-    """You kept the zeros from before the first word, so each word has the state of the word before it."""
+    """You included the zeros from before the first word, so each word gets the state of the previous word."""
     states = _states(embedded, W_x, W_h)
     return np.concatenate([np.zeros_like(states[:, :1]), states[:, :-1]], axis=1)
 
 
 def rnn_states__sentences_as_positions(embedded, W_x, W_h):
-    """Your loop runs over the sentences of the batch, so one sentence leaks into the next. The positions are on axis 1."""
+    """Your loop runs over the sentences of the batch. It should run over the positions, which are on axis 1."""
     return _states(embedded.swapaxes(0, 1), W_x, W_h).swapaxes(0, 1)
 
 
 def rnn_states__positions_first(embedded, W_x, W_h):
-    """The states are right, but the axes are in the wrong order: the batch comes first, then the positions."""
+    """The states are right, but the axes are in the wrong order: the batch should come first, then the positions."""
     return _states(embedded, W_x, W_h).swapaxes(0, 1)
 
 
 def rnn_states__read_backwards(embedded, W_x, W_h):
-    """You read each sentence backwards."""
+    """You read each sentence from its last word to its first."""
     return _states(embedded[:, ::-1], W_x, W_h)[:, ::-1]
 
 
 def rnn_states__squeezed(embedded, W_x, W_h):
-    """An axis of length 1 went missing: one sentence of one word keeps all three axes."""
+    """An axis of length 1 went missing: even for one sentence of one word, the result should have three axes."""
     return np.squeeze(_states(embedded, W_x, W_h))
 
 
@@ -315,7 +316,7 @@ def _read_back(embedded, source_mask, W_x, W_h):
 
 
 def annotate__last_states(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """You returned two rows per sentence, the last states of the two directions. Attention needs one row for each word."""
+    """You returned only the last state of each direction. Attention needs one annotation for each word."""
     return torch.stack(
         [
             _read(embedded, source_mask, W_x, W_h)[:, -1],
@@ -326,25 +327,25 @@ def annotate__last_states(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
 
 
 def annotate__not_turned_round(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Your backward states are in the order in which they were read. Reverse them before you concatenate."""
+    """Your backward states are in the order in which they were computed. Reverse them before you concatenate."""
     back = _read_back(embedded, source_mask, W_x_back, W_h_back).flip(1)
     return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1)
 
 
 def annotate__forward_twice(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Both of your directions start at the first word. The second must start at the last."""
+    """Both of your directions start at the first word. The backward direction should start at the last real word."""
     both = [_read(embedded, source_mask, W_x, W_h), _read(embedded, source_mask, W_x_back, W_h_back)]
     return torch.cat(both, dim=-1)
 
 
 def annotate__shared_parameters(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """You used the parameters of the forward direction for both directions. Each direction has its own."""
+    """Each direction has its own parameters, but you used those of the forward direction for both."""
     back = _read_back(embedded, source_mask, W_x + 0 * W_x_back, W_h + 0 * W_h_back)
     return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1)
 
 
 def annotate__begins_at_the_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Your backward direction reads the padding first, so its state is not 0 at the last word. Start at the last word."""
+    """Your backward direction reads the padding first, so it does not reach the last real word with a state of 0."""
     everywhere = torch.ones_like(source_mask)
     both = [_read(embedded, everywhere, W_x, W_h), _read_back(embedded, everywhere, W_x_back, W_h_back)]
     return torch.cat(both, dim=-1) * source_mask.unsqueeze(-1)
@@ -358,13 +359,13 @@ def annotate__pads_not_zero(embedded, source_mask, W_x, W_h, W_x_back, W_h_back)
 
 
 def annotate__added(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """You added the two states. Concatenate them: an annotation is twice as long as a state."""
+    """You added the two states. Concatenate them instead: an annotation is twice as long as a state."""
     back = _read_back(embedded, source_mask, W_x_back, W_h_back)
     return _read(embedded, source_mask, W_x, W_h) + back
 
 
 def annotate__memory_outside(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """You added W_h times the previous state after the tanh. It belongs inside, with the word."""
+    """You added W_h times the previous state outside the tanh. This term belongs inside the tanh."""
 
     def read(embedded, mask, W_x, W_h):
         state, states = embedded.new_zeros(len(embedded), len(W_h)), []
@@ -378,25 +379,25 @@ def annotate__memory_outside(embedded, source_mask, W_x, W_h, W_x_back, W_h_back
 
 
 def annotate__backward_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The forward state comes first in an annotation, then the backward state."""
+    """You swapped the two directions: in an annotation, the forward state should come first."""
     back = _read_back(embedded, source_mask, W_x_back, W_h_back)
     return torch.cat([back, _read(embedded, source_mask, W_x, W_h)], dim=-1)
 
 
 def annotate__detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The values are right, but cut off from the graph: no gradient reaches the matrices. Stay in torch throughout."""
+    """The annotations are right, but no gradient reaches the matrices: look for detach, no_grad, numpy or a plain number."""
     back = _read_back(embedded, source_mask, W_x_back, W_h_back)
     return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1).detach()
 
 
 def annotate__squeezed(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """An axis of length 1 went missing: one sentence of one word keeps all three axes."""
+    """An axis of length 1 went missing: even for one sentence of one word, the result should have three axes."""
     back = _read_back(embedded, source_mask, W_x_back, W_h_back)
     return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1).squeeze()
 
 
 def annotate__not_turned_round_with_pads(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Your backward states are in the order in which they were read. Reverse them before you concatenate."""
+    """Your backward states are in the order in which they were computed. Reverse them before you concatenate."""
     keep = source_mask.unsqueeze(-1)
     forward, backward = [], []
     f = b = embedded.new_zeros(len(embedded), len(W_h))

@@ -7,32 +7,32 @@ import torch
 
 
 def multi_head_shapes__one_head(heads, m, r, T_x, T_y):
-    """These are the sizes for a single head. The matrix produces the keys of all heads, and the contexts are concatenated."""
+    """You gave the size for a single head. `W_key` and `joined` should cover all heads."""
     return {"W_key": (r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, r)}
 
 
 def multi_head_shapes__transposed(heads, m, r, T_x, T_y):
-    """A matrix has one row for each entry that comes out, and one column for each entry that goes in."""
+    """Rows come first: a matrix that maps p entries to q entries has shape (q, p)."""
     return {"W_key": (m, heads * r), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, heads * r)}
 
 
 def multi_head_shapes__positions_last(heads, m, r, T_x, T_y):
-    """Each position, or step, has its own row: the entries of its vector are along the last axis."""
+    """Each position or step should have its own row, with the entries of its vector along the last axis."""
     return {"W_key": (heads * r, m), "keys": (heads, r, T_x), "weights": (heads, T_y, T_x), "joined": (heads * r, T_y)}
 
 
 def multi_head_shapes__source_first(heads, m, r, T_x, T_y):
-    """Each decoder step has its own row of weights, with one weight per source position."""
+    """Each decoder step should have its own row of weights, with one weight per source position."""
     return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_x, T_y), "joined": (T_y, heads * r)}
 
 
 def multi_head_shapes__heads_shared(heads, m, r, T_x, T_y):
-    """Every head has its own keys and its own weights. You have one set for all of them."""
+    """Each head has its own keys and its own weights: where is the axis for the heads?"""
     return {"W_key": (heads * r, m), "keys": (T_x, r), "weights": (T_y, T_x), "joined": (T_y, heads * r)}
 
 
 def multi_head_shapes__heads_last(heads, m, r, T_x, T_y):
-    """Which axis counts the heads? With one matrix per head, it comes first."""
+    """In `keys` and `weights`, the heads should come first. In `joined`, the contexts of all heads should be concatenated."""
     return {
         "W_key": (heads * r, m),
         "keys": (T_x, heads, r),
@@ -42,7 +42,7 @@ def multi_head_shapes__heads_last(heads, m, r, T_x, T_y):
 
 
 def multi_head_shapes__annotation_divided(heads, m, r, T_x, T_y):
-    """A head does not see just a part of the annotation: it sees all of it, through its own matrix."""
+    """A head does not see only a part of the annotation: it multiplies the whole annotation by a matrix of its own."""
     return {"W_key": (r, m), "keys": (heads, T_x, m), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
 
 
@@ -56,32 +56,32 @@ def _saturation(spread, plain=None, scaled=None):
 
 
 def saturation__variance():
-    """This is the variance of a score. Its square root says how far a score typically is from 0."""
+    """For `spread`, you gave the variance. The standard deviation is its square root."""
     return _saturation(16 * 0.2025)
 
 
 def saturation__not_added():
-    """Does your spread include all the products that a dot product adds? Their variances add up, one for each entry."""
+    """Your `spread` is that of a single product of two entries. A dot product adds 16 of these, and their variances add up."""
     return _saturation(0.45)
 
 
 def saturation__deviations_added():
-    """The variances of independent numbers add up, but their standard deviations do not."""
+    """You added standard deviations. For independent numbers, only the variances add up."""
     return _saturation(16 * 0.45)
 
 
 def saturation__one_score():
-    """One score is one spread above 0, the other one spread below. They are two spreads apart, not one."""
+    """One score is one standard deviation above 0, the other one standard deviation below. How far apart are the two scores?"""
     return _saturation(1.8, *(math.exp(-x) / (1 + math.exp(-x)) ** 2 for x in (1.8, 0.45)))
 
 
 def saturation__divided_by_the_size():
-    """You divided the scores by the number of entries, which makes them even smaller. Divide by its square root."""
+    """For `scaled`, you divided by the number of entries. Divide by the square root of that number."""
     return _saturation(1.8, scaled=math.exp(-0.225) / (1 + math.exp(-0.225)) ** 2)
 
 
 def saturation__weight():
-    """This is the weight itself. You need its derivative with respect to its own score."""
+    """You gave the weight itself. The exercise asks for its derivative with respect to its own score."""
     return _saturation(1.8, *(1 / (1 + math.exp(-x)) for x in (3.6, 0.9)))
 
 
@@ -91,66 +91,66 @@ def _positions(**changed):
 
 
 def positions_by_hand__degrees():
-    """Your calculator is set to degrees. Here the angles are in radians: position 5 gives an angle of 5."""
+    """You computed in degrees. The angles are in radians."""
     angles = [math.radians(5), math.radians(0.05)]
     product = math.cos(math.radians(4)) + math.cos(math.radians(0.04))
     return _positions(encoding=[f(angle) for angle in angles for f in (math.sin, math.cos)], product=product)
 
 
 def positions_by_hand__sines_first():
-    """You listed all sines before all cosines. Entry 2l is a sine, and entry 2l + 1 is the cosine of the same angle."""
+    """You listed all sines before the cosines. Entry 2l should be a sine, and entry 2l + 1 the cosine of the same angle."""
     return _positions(encoding=[math.sin(5), math.sin(0.05), math.cos(5), math.cos(0.05)])
 
 
 def positions_by_hand__cosine_first():
-    """You swapped sine and cosine in each pair: the entries at even indices, including 0, are sines."""
+    """You swapped sine and cosine in each pair: the entries at even indices, including 0, should be sines."""
     return _positions(encoding=[math.cos(5), math.sin(5), math.cos(0.05), math.sin(0.05)])
 
 
 def positions_by_hand__half_the_exponent():
-    """The exponent of the second pair is 2l/d with l = 1 and d = 4, which is one half. You used one quarter."""
+    """For the second pair, you used the exponent 1/4. Work out 2l/d with l = 1 and d = 4."""
     encoding = [math.sin(5), math.cos(5), math.sin(0.5), math.cos(0.5)]
     return _positions(encoding=encoding, product=math.cos(4) + math.cos(0.4))
 
 
 def positions_by_hand__a_frequency_for_each_entry():
-    """You gave each entry its own angle. The two entries of a pair share one l, and so one angle."""
+    """You gave each entry its own angle. The two entries of a pair have the same l, and so the same angle."""
     angles = [5 / 10000 ** (2 * entry / 4) for entry in range(4)]
     return _positions(encoding=[(math.sin, math.cos)[entry % 2](angle) for entry, angle in enumerate(angles)])
 
 
 def positions_by_hand__counted_from_one():
-    """These are the entries for position 4. The exercise asks for position 5, and 5 goes into the formula as it is."""
+    """You gave the encoding of position 4. The exercise asks for position 5, so j is 5 in the formula."""
     return _positions(encoding=[math.sin(4), math.cos(4), math.sin(0.04), math.cos(0.04)])
 
 
 def positions_by_hand__one_pair():
-    """You used only one pair of entries. A dot product runs over all four entries, so over both pairs."""
+    """For `product`, you used only one pair of entries. A dot product runs over all four entries."""
     return _positions(product=math.cos(4))
 
 
 def positions_by_hand__cosines_multiplied():
-    """You multiplied the cosines of the two pairs. A dot product adds the contributions of its entries."""
+    """For `product`, you multiplied the contributions of the two pairs. A dot product adds them."""
     return _positions(product=math.cos(4) * math.cos(0.04))
 
 
 def positions_by_hand__positions_added():
-    """You added the two positions. The dot product depends on their difference."""
+    """For `product`, you added the two positions. The dot product depends on their difference."""
     return _positions(product=math.cos(10) + math.cos(0.1))
 
 
 def positions_by_hand__same_ratio():
-    """The product depends on the distance between two positions, not on their ratio. Your position is too far from 20."""
+    """For `partner`, you kept the ratio of the two positions. The dot product depends on their difference."""
     return _positions(partner=47)
 
 
 def positions_by_hand__before():
-    """That position has the right product too, but it comes before 20. Which one after 20 is equally far away?"""
+    """Position 16 has the right product too, but it comes before 20. Which position after 20 is equally far away?"""
     return _positions(partner=16)
 
 
 def positions_by_hand__next_one():
-    """The next position is at a distance of 1. How far apart are 3 and 7?"""
+    """For `partner`, you gave the next position, at a distance of 1. How far apart are positions 3 and 7?"""
     return _positions(partner=21)
 
 
@@ -160,12 +160,12 @@ def _block(**changed):
 
 
 def block_by_count__no_biases():
-    """The biases of the network are missing: after each of the two matrices, one parameter per output entry."""
+    """The biases of the network are missing: after each of its two matrices, every entry of the output has a bias."""
     return _block(network=2 * 48 * 160)
 
 
 def block_by_count__one_bias():
-    """Both matrices of the network have a bias. The second matrix outputs 48 entries again, so its bias has 48."""
+    """You counted only the first bias of the network. There is a bias after the second matrix, too."""
     return _block(network=2 * 48 * 160 + 160)
 
 
@@ -175,7 +175,7 @@ def block_by_count__biases_alike():
 
 
 def block_by_count__one_matrix():
-    """The network goes to 160 entries and back: it has two matrices."""
+    """You counted only the first matrix of the network. A second matrix leads back to 48 entries."""
     return _block(network=48 * 160 + 160)
 
 
@@ -185,42 +185,43 @@ def block_by_count__three_matrices():
 
 
 def block_by_count__attention_with_biases():
-    """In this block, the attention matrices have no biases."""
+    """You counted biases for the attention. In this block, its matrices have no biases."""
     return _block(attention=4 * (48 * 48 + 48))
 
 
 def block_by_count__one_norm():
-    """There are two normalisations, each with its own gain (gamma) and bias (beta)."""
+    """You counted the parameters of only one normalisation. The block has two."""
     return _block(norms=2 * 48)
 
 
 def block_by_count__two_numbers_a_norm():
-    """Gain and bias are vectors, with one parameter for each of the 48 entries."""
+    """Gamma and beta are vectors, not single numbers: how many entries does each of them have?"""
     return _block(norms=4)
 
 
 def block_by_count__grows_with_the_sentence():
-    """All positions share the same parameters: is there any learned array with an axis as long as the sentence?"""
+    """All positions share the same parameters: does any array of parameters have an axis as long as the sentence?"""
     return _block(longer=2 * (9216 + 15568 + 192))
 
 
 def block_by_count__scores_alone():
-    """You counted only the scores. The weighted sums take just as many multiplications."""
+    """For `length`, you counted only the scores. The weighted sums take just as many multiplications."""
     return _block(length=2 * 480)
 
 
 def block_by_count__network_once():
-    """You counted only one matrix of the network. Each position goes through both."""
+    """For `length`, you counted only one matrix of the network. Each position goes through both matrices."""
     return _block(length=240)
 
 
 def block_by_count__equal_costs():
-    """At that length the costs are equal. The exercise asks for three times as many multiplications."""
+    """At a length of 160, the two costs are equal. The exercise asks for three times as many multiplications."""
     return _block(length=160)
 
 
 def block_by_count__length_of_a_vector():
-    """You compared the length with the size of a vector. Write down both costs for a whole sentence, and divide."""
+    """For `length`, you used the size of a vector. Write down the multiplications of both parts for a whole
+    sentence, and divide."""
     return _block(length=3 * 48)
 
 
@@ -230,7 +231,7 @@ def _normalized(states, gain, bias, axis=-1, ddof=0):
 
 
 def layer_norm__over_the_batch(states, gain, bias):
-    """You took the mean and variance over the sentences, as batch normalisation does. Each position has its own."""
+    """You took the mean and variance over the sentences of the batch. Take them over the entries of one position."""
     return _normalized(states, gain, bias, axis=0)
 
 
@@ -240,30 +241,31 @@ def layer_norm__over_the_positions(states, gain, bias):
 
 
 def layer_norm__over_the_sentence(states, gain, bias):
-    """You took one mean and one variance for a whole sentence, but each position has its own."""
+    """You took one mean and one variance for a whole sentence, but each position should have its own."""
     return _normalized(states, gain, bias, axis=(1, 2))
 
 
 def layer_norm__over_everything(states, gain, bias):
-    """You took one mean and one variance for the whole batch, but each position has its own."""
+    """You took one mean and one variance for the whole batch, but each position should have its own."""
     return _normalized(states, gain, bias, axis=(0, 1, 2))
 
 
 def layer_norm__divided_by_one_less(states, gain, bias):
-    """Your variance divides by one less than the number of entries. Here it is the mean of the squared deviations."""
+    """For the variance, you divided by one less than the number of entries. Here the variance is the mean of the
+    squared deviations."""
     with np.errstate(all="ignore"):
         variance = states.var(axis=-1, ddof=1, keepdims=True) if states.shape[-1] > 1 else np.nan
         return gain * (states - states.mean(axis=-1, keepdims=True)) / np.sqrt(variance + 1e-5) + bias
 
 
 def layer_norm__no_root(states, gain, bias):
-    """You divided by the variance itself. Divide by its root to give the entries a variance of 1."""
+    """You divided by the variance itself: the square root is missing."""
     mean, variance = states.mean(axis=-1, keepdims=True), states.var(axis=-1, keepdims=True)
     return gain * (states - mean) / (variance + 1e-5) + bias
 
 
 def layer_norm__epsilon_outside(states, gain, bias):
-    """You added epsilon to the square root. Add it to the variance, under the root."""
+    """You added epsilon after taking the square root. Add it to the variance, under the root."""
     mean, deviation = states.mean(axis=-1, keepdims=True), states.std(axis=-1, keepdims=True)
     return gain * (states - mean) / (deviation + 1e-5) + bias
 
@@ -276,12 +278,12 @@ def layer_norm__no_epsilon(states, gain, bias):
 
 
 def layer_norm__mean_kept(states, gain, bias):
-    """You did not subtract the mean: after normalisation, the entries have a mean of 0."""
+    """You did not subtract the mean: after normalisation, the entries should have a mean of 0."""
     return gain * states / np.sqrt(states.var(axis=-1, keepdims=True) + 1e-5) + bias
 
 
 def layer_norm__mean_square(states, gain, bias):
-    """You divided by the root of the mean square. The variance is the mean of the squared deviations from the mean."""
+    """For the variance, you averaged the squares of the entries. Average the squares of their deviations from the mean."""
     mean, square = states.mean(axis=-1, keepdims=True), (states**2).mean(axis=-1, keepdims=True)
     return gain * (states - mean) / np.sqrt(square + 1e-5) + bias
 
@@ -297,17 +299,17 @@ def layer_norm__bias_dropped(states, gain, bias):
 
 
 def layer_norm__exchanged(states, gain, bias):
-    """You swapped gain and bias: the gain multiplies, the bias is added."""
+    """You swapped gain and bias: multiply by the gain, and add the bias."""
     return _normalized(states, bias, gain)
 
 
 def layer_norm__bias_before_the_gain(states, gain, bias):
-    """You added the bias before multiplying by the gain. The bias comes last and is not scaled."""
+    """You added the bias before multiplying by the gain. Add it last, so that it is not scaled."""
     return gain * (_normalized(states, 1, 0) + bias)
 
 
 def layer_norm__squeezed(states, gain, bias):
-    """An axis of length 1 went missing: the result must have the same shape as the states."""
+    """An axis of length 1 went missing: the result should have the same shape as the states."""
     return _normalized(states, gain, bias).squeeze()
 
 
@@ -316,22 +318,22 @@ _MIXTURE = np.array([0.4, 0.3, 0.2, 0.1])
 
 
 def same_context__stretched():
-    """You removed the first weight and rescaled the others. Compute the context with them: is it still the same?"""
+    """You removed the first weight and rescaled the others. Does the context stay the same?"""
     return [0.0, *(_MIXTURE[1:] / _MIXTURE[1:].sum()).tolist()]
 
 
 def same_context__shared_out():
-    """You shared the first weight among the others. Compute the context with them: is it still the same?"""
+    """You removed the first weight and divided it equally among the others. Does the context stay the same?"""
     return [0.0, *(_MIXTURE[1:] + _MIXTURE[0] / 3).tolist()]
 
 
 def same_context__the_given_ones():
-    """These are the given weights. You need different ones, with nothing on the first annotation."""
+    """You returned the given weights. Find weights that do not attend to the first word."""
     return _MIXTURE.tolist()
 
 
 def same_context__not_adding_to_one():
-    """Your weights give the right context, but they do not sum to 1: that is the third equation."""
+    """Your weights give the right context but do not sum to 1: use this condition as the third equation."""
     return [0.0, *np.linalg.solve(_FOUR[1:3].T, _MIXTURE @ _FOUR).tolist(), 0.0]
 
 
@@ -349,29 +351,30 @@ def _heads(query, keys, source_mask, W_query, W_key, W_value, scale=None, order=
 
 
 def multi_head__not_scaled(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """You did not scale the dot products before the softmax. They grow with the number of entries of a key."""
+    """You did not scale the dot products before the softmax. Without scaling, they grow with the number of entries of a key."""
     return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=1.0).flatten(1) @ W_out.T
 
 
 def multi_head__divided_by_the_size(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """You divided by the number of entries of a key. Divide by the root of that number."""
+    """You divided by the number of entries of a key. Divide by the square root of that number."""
     return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=W_key.shape[1]).flatten(1) @ W_out.T
 
 
 def multi_head__scaled_by_all_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """You scaled as if one key held the entries of all heads. A head's dot product covers only its own entries."""
+    """You scaled by the size of the keys of all heads together. Each dot product contains the key of one head only."""
     scale = math.sqrt(W_key.shape[0] * W_key.shape[1])
     return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=scale).flatten(1) @ W_out.T
 
 
 def multi_head__scaled_by_the_annotation(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """You scaled by the size of an annotation. The dot product is taken after multiplying by the matrix."""
+    """You scaled by the size of an annotation, but the dot product is taken with a key: how many entries does a key have?"""
     scale = math.sqrt(keys.shape[2])
     return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=scale).flatten(1) @ W_out.T
 
 
 def multi_head__scaled_by_the_values(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """You scaled by the size of a value. The dot product is between query and key: how many entries do they have?"""
+    """You scaled by the size of a value, but the dot product is taken between a query and a key: how many entries
+    does a key have?"""
     scale = math.sqrt(W_value.shape[1])
     return _heads(query, keys, source_mask, W_query, W_key, W_value, scale=scale).flatten(1) @ W_out.T
 
@@ -382,13 +385,13 @@ def multi_head__entries_interleaved(query, keys, source_mask, W_query, W_key, W_
 
 
 def multi_head__first_head_only(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Every head uses the query and keys of the first one, so several heads see no more than one."""
+    """All your heads use the query and keys of the first head. Each head should use its own."""
     first_query, first_key = W_query[:1].expand_as(W_query), W_key[:1].expand_as(W_key)
     return _heads(query, keys, source_mask, first_query, first_key, W_value).flatten(1) @ W_out.T
 
 
 def multi_head__softmax_over_heads(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Your softmax runs over the heads. Each head distributes its weight over the positions."""
+    """Your softmax runs over the heads. In each head, it should run over the positions."""
     queries = torch.einsum("zrn,bn->bzr", W_query, query)
     scores = torch.einsum("bzr,zrm,bjm->bzj", queries, W_key, keys) / math.sqrt(W_key.shape[1])
     weights = torch.softmax(scores, dim=1) * source_mask[:, None, :]
@@ -396,18 +399,18 @@ def multi_head__softmax_over_heads(query, keys, source_mask, W_query, W_key, W_v
 
 
 def multi_head__mask_ignored(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """Padding affects your result: its scores count like any others until you mask them."""
+    """Padding affects your result: exclude it from the softmax."""
     everything = torch.ones_like(source_mask)
     return _heads(query, keys, everything, W_query, W_key, W_value).flatten(1) @ W_out.T
 
 
 def multi_head__mask_turned_round(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The mask is True at real words. You kept the padding and left out the words."""
+    """The mask is True at real words, but you kept the padding and left out the words."""
     return _heads(query, keys, ~source_mask, W_query, W_key, W_value).flatten(1) @ W_out.T
 
 
 def multi_head__minus_infinity(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real word."""
+    """In a sentence without any real words, all your scores are minus infinity, and their softmax is nan."""
     queries = torch.einsum("zrn,bn->bzr", W_query, query)
     scores = torch.einsum("bzr,zrm,bjm->bzj", queries, W_key, keys) / math.sqrt(W_key.shape[1])
     weights = torch.softmax(scores.masked_fill(~source_mask[:, None, :], float("-inf")), dim=-1)
@@ -415,7 +418,7 @@ def multi_head__minus_infinity(query, keys, source_mask, W_query, W_key, W_value
 
 
 def multi_head__overflow(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """exp overflows when scores are large. torch.softmax subtracts the largest score first."""
+    """For large scores, exp overflows. Let torch compute the softmax, or first subtract each row's maximum."""
     queries = torch.einsum("zrn,bn->bzr", W_query, query)
     scores = torch.einsum("bzr,zrm,bjm->bzj", queries, W_key, keys) / math.sqrt(W_key.shape[1])
     powers = torch.exp(scores) * source_mask[:, None, :]
@@ -424,12 +427,12 @@ def multi_head__overflow(query, keys, source_mask, W_query, W_key, W_value, W_ou
 
 
 def multi_head__squeezed(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
     return (_heads(query, keys, source_mask, W_query, W_key, W_value).flatten(1) @ W_out.T).squeeze()
 
 
 def multi_head__detached(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """The values are right, but no gradient reaches the scores: the weights are detached from the graph."""
+    """The result is right, but no gradient reaches the scores: the weights are detached from the graph."""
     queries = torch.einsum("zrn,bn->bzr", W_query, query)
     scores = torch.einsum("bzr,zrm,bjm->bzj", queries, W_key, keys) / math.sqrt(W_key.shape[1])
     real = source_mask[:, None, :]
@@ -448,81 +451,82 @@ def _not_after(states):
 
 
 def self_attention__sees_the_future(states, mask, W_query, W_key, W_value):
-    """Every position attends to the whole sequence, including later positions: a decoder would be shown its own answer."""
+    """If every position attends to the whole sequence, a decoder sees the words that it has to predict."""
     seen = torch.ones_like(_not_after(states)) & mask[:, None, :]
     return _attended(states, seen, W_query, W_key, W_value)
 
 
 def self_attention__not_itself(states, mask, W_query, W_key, W_value):
-    """Your positions attend only to earlier ones. Each may attend to itself too: look at what the first one gets."""
+    """Each of your positions attends only to earlier positions. A position may also attend to itself."""
     seen = _not_after(states).tril(-1) & mask[:, None, :]
     return _attended(states, seen, W_query, W_key, W_value)
 
 
 def self_attention__sees_only_the_future(states, mask, W_query, W_key, W_value):
-    """You used the wrong triangle: row i is the position that attends, column j the one that it attends to."""
+    """You used the wrong triangle: rows are the positions that attend, columns the positions that are attended to."""
     return _attended(states, _not_after(states).T & mask[:, None, :], W_query, W_key, W_value)
 
 
 def self_attention__mask_on_the_rows(states, mask, W_query, W_key, W_value):
-    """You masked the positions that attend. Padding must not be attended to."""
+    """You masked the positions that attend. Mask the positions that are attended to."""
     return _attended(states, _not_after(states) & mask[:, :, None], W_query, W_key, W_value)
 
 
 def self_attention__mask_ignored(states, mask, W_query, W_key, W_value):
-    """Padding affects your result: no position may attend to it."""
+    """Padding affects your result: no position should attend to it."""
     return _attended(states, _not_after(states).expand(len(states), -1, -1), W_query, W_key, W_value)
 
 
 def self_attention__softmax_over_the_readers(states, mask, W_query, W_key, W_value):
-    """Your softmax runs over the positions that attend. For each of them, the weights of the positions it attends to
-    must sum to 1."""
+    """Your softmax runs over the positions that attend. It should run over the positions that are attended to."""
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value, dim=1)
 
 
 def self_attention__not_scaled(states, mask, W_query, W_key, W_value):
-    """You did not scale the dot products before the softmax. They grow with the number of entries of a key."""
+    """You did not scale the dot products before the softmax. Without scaling, they grow with the number of entries of a key."""
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value, scale=1.0)
 
 
 def self_attention__scaled_by_the_state(states, mask, W_query, W_key, W_value):
-    """You scaled by the size of a state. The dot product is taken after multiplying by the matrices."""
+    """You scaled by the size of a state, but the dot product is taken between a query and a key: how many entries
+    does a key have?"""
     scale = math.sqrt(states.shape[2])
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value, scale=scale)
 
 
 def self_attention__scaled_by_the_values(states, mask, W_query, W_key, W_value):
-    """You scaled by the size of a value. The dot product is between query and key: how many entries do they have?"""
+    """You scaled by the size of a value, but the dot product is taken between a query and a key: how many entries
+    does a key have?"""
     scale = math.sqrt(W_value.shape[0])
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value, scale=scale)
 
 
 def self_attention__queries_and_keys_exchanged(states, mask, W_query, W_key, W_value):
-    """You swapped queries and keys: the row that attends has the query, the column attended to has the key."""
+    """You swapped queries and keys: the position that attends should provide the query."""
     return _attended(states, _not_after(states) & mask[:, None, :], W_key, W_query, W_value)
 
 
 def self_attention__minus_infinity(states, mask, W_query, W_key, W_value):
-    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sequence that begins with padding."""
+    """In a sequence that begins with padding, all scores of the first row are minus infinity, and their softmax is nan."""
     scores = states @ W_query.T @ (states @ W_key.T).transpose(1, 2) / math.sqrt(W_key.shape[0])
     seen = _not_after(states) & mask[:, None, :]
     return torch.softmax(scores.masked_fill(~seen, float("-inf")), dim=-1) @ (states @ W_value.T)
 
 
 def self_attention__overflow(states, mask, W_query, W_key, W_value):
-    """exp overflows when scores are large. torch.softmax subtracts the largest score first."""
+    """For large scores, exp overflows. Let torch compute the softmax, or first subtract each row's maximum."""
     scores = states @ W_query.T @ (states @ W_key.T).transpose(1, 2) / math.sqrt(W_key.shape[0])
     powers = torch.exp(scores) * (_not_after(states) & mask[:, None, :])
     return powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-30) @ (states @ W_value.T)
 
 
 def self_attention__squeezed(states, mask, W_query, W_key, W_value):
-    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value).squeeze()
 
 
 def self_attention__detached(states, mask, W_query, W_key, W_value):
-    """The values are right, but no gradient reaches the scores: the weights are detached from the graph."""
+    """The result is right, but no gradient reaches the scores: the weights are detached from the graph."""
     scores = states @ W_query.T @ (states @ W_key.T).transpose(1, 2) / math.sqrt(W_key.shape[0])
     seen = _not_after(states) & mask[:, None, :]
     weights = torch.softmax(scores.masked_fill(~seen, torch.finfo(scores.dtype).min), dim=-1) * seen

@@ -9,27 +9,27 @@ from solutions.in_numpy.scoring import additive_score
 
 
 def batched_additive_shapes__no_axis_for_positions(batch, m, n, a, T_x):
-    """(batch, a) does not broadcast against (batch, T_x, a): the query needs an axis of length 1 for the positions."""
+    """(batch, a) does not broadcast against (batch, T_x, a): the projected query needs an axis of length 1 for the positions."""
     return {"projected_query": (batch, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1), "W": (n, m)}
 
 
 def batched_additive_shapes__time_first(batch, m, n, a, T_x):
-    """Batch first: the sentences are the first axis, the positions the second."""
+    """The batch should be the first axis, and the positions the second."""
     return {"projected_query": (1, batch, a), "hidden": (T_x, batch, a), "product": (T_x, batch, 1), "W": (n, m)}
 
 
 def batched_additive_shapes__self_attention(batch, m, n, a, T_x):
-    """One query per sentence gives one row of scores per sentence, not a square table: that is self-attention."""
+    """One query per sentence gives one row of scores per sentence. A square table of scores belongs to self-attention."""
     return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, T_x), "product": (batch, T_x, T_x), "W": (n, m)}
 
 
 def batched_additive_shapes__squeezed(batch, m, n, a, T_x):
-    """Multiplying by a matrix of one column leaves an axis of length 1, which stays until you squeeze it away."""
+    """Multiplying by a matrix with one column leaves an axis of length 1."""
     return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x), "W": (n, m)}
 
 
 def batched_additive_shapes__w_transposed(batch, m, n, a, T_x):
-    """W multiplies an annotation, and the result must have as many entries as the state: which size belongs to its rows?"""
+    """W multiplies an annotation, and the product must have as many entries as the state: how many rows must W have?"""
     return {"projected_query": (batch, 1, a), "hidden": (batch, T_x, a), "product": (batch, T_x, 1), "W": (m, n)}
 
 
@@ -44,7 +44,7 @@ def _hand(score):
 
 
 def scores_by_hand__no_tanh():
-    """The tanh is missing: you added the entries without squashing them first."""
+    """The tanh is missing: apply it to each entry of the sum, before the dot product with v."""
     return _hand(lambda query, key: sum(query) + sum(key))
 
 
@@ -54,12 +54,12 @@ def scores_by_hand__tanh_after_v():
 
 
 def scores_by_hand__mean():
-    """v is a vector of ones, so it sums the entries and does not average them."""
+    """v is a vector of ones, so the dot product with v sums the entries. You averaged them."""
     return _hand(lambda query, key: sum(math.tanh(s + h) for s, h in zip(query, key, strict=True)) / 2)
 
 
 def scores_by_hand__dot_product():
-    """You took dot products of query and key. The additive score passes the sum of the two through a tanh."""
+    """You took the dot product of the decoder state and each annotation. The additive score applies a tanh to their sum."""
     return _hand(lambda query, key: sum(s * h for s, h in zip(query, key, strict=True)))
 
 
@@ -69,12 +69,12 @@ def scores_by_hand__query_dropped():
 
 
 def scores_by_hand__key_dropped():
-    """Both scores are the same: the annotation is missing inside the tanh, so no position can stand out."""
+    """Both scores are the same: the annotation is missing from the sum inside the tanh, so no position can stand out."""
     return _hand(lambda query, key: sum(math.tanh(s) for s in query))
 
 
 def scores_by_hand__degrees():
-    """Did you press the right function key? These look like plain tangents, not hyperbolic ones."""
+    """You took the tangent instead of the hyperbolic tangent: check which key of your calculator you pressed."""
     return _hand(lambda query, key: sum(math.tan(s + h) for s, h in zip(query, key, strict=True)))
 
 
@@ -93,7 +93,7 @@ def _twin(score):
 
 
 def scores_by_hand_twin__no_tanh():
-    """The tanh is missing: you added the entries without squashing them first."""
+    """The tanh is missing: apply it to each entry of the sum, before the dot product with v."""
     return _twin(lambda query, key, v: v @ (query + key))
 
 
@@ -108,17 +108,17 @@ def scores_by_hand_twin__query_dropped():
 
 
 def scores_by_hand_twin__key_dropped():
-    """All three scores are the same: the annotations are missing inside the tanh."""
+    """All three scores are the same: the annotation is missing from the sum inside the tanh, so no position can stand out."""
     return _twin(lambda query, key, v: v @ np.tanh(query))
 
 
 def scores_by_hand_twin__v_all_ones():
-    """You summed the entries with equal weight, but here v is (2, -1)."""
+    """You summed the entries as if v were (1, 1), but here v is (2, -1)."""
     return _twin(lambda query, key, v: np.tanh(query + key).sum())
 
 
 def scores_by_hand_twin__sign_of_v():
-    """The second entry of v is negative: look at its sign."""
+    """You lost the minus sign of the second entry of v."""
     return _twin(lambda query, key, v: abs(v) @ np.tanh(query + key))
 
 
@@ -128,12 +128,12 @@ def _hindi(query=(0.3, 0.4, 0.1), columns=slice(0, 3), squash=np.tanh):
 
 
 def hindi_scores__no_tanh():
-    """The tanh is missing: you added the entries without squashing them first."""
+    """The tanh is missing: apply it to each entry of the sum, before the dot product with v."""
     return _hindi(squash=lambda x: x)
 
 
 def hindi_scores__other_state():
-    """You used z_0 = (0.3, 0.3, 0.3). The query of this step is p_0: note D has two initial states."""
+    """You used z_0 = (0.3, 0.3, 0.3), but the query of this step is p_0: note D has two initial states."""
     return _hindi(query=(0.3, 0.3, 0.3))
 
 
@@ -167,32 +167,33 @@ def _gradients(inside=None, W_query=None, v=None, W_key=None, squash=lambda t: 1
 
 
 def gradients_by_hand__tanh_has_no_derivative():
-    """You skipped the tanh on the way back: backpropagating through it multiplies by its derivative."""
+    """You skipped the tanh in the backward pass: multiply by its derivative."""
     return _gradients(squash=np.ones_like)
 
 
 def gradients_by_hand__not_squared():
-    """Check the derivative of the tanh: the hidden value in it is squared."""
+    """As the derivative of the tanh, you used 1 - t, where t is the output of the tanh. Check this formula."""
     return _gradients(squash=lambda t: 1 - t)
 
 
 def gradients_by_hand__tanh_once_more():
-    """You applied the tanh to the hidden values again. They have already been through it."""
+    """You applied a tanh to the hidden values, but they are already the output of a tanh."""
     return _gradients(squash=lambda t: 1 - np.tanh(t) ** 2)
 
 
 def gradients_by_hand__v_forgotten():
-    """The factor v is missing: it lies between a score and the sums inside the tanh."""
+    """The factor v is missing: by the chain rule, it is part of the derivative of a score with respect to the sums
+    inside the tanh."""
     return _gradients(inside=lambda t, g: g[:, None] * (1 - t**2))
 
 
 def gradients_by_hand__scores_alike():
-    """The loss has derivative -1 with respect to the second score, not 1: raising it lowers the loss."""
+    """You used 1 as the derivative of the loss with respect to the second score. Check its sign."""
     return _gradients(inside=lambda t, g: np.array([5.0, -10.0]) * (1 - t**2), v=lambda t, _: t.sum(axis=0))
 
 
 def gradients_by_hand__first_position_only():
-    """Both positions use the same W_query, so both contribute to its derivative. You kept only the first contribution."""
+    """Both positions use the same W_query, so both contribute to its gradient. You kept only the first contribution."""
     return _gradients(W_query=lambda inside, query, keys: np.outer(inside[0], query))
 
 
@@ -206,7 +207,7 @@ def gradients_by_hand__averaged():
 
 
 def gradients_by_hand__matrices_transposed():
-    """The derivative with respect to a matrix has the shape of that matrix. Yours are transposed."""
+    """The gradient for a matrix should have the same shape as the matrix, but yours is transposed."""
     return _gradients(
         W_query=lambda inside, query, keys: np.outer(query, inside.sum(axis=0)),
         W_key=lambda inside, query, keys: keys.T @ inside,
@@ -214,7 +215,7 @@ def gradients_by_hand__matrices_transposed():
 
 
 def gradients_by_hand__state_and_annotation_exchanged():
-    """You swapped the state and the annotations. The derivative with respect to a matrix uses the vectors that it multiplies."""
+    """You swapped the state and the annotations: the gradient for a matrix contains the vectors that this matrix multiplies."""
     return _gradients(
         W_query=lambda inside, query, keys: inside.T @ keys,
         W_key=lambda inside, query, keys: np.outer(inside.sum(axis=0), query),
@@ -222,7 +223,7 @@ def gradients_by_hand__state_and_annotation_exchanged():
 
 
 def gradients_by_hand__v_from_inside():
-    """v multiplies the output of the tanh, so its derivative does not pass through the tanh. Yours does."""
+    """v multiplies the output of the tanh, so the gradient with respect to v should not contain the derivative of the tanh."""
     return _gradients(v=lambda t, inside: inside.sum(axis=0))
 
 
@@ -233,23 +234,22 @@ def _unseen(product=np.matmul, unseen=lambda last: [*-last, 1.0], **counts):
 
 
 def unseen_by_the_score__first_matrix_transposed():
-    """You multiplied by the transpose of W_enc: each row of W_enc gives one row of the product."""
+    """You multiplied by the transpose of W_enc: each row of W_enc should give one row of the product."""
     return _unseen(lambda W_enc, W_c: W_enc.T @ W_c)
 
 
 def unseen_by_the_score__entry_by_entry():
-    """You multiplied entry by entry. Applying one matrix after the other is a matrix product: row times column."""
+    """You multiplied entry by entry. To apply one matrix after the other, take their matrix product: rows times columns."""
     return _unseen(lambda W_enc, W_c: np.hstack([W_enc * W_c[:, :3], W_c[:, 3:]]))
 
 
 def unseen_by_the_score__last_number():
-    """The score does see the last entry of an annotation: each row of W_c multiplies it by something. What must the
-    other entries do?"""
+    """The score does depend on the last entry of an annotation, because no row of W_c ends in 0. What must the other entries do?"""
     return _unseen(unseen=lambda _: [0, 0, 0, 1])
 
 
 def unseen_by_the_score__sign():
-    """The other entries must cancel the contribution of the last one. Yours add it a second time."""
+    """The other entries must cancel the contribution of the last entry. Yours double it."""
     return _unseen(unseen=lambda last: [*last, 1.0])
 
 
@@ -264,27 +264,27 @@ def unseen_by_the_score__one_matrix_square():
 
 
 def additive_score__no_tanh(query, keys, W_query, W_key, v):
-    """The tanh is missing: without it the score is linear, and the query shifts every position alike."""
+    """The tanh is missing: without it the score is linear, and the query shifts the scores of all positions by the same amount."""
     return ((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
 
 
 def additive_score__tanh_after_v(query, keys, W_query, W_key, v):
-    """You applied the tanh to the finished score. It belongs inside, before the dot product with v."""
+    """You applied the tanh to the finished score. Apply it before the dot product with v."""
     return np.tanh(((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v)
 
 
 def additive_score__query_dropped(query, keys, W_query, W_key, v):
-    """Your scores do not depend on the decoder state: W_query times the query is missing inside the tanh."""
+    """Your scores do not depend on the decoder state: W_query times the query is missing from the sum inside the tanh."""
     return np.tanh(keys @ W_key.T) @ v
 
 
 def additive_score__v_averages(query, keys, W_query, W_key, v):
-    """All your scores are too small by the same factor: the dot product with v takes a sum, not an average."""
+    """All your scores are too small by the same factor: the dot product with v is a sum, not an average."""
     return additive_score(query, keys, W_query, W_key, v) / v.size
 
 
 def additive_score__two_tanh(query, keys, W_query, W_key, v):
-    """You applied a tanh to each projection separately. A single tanh acts on their sum."""
+    """You applied a tanh to each projection separately. Apply a single tanh to their sum."""
     return (np.tanh(query @ W_query.T)[:, None, :] + np.tanh(keys @ W_key.T)) @ v
 
 
@@ -295,18 +295,18 @@ def additive_score__softmaxed(query, keys, W_query, W_key, v):
 
 
 def additive_score__first_sentence_only(query, keys, W_query, W_key, v):
-    """Every sentence of the batch gets the query of the first one: check how the query broadcasts along the batch axis."""
+    """You scored every sentence with the query of the first sentence: check how the query broadcasts along the batch axis."""
     return additive_score(np.broadcast_to(query[:1], query.shape), keys, W_query, W_key, v)
 
 
 def additive_score__squeezed(query, keys, W_query, W_key, v):
-    """An axis of length 1 went missing: with one sentence or one position the result still has two axes."""
+    """An axis of length 1 went missing: even with one sentence or one position, the result should have two axes."""
     return np.squeeze(np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v)
 
 
 def additive_score__squeezed_and_mended(query, keys, W_query, W_key, v):
-    """With several sentences of one position, you return a single row: squeeze() dropped one axis too many. Name the
-    axis to drop."""
+    """With several sentences of length 1, you return a single row: squeeze() dropped one axis too many. Tell it
+    which axis to drop."""
     hidden = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T)
     return np.atleast_2d(np.squeeze(hidden @ v[:, None]))
 
@@ -325,20 +325,20 @@ def dot_product_score__without_w(query, keys, W=None):
 
 
 def dot_product_score__tanh(query, keys, W=None):
-    """The multiplicative score has no tanh: that belongs to the additive one."""
+    """The multiplicative score has no tanh: the tanh belongs to the additive score."""
     if W is None:
         return np.einsum("bm,bjm->bj", query, keys)
     return np.tanh(np.einsum("bn,nm,bjm->bj", query, W, keys))
 
 
 def dot_product_score__first_sentence_only(query, keys, W=None):
-    """Every sentence of the batch gets the query of the first one: check how the query broadcasts along the batch axis."""
+    """You scored every sentence with the query of the first sentence: check how the query broadcasts along the batch axis."""
     keys = keys if W is None else keys @ W.T
     return keys @ query[0]
 
 
 def dot_product_score__elementwise(query, keys, W=None):
-    """You multiplied the entries but did not sum them. One number per position should be left."""
+    """You multiplied the entries but did not sum the products. Each position should have a single score."""
     keys = keys if W is None else keys @ W.T
     return keys * query[:, None, :]
 
@@ -350,21 +350,21 @@ def dot_product_score__scaled(query, keys, W=None):
 
 
 def dot_product_score__cosine(query, keys, W=None):
-    """You divided by the lengths of the vectors. That gives the cosine, which ignores how long they are."""
+    """You divided by the lengths of the vectors, which gives their cosine. The formula in this exercise has no such division."""
     keys = keys if W is None else keys @ W.T
     dots = (keys * query[:, None, :]).sum(-1)
     return dots / (np.linalg.norm(query, axis=-1)[:, None] * np.linalg.norm(keys, axis=-1))
 
 
 def dot_product_score__squeezed(query, keys, W=None):
-    """An axis of length 1 went missing: with one sentence or one position the result still has two axes."""
+    """An axis of length 1 went missing: even with one sentence or one position, the result should have two axes."""
     keys = keys if W is None else keys @ W.T
     return np.squeeze((keys * query[:, None, :]).sum(-1))
 
 
 def dot_product_score__squeezed_and_mended(query, keys, W=None):
-    """With several sentences of one position, you return a single row: squeeze() dropped one axis too many. Name the
-    axis to drop."""
+    """With several sentences of length 1, you return a single row: squeeze() dropped one axis too many. Tell it
+    which axis to drop."""
     keys = keys if W is None else keys @ W.T
     return np.atleast_2d(np.squeeze(keys @ query[:, :, None]))
 
@@ -385,7 +385,7 @@ def dot_product_score__last_position_left_out(query, keys, W=None):
 
 
 def score_every_step__no_tanh(queries, projected_keys, W_query, v):
-    """The tanh is missing: without it the score is linear, and the query shifts every position alike."""
+    """The tanh is missing: without it the score is linear, and the query shifts the scores of all positions by the same amount."""
     return ((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
@@ -396,28 +396,29 @@ def score_every_step__query_dropped(queries, projected_keys, W_query, v):
 
 
 def score_every_step__positions_first(queries, projected_keys, W_query, v):
-    """You swapped the axes of steps and positions: each row belongs to a step, each column to a source position."""
+    """You swapped the axes of steps and positions: each row should belong to a step, and each column to a source position."""
     return torch.tanh((queries @ W_query.T).unsqueeze(1) + projected_keys.unsqueeze(2)) @ v
 
 
 def score_every_step__first_step_only(queries, projected_keys, W_query, v):
-    """Every step gets the scores of the first one: check which axis of the queries lines up with the axis of steps."""
+    """Every step gets the scores of the first step: check which axis of the queries lines up with the step axis of the result."""
     projected = (queries[:, :1] @ W_query.T).expand(-1, queries.shape[1], -1)
     return torch.tanh(projected.unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
 def score_every_step__detached(queries, projected_keys, W_query, v):
-    """The scores are right, but cut off from the graph: no gradient reaches the queries. Stay in torch throughout."""
+    """The scores are right, but no gradient reaches the queries: look for detach, no_grad, numpy or a plain number."""
     return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v).detach()
 
 
 def score_every_step__squeezed(queries, projected_keys, W_query, v):
-    """An axis of length 1 went missing: squeeze() without an axis also drops a batch of one, or a single step."""
+    """An axis of length 1 went missing: without an argument, squeeze() also drops the axis of a single sentence or
+    a single step."""
     return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v).squeeze()
 
 
 def score_every_step__kept_axis(queries, projected_keys, W_query, v):
-    """You kept an axis of length 1 at the end. The dot product with v leaves one number per position."""
+    """Your result ends in an extra axis of length 1. The dot product with v should leave one number per position."""
     return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v).unsqueeze(-1)
 
 
@@ -428,7 +429,7 @@ def score_every_step__softmaxed(queries, projected_keys, W_query, v):
 
 
 def score_every_step__two_tanh(queries, projected_keys, W_query, v):
-    """You applied a tanh to each projection separately. A single tanh acts on their sum."""
+    """You applied a tanh to each projection separately. Apply a single tanh to their sum."""
     return (torch.tanh(queries @ W_query.T).unsqueeze(2) + torch.tanh(projected_keys).unsqueeze(1)) @ v
 
 
@@ -441,17 +442,17 @@ def _score_gradients(
 
 
 def score_gradients__tanh_has_no_derivative(scores_gradient, query, keys, W_query, W_key, v):
-    """You skipped the tanh on the way back: backpropagating through it multiplies by its derivative."""
+    """You skipped the tanh in the backward pass: multiply by its derivative."""
     return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, slope=np.ones_like)
 
 
 def score_gradients__not_squared(scores_gradient, query, keys, W_query, W_key, v):
-    """Check the derivative of the tanh: the output of the tanh is squared in it."""
+    """As the derivative of the tanh, you used 1 - t, where t is the output of the tanh. Check this formula."""
     return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, slope=lambda t: 1 - t)
 
 
 def score_gradients__tanh_once_more(scores_gradient, query, keys, W_query, W_key, v):
-    """You applied the tanh to the hidden values again. They have already been through it."""
+    """You applied a tanh to the hidden values, but they are already the output of a tanh."""
     return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, slope=lambda t: 1 - np.tanh(t) ** 2)
 
 
@@ -464,7 +465,7 @@ def score_gradients__before_the_tanh(scores_gradient, query, keys, W_query, W_ke
 
 
 def score_gradients__v_forgotten(scores_gradient, query, keys, W_query, W_key, v):
-    """Your derivatives with respect to the two matrices do not depend on v, the first factor on the way back from a score."""
+    """Your gradients for the two matrices do not depend on v: apply the chain rule to the dot product with v as well."""
     hidden = np.tanh(W_query @ query + keys @ W_key.T)
     inside = scores_gradient[:, None] * (1 - hidden**2)
     return {"v": scores_gradient @ hidden, "W_query": np.outer(inside.sum(axis=0), query), "W_key": inside.T @ keys}
@@ -476,39 +477,41 @@ def score_gradients__scores_alike(scores_gradient, query, keys, W_query, W_key, 
 
 
 def score_gradients__first_position_only(scores_gradient, query, keys, W_query, W_key, v):
-    """All positions use the same W_query, so each contributes to its derivative. You kept only the contribution of the first."""
+    """All positions use the same W_query, so all contribute to its gradient. You kept only the contribution of the
+    first position."""
     return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, both=lambda inside: inside[0])
 
 
 def score_gradients__last_position_only(scores_gradient, query, keys, W_query, W_key, v):
-    """All positions use the same W_query, so each contributes to its derivative. You kept only the contribution of the last."""
+    """All positions use the same W_query, so all contribute to its gradient. You kept only the contribution of the
+    last position."""
     return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, both=lambda inside: inside[-1])
 
 
 def score_gradients__averaged(scores_gradient, query, keys, W_query, W_key, v):
-    """You divided the sum over the positions by their number. The contributions are added, not averaged."""
+    """You averaged the contributions of the positions. Add them instead."""
     right = _score_gradients(scores_gradient, query, keys, W_query, W_key, v)
     return {name: value / len(keys) for name, value in right.items()}
 
 
 def score_gradients__matrices_transposed(scores_gradient, query, keys, W_query, W_key, v):
-    """The derivative with respect to a matrix has the shape of that matrix. Yours are transposed."""
+    """The gradient for a matrix should have the same shape as the matrix, but yours is transposed."""
     return {name: value.T for name, value in _score_gradients(scores_gradient, query, keys, W_query, W_key, v).items()}
 
 
 def score_gradients__v_from_inside(scores_gradient, query, keys, W_query, W_key, v):
-    """v multiplies the output of the tanh, so its derivative does not pass through the tanh. Yours does."""
+    """v multiplies the output of the tanh, so the gradient with respect to v should not contain the derivative of the tanh."""
     right = _score_gradients(scores_gradient, query, keys, W_query, W_key, v)
     hidden = np.tanh(W_query @ query + keys @ W_key.T)
     return right | {"v": (scores_gradient[:, None] * v * (1 - hidden**2)).sum(axis=0)}
 
 
 def score_gradients__downhill(scores_gradient, query, keys, W_query, W_key, v):
-    """All your signs are flipped: this is the step that lowers the loss, not the derivative."""
+    """All your signs are flipped: you returned the direction in which the loss falls, not the gradient."""
     return {name: -value for name, value in _score_gradients(scores_gradient, query, keys, W_query, W_key, v).items()}
 
 
 def score_gradients__squeezed(scores_gradient, query, keys, W_query, W_key, v):
-    """An axis of length 1 went missing: the derivative with respect to a matrix of one row or one column still has two axes."""
+    """An axis of length 1 went missing: the gradient for a matrix with one row or one column should still have two axes."""
     right = _score_gradients(scores_gradient, query, keys, W_query, W_key, v)
     return {name: np.squeeze(value) for name, value in right.items()}

@@ -13,32 +13,33 @@ def _normalised(numbers):
 
 
 def weights_by_hand_twin__linear():
-    """You divided each score by the sum of the scores. The softmax takes exponentials first, so no weight is below 0."""
+    """You divided each score by the sum of the scores. The softmax takes exponentials first, so no weight is negative."""
     return _normalised(_TWIN)
 
 
 def weights_by_hand_twin__base_two():
-    """The exponential has base e = 2.718, not 2."""
+    """You used powers of 2. The softmax uses powers of e = 2.718."""
     return _normalised([2**score for score in _TWIN])
 
 
 def weights_by_hand_twin__sign_dropped():
-    """One score is negative. Its exponential is below 1, not above."""
+    """You dropped the minus sign of the negative score: its exponential should be less than 1."""
     return _normalised([math.exp(abs(score)) for score in _TWIN])
 
 
 def weights_by_hand_twin__not_divided():
-    """These are the exponentials. Weights sum to 1, so divide each exponential by the sum of them all."""
+    """You gave the exponentials. Weights sum to 1, so divide each exponential by the sum of all exponentials."""
     return [math.exp(score) for score in _TWIN]
 
 
 def weights_by_hand_twin__sigmoid():
-    """A sigmoid looks at each score on its own, so its values do not sum to 1. The softmax needs all scores together."""
+    """A sigmoid looks at each score on its own, so its values do not sum to 1. Each weight of a softmax depends on
+    all the scores."""
     return [1 / (1 + math.exp(-score)) for score in _TWIN]
 
 
 def weights_by_hand_twin__divided_by_largest():
-    """You divided by the largest exponential. Divide by the sum of all of them."""
+    """You divided by the largest exponential. Divide by the sum of all exponentials."""
     return [math.exp(score - max(_TWIN)) for score in _TWIN]
 
 
@@ -48,27 +49,27 @@ def _differences(function):
 
 
 def score_differences__ratios():
-    """These are ratios of weights. What do you have to do to exp(x) to get x back?"""
+    """You gave ratios of weights. Which function turns exp(x) back into x?"""
     return _differences(lambda first, other: first / other)
 
 
 def score_differences__base_two():
-    """Your logarithm has base 2. The softmax uses e, so take the natural one."""
+    """You took the logarithm to base 2. The softmax uses powers of e, so take the natural logarithm."""
     return _differences(lambda first, other: math.log2(first / other))
 
 
 def score_differences__base_ten():
-    """Your logarithm has base 10. The softmax uses e, so take the natural one (the key is often marked ln)."""
+    """You took the logarithm to base 10. The softmax uses powers of e, so take the natural logarithm (often labelled ln)."""
     return _differences(lambda first, other: math.log10(first / other))
 
 
 def score_differences__sign():
-    """Your signs are flipped: the first score is the highest, so it is above the others."""
+    """Your signs are flipped: the first weight is the largest, so the first score is the highest."""
     return _differences(lambda first, other: math.log(other / first))
 
 
 def score_differences__of_weights():
-    """You subtracted the weights. A difference of scores becomes a ratio of weights."""
+    """You subtracted the weights. A difference between scores corresponds to a ratio of weights."""
     return _differences(lambda first, other: first - other)
 
 
@@ -87,7 +88,7 @@ def masked_softmax__mask_ignored(scores, source_mask=None):
 
 
 def masked_softmax__score_zero(scores, source_mask=None):
-    """You set the scores of padding to 0. But exp(0) is 1, not 0: a score of 0 is a score like any other."""
+    """You set the scores of padding to 0, but exp(0) is 1: a score of 0 does not mean a weight of 0."""
     return _stable(scores * _real(scores, source_mask))
 
 
@@ -97,7 +98,7 @@ def masked_softmax__not_renormalised(scores, source_mask=None):
 
 
 def masked_softmax__inverted(scores, source_mask=None):
-    """You kept the padding and left out the words: True in the mask means a real word."""
+    """The mask is True at real words, but you kept the padding and left out the words."""
     if source_mask is None:
         return _stable(scores)
     weights = _stable(np.where(source_mask, np.finfo(float).min, scores))
@@ -105,13 +106,13 @@ def masked_softmax__inverted(scores, source_mask=None):
 
 
 def masked_softmax__nan_in_empty_row(scores, source_mask=None):
-    """Your weights are right except in a row without a word: there the sum is 0, and 0 divided by 0 is nan."""
+    """Your weights are right except in a row without any real words: there the sum is 0, and 0 divided by 0 is nan."""
     return _stable(np.where(_real(scores, source_mask), scores, -np.inf))
 
 
 def masked_softmax__uniform_in_empty_row(scores, source_mask=None):
-    """Your weights are right except in a row without a word: there all scores are equally low, so all weights are
-    equal instead of 0."""
+    """Your weights are right except in a row without any real words: there all scores are equally low, so all
+    weights are equal instead of 0."""
     return _stable(np.where(_real(scores, source_mask), scores, -1e30))
 
 
@@ -122,15 +123,16 @@ def masked_softmax__not_low_enough(scores, source_mask=None):
 
 
 def masked_softmax__highest_of_all(scores, source_mask=None):
-    """The maximum that you subtract may be the score of padding. If it is far above the scores of the words, every
-    exponential becomes 0."""
+    """The maximum that you subtract may be the score of padding. If this score is far above those of the words, all
+    their exponentials become 0."""
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True)) * _real(scores, source_mask)
     total = exponentials.sum(axis=-1, keepdims=True)
     return exponentials / np.where(total > 0, total, 1.0)
 
 
 def masked_softmax__one_shift_for_all(scores, source_mask=None):
-    """You subtracted the highest score of the whole array from every row. In a row far below it, every exponential is 0."""
+    """You subtracted the highest score of the whole array from every row. In a row of much lower scores, every
+    exponential becomes 0."""
     real = _real(scores, source_mask)
     highest = scores[real].max() if real.any() else 0.0
     exponentials = np.exp(np.where(real, scores - highest, -np.inf))
@@ -139,14 +141,15 @@ def masked_softmax__one_shift_for_all(scores, source_mask=None):
 
 
 def masked_softmax__no_shift(scores, source_mask=None):
-    """Your result is not finite: exp(1000) is too large for a float. Subtract a score of the row from all of them first."""
+    """exp(1000) is too large for a float, so the result is not finite. Subtracting the same number from all scores
+    of a row changes no weight."""
     exponentials = np.exp(scores) * _real(scores, source_mask)
     total = exponentials.sum(axis=-1, keepdims=True)
     return exponentials / np.where(total > 0, total, 1.0)
 
 
 def masked_softmax__sum_without_its_axis(scores, source_mask=None):
-    """The sum has lost its axis of length 1, so rows are divided by the sums of other rows: see keepdims."""
+    """The sum has lost the axis of the positions, so it broadcasts along the wrong axis: see keepdims."""
     lowest = np.where(_real(scores, source_mask), scores, np.finfo(float).min)
     exponentials = np.exp(lowest - lowest.max(axis=-1, keepdims=True)) * _real(scores, source_mask)
     total = exponentials.sum(axis=-1)
@@ -154,7 +157,7 @@ def masked_softmax__sum_without_its_axis(scores, source_mask=None):
 
 
 def masked_softmax__mask_needed(scores, source_mask=None):
-    """Your function must also work without a mask: then every position is a real word."""
+    """Your function must also work without a mask: in that case, every position is real."""
     lowest = np.where(source_mask, scores, np.finfo(float).min)
     return _stable(lowest) * source_mask
 
@@ -172,31 +175,31 @@ def masked_softmax__zero_scores_are_pads(scores, source_mask=None):
 
 
 def entropy__no_temperature(scores, temperature):
-    """Your result does not depend on the temperature: divide the scores by it before the softmax."""
+    """The temperature is missing: divide the scores by it before the softmax."""
     log_weights = torch.log_softmax(scores + 0 * temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1)
 
 
 def entropy__temperature_by_position(scores, temperature):
-    """Each sentence has its own temperature: give it an extra axis, or it broadcasts along the wrong one."""
+    """Each sentence has its own temperature: without an extra axis, the temperatures broadcast along the positions."""
     log_weights = torch.log_softmax(scores / temperature, dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1)
 
 
 def entropy__multiplied(scores, temperature):
-    """A high temperature should flatten the weights. Yours sharpens them."""
+    """You multiplied the scores by the temperature: a high temperature should flatten the weights, not sharpen them."""
     log_weights = torch.log_softmax(scores * temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1)
 
 
 def entropy__sign(scores, temperature):
-    """An entropy is never negative, but the logarithms of the weights are, so the sum needs a minus sign."""
+    """Your entropies are negative: the logarithm of a weight is negative, so the sum needs a minus sign."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return (log_weights.exp() * log_weights).sum(dim=-1)
 
 
 def entropy__bits(scores, temperature):
-    """This is the entropy in bits. Nats use the natural logarithm."""
+    """You took the logarithm to base 2, which gives the entropy in bits. The formula has the natural logarithm."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1) / math.log(2)
 
@@ -209,25 +212,25 @@ def entropy__log_of_zero(scores, temperature):
 
 
 def entropy__small_number_added(scores, temperature):
-    """You added a small number inside the logarithm. That keeps it finite but changes the value or its gradient."""
+    """You added a small number inside the logarithm. The result is finite, but the entropy or its gradient is no longer exact."""
     weights = torch.softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(weights * (weights + 1e-3).log()).sum(dim=-1)
 
 
 def entropy__detached(scores, temperature):
-    """The values are right, but cut off from the graph: no gradient reaches the scores. Stay in torch throughout."""
+    """The entropies are right, but no gradient reaches the scores: look for detach, no_grad, numpy or a plain number."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1).detach()
 
 
 def entropy__one_for_all(scores, temperature):
-    """You returned one number for the whole batch: each sentence has its own entropy."""
+    """You returned one number for the whole batch: each sentence should have its own entropy."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum()
 
 
 def entropy__squeezed(scores, temperature):
-    """An axis of length 1 went missing: for a batch of one, return a vector with one entry."""
+    """An axis of length 1 went missing: for a batch of one sentence, return a vector with one entry."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1).squeeze()
 
@@ -242,26 +245,25 @@ def entropy__overflow(scores, temperature):
 
 
 def broken_maps__pads_exchanged():
-    """Two of the tables come from bugs that concern padding. In one of them, padding has weight; in the other, it
-    does not. Which is which?"""
+    """Bugs 2 and 3 both concern padding. Which of the two leaves weight on the padding?"""
     return {"A": 4, "B": 1, "C": 6, "D": 2, "E": 3}
 
 
 def broken_maps__steps_and_pads_exchanged():
-    """Two of the tables have rows that do not sum to 1. Add up their columns too."""
+    """In two of the tables, the rows do not sum to 1. Do the columns?"""
     return {"A": 4, "B": 3, "C": 6, "D": 1, "E": 2}
 
 
 def broken_maps__equal_rows_softened():
-    """Applying the softmax twice makes the weights within a row more alike. It does not make the rows alike."""
+    """A second softmax makes the weights within a row more alike, but it does not make the rows equal."""
     return {"A": 5, "B": 1, "C": 6, "D": 3, "E": 2}
 
 
 def broken_maps__negative_weights():
-    """One table has entries below 0. No exponential is negative, so which bug leaves the exponentials out?"""
+    """One table has negative entries, but an exponential is never negative. Which bug leaves out the exponentials?"""
     return {"A": 4, "B": 1, "C": 5, "D": 3, "E": 2}
 
 
 def broken_maps__weight_on_the_pad_softened():
-    """If padding has weight, it was not excluded. Work out what its score must have been."""
+    """In one table, padding has weight, so it was not excluded. What must its scores have been?"""
     return {"A": 4, "B": 1, "C": 6, "D": 3, "E": 5}

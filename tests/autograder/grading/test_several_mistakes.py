@@ -17,9 +17,12 @@ LOWEST = torch.finfo(torch.float64).min
 EXACTLY = "We get exactly your numbers if"
 ATTEND, SOFTMAX, HEADS = "context-attend", "softmax-masked_softmax", "from_bahdanau_to_transformers-multi_head"
 NO_WORD = (
-    "In a row without a real word, every score is equally low, so the softmax spreads the weight over the padding."
+    "In a row without any real words, all scores are equally low, so the softmax spreads the weight over the padding."
 )
-NO_TANH = "The tanh is missing: without it the score is linear, and the query shifts every position alike."
+NO_TANH = (
+    "The tanh is missing: without it the score is linear, and the query shifts the scores of all positions by the same "
+    "amount."
+)
 SCORE = "scoring-additive_score"
 
 
@@ -129,7 +132,8 @@ SEVERAL = {
         HEADS,
         heads(lambda scores, mask: scores.softmax(-1), lambda size: 1),
         (
-            "You did not scale the dot products before the softmax. They grow with the number of entries of a key.",
+            "You did not scale the dot products before the softmax. Without scaling, they grow with the number of entries of a "
+            "key.",
             "This does not explain the cases with padding, where there is a second mistake: where does the mask come in?",
         ),
     ),

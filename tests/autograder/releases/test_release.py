@@ -170,7 +170,7 @@ def test_nbgrader_validate_says_of_each_slip_the_whole_sentence_and_no_more(note
     assert "..." not in output
     assert "return query.no_such_thing" in failed[1]
     assert "checks.py" not in output
-    hint = "Hint: The tanh is missing: without it the score is linear, and the query shifts every position alike."
+    hint = "Hint: The tanh is missing: without it the score is linear, and the query shifts the scores of all positions"
     assert hint in " ".join(failed[2].split())
     assert max(len(text.splitlines()) for text in failed) <= 25
 
