@@ -2,12 +2,12 @@
 
 
 def count_parameters__one_direction():
-    """An annotation concatenates the states of both encoder directions, so W_key has more columns."""
+    """An annotation concatenates the states of both encoder directions, so W_key needs more columns."""
     return {"W_query": 2304, "W_key": 2304, "v": 48, "all": 4656}
 
 
 def count_parameters__v_forgotten():
-    """You counted the parts, but your sum leaves one of them out."""
+    """Your count for each part is right, but your sum leaves one part out."""
     return {"W_query": 2304, "W_key": 4608, "v": 48, "all": 6912}
 
 
@@ -31,7 +31,7 @@ def choose_rate__one_for_the_end():
 
 
 def choose_rate__what_falls_first():
-    """The rate that leads after 100 steps is overtaken later. Read the column for the number of steps that will be used."""
+    """You chose the rate that is best after 100 steps. Read the column for the number of steps that will be used."""
     return _rates(short=5)
 
 
@@ -41,7 +41,8 @@ def choose_rate__still_falling():
 
 
 def choose_rate__rising_is_diverging():
-    """That curve turns upwards, but it stays far below the loss of a uniform guess, ln 32. Is there a curve above that?"""
+    """The curve you chose for `diverges` turns upwards, but it stays far below ln 32, the loss of a uniform guess.
+    Does any curve stay above ln 32?"""
     return _rates(diverges=5)
 
 
@@ -51,22 +52,22 @@ def choose_rate__stopped_at_the_end():
 
 
 def choose_rate__stopped_where_300_is_best():
-    """That is only the lowest entry of its own row. Look for the lowest entry in the whole table."""
+    """The entry that you chose is only the lowest of its own row. Look for the lowest entry in the whole table."""
     return _rates(stop_curve=3, stop_column=4)
 
 
 def choose_rate__edge_taken():
-    """The best of the three rates is the smallest of them. A better one may lie below it, where none has been tried."""
+    """The best of the three rates is also the smallest. An even smaller rate, which nobody has tried, may be better."""
     return _rates(next=4)
 
 
 def choose_rate__other_side():
-    """The best of the three rates is the smallest of them. Try a rate on the other side of it."""
+    """The best of the three rates is the smallest. Check a rate on the side where none has been tried."""
     return _rates(next=6)
 
 
 def choose_rate__two_steps_beyond():
-    """You went beyond the edge, but by more than a factor of 2, so you skipped a rate that may be the best."""
+    """You are right to look below the smallest rate, but you skipped a rate that may be the best: go down by a factor of 2."""
     return _rates(next=2)
 
 
@@ -75,18 +76,19 @@ def _curves(**changed):
 
 
 def read_curves__rate_and_gradients_exchanged():
-    """Two of the runs learn slowly or badly. Which of the two bugs can change the very first step, and which cannot?"""
+    """Compare the validation losses of runs B and D after the first step. Can bug 1 change this step? Can bug 2?"""
     return _curves(B=1, D=2)
 
 
 def read_curves__softmax_and_reading_exchanged():
-    """In two runs the validation loss ends above that of guessing. In one of them, the printed loss is near 0: what
-    makes that so easy?"""
+    """Runs A and C both end with a high validation loss, but only in run C is the printed loss near 0: which bug
+    makes the training task that easy?"""
     return _curves(A=5, C=4)
 
 
 def read_curves__pads_for_the_reading():
-    """With padding in the average, the validation loss would fall too. In run C it rises, and the printed loss is near 0."""
+    """With padding in the average, the validation loss would still fall to almost 0. In run C, the validation loss
+    ends far above its first value."""
     return _curves(C=6)
 
 
@@ -96,72 +98,76 @@ def read_curves__pads_for_the_gradients():
 
 
 def read_curves__pads_for_the_sum():
-    """An average stays near the loss of one word, whatever it is taken over. Look at the first printed loss of run E."""
+    """An average over words is about as large as the loss of one word, with or without padding. Look at the first
+    printed loss of run E."""
     return _curves(E=6)
 
 
 def read_curves__rate_for_the_sum():
-    """A larger learning rate does not change the first printed loss, because no step has been taken by then. Look at run E."""
+    """A larger learning rate does not change the first printed loss, because no step has been taken yet. Look at run E."""
     return _curves(D=3, E=1)
 
 
 def read_curves__rate_for_the_softmax():
-    """Too large a learning rate makes the printed loss jump. In run A it falls slowly and steadily, while validation gets worse."""
+    """If the learning rate is too large, the printed loss jumps up and down. In run A, the printed loss falls
+    slowly and steadily."""
     return _curves(A=1, D=4)
 
 
 def read_curves__floor_of_zero():
-    """This cross-entropy receives probabilities, so no entry exceeds another by more than 1. What is their softmax?"""
+    """With bug 4, the cross-entropy receives probabilities, so no two of its inputs differ by more than 1. How
+    large can the second softmax make the target word's share?"""
     return _curves(floor=0.0)
 
 
 def read_curves__floor_of_guessing():
-    """That is the loss of a uniform guess. The model can do better: it can give the right word a probability of 1."""
+    """Your `floor` is the loss of a uniform guess. Even with bug 4, the model can give the target word a probability of 1."""
     return _curves(floor=3.466)
 
 
 def read_curves__floor_of_33_words():
-    """One of the 32 words is the right one. How many others are in the sum of the second softmax?"""
+    """For `floor`, you counted one word too many: one of the 32 words is the target word, so how many others are there?"""
     return _curves(floor=2.547)
 
 
 def read_curves__floor_that_was_reached():
-    """That is the loss reached after 300 steps. The exercise asks for the value that no number of steps can go below."""
+    """Your `floor` is the printed loss after 300 steps. The exercise asks for a value that no number of steps can go below."""
     return _curves(floor=2.909)
 
 
 def read_curves__jump_as_overfitting():
-    """A model that has overfitted keeps a high validation loss. Look at the columns that follow step 100."""
+    """If the model had overfitted, its validation loss would stay high. Look at the columns after step 100."""
     return _curves(jump=1)
 
 
 def read_curves__jump_as_other_sentences():
-    """The validation sentences are the same at every step. Are they harder at the other steps?"""
+    """The validation sentences are the same at every step. Do they look harder at the other steps?"""
     return _curves(jump=2)
 
 
 def read_curves__jump_as_an_easy_batch():
-    """The other runs read the same batch at step 100. Compare their printed loss there with their validation loss."""
+    """The other runs read the same batch at step 100. Compare their printed losses at this step with their validation losses."""
     return _curves(jump=3)
 
 
 def read_curves__words_of_the_validation():
-    """The two losses that you divide must come from the same batch and the same parameters: use two printed ones."""
+    """For `words`, you divided by a validation loss. Both losses must come from the same batch and the same parameters."""
     return _curves(words=715)
 
 
 def read_curves__words_not_averaged():
-    """That is the sum of the losses. Divide it by the average loss per word in the same batch."""
+    """For `words`, you gave the sum of the losses. Divide this sum by the average loss per word in the same batch."""
     return _curves(words=2489)
 
 
 def read_curves__words_of_a_sentence():
-    """You divided by the number of sentences. Divide the sum by the loss per word instead."""
+    """For `words`, you divided by the number of sentences. Divide by the average loss per word instead."""
     return _curves(words=39)
 
 
 def read_curves__words_by_guessing():
-    """You divided by the loss of guessing. Divide by this batch's own mean loss: the run without a bug prints it at that step."""
+    """For `words`, you divided by the loss of a uniform guess. Divide by the average loss per word of this batch,
+    which another run prints."""
     return _curves(words=718)
 
 
@@ -172,18 +178,18 @@ def exact_match__words_not_sentences(words, target):
 
 
 def exact_match__whole_rows(words, target):
-    """Ignore everything after the stop token, both in the model's row and in the target's."""
+    """Ignore everything after the stop token, both in the model's output and in the target."""
     steps = min(words.shape[1], target.shape[1])
     return float((words[:, :steps] == target[:, :steps]).all(axis=1).mean())
 
 
 def exact_match__first_word(words, target):
-    """You compared only the first words."""
+    """You compared only the first word of each sentence."""
     return float((words[:, 0] == target[:, 0]).mean())
 
 
 def exact_match__stop_not_needed(words, target):
-    """A sentence that continues after the last target word is not right: the model must write the stop token there."""
+    """A sentence that continues after the last target word is wrong: the next word must be the stop token."""
     right = 0
     for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
         wanted = wanted[: wanted.index(2)]
@@ -201,7 +207,7 @@ def exact_match__order_ignored(words, target):
 
 
 def exact_match__digits_joined(words, target):
-    """You joined the numbers without a separator, so 3 and 13 look like 31 and 3. Compare the numbers themselves."""
+    """You joined the numbers without a separator, so 3, 13 looks the same as 31, 3. Compare the numbers themselves."""
 
     def text(row):
         row = list(row)
@@ -211,7 +217,7 @@ def exact_match__digits_joined(words, target):
 
 
 def exact_match__zeros_dropped(words, target):
-    """You drop every 0 that the model wrote. In the middle of a sentence, a 0 is a wrong word like any other."""
+    """You dropped every 0 that the model wrote. Before the stop token, a 0 is a wrong word like any other."""
     right = 0
     for row, wanted in zip(words, target, strict=True):
         row, wanted = [w for w in row if w != 0], [w for w in wanted if w != 0]
@@ -226,7 +232,7 @@ def noun_alignment__all_words(weights, positions):
 
 
 def noun_alignment__weight_mass(weights, positions):
-    """You averaged the weight on the right word. The question is how often the largest weight falls there."""
+    """You averaged the weight on the right word. The exercise asks how often the largest weight is on the right word."""
     total, count = 0.0, 0
     for row, places in zip(weights, positions, strict=True):
         for step, place in enumerate(places):
@@ -252,15 +258,15 @@ def noun_alignment__missed_steps_forgiven(weights, positions):
 
 
 def noun_alignment__largest_of_zeros(weights, positions):
-    """In a row of zeros, you take the first entry as the largest. Such a row belongs to a step that was not taken,
-    so it is not a hit."""
+    """In a row of zeros, you took the first entry as the largest. Such a row belongs to a step that was not taken,
+    so its noun counts as missed."""
     steps = min(weights.shape[1], positions.shape[1])
     hits = (weights.argmax(axis=-1)[:, :steps] == positions[:, :steps]) & (positions[:, :steps] >= 0)
     return hits.sum() / (positions >= 0).sum()
 
 
 def noun_alignment__target_axis(weights, positions):
-    """You searched along the wrong axis: the largest weight of a target word is the largest over its source words."""
+    """You searched along the wrong axis: for each target word, find the largest weight over the source positions."""
     best = weights.argmax(axis=1)
     steps = min(best.shape[1], positions.shape[1])
     return float((best[:, :steps] == positions[:, :steps]).sum() / (positions >= 0).sum())

@@ -11,12 +11,14 @@ def _dimensions(d, m, n, V_x, V_y, **changed):
 
 
 def note_c_dimensions__transposed(d, m, n, V_x, V_y):
-    """Each matrix multiplies a column vector, so it has as many columns as that vector has entries. Yours are transposed."""
+    """You gave the shape of the transpose: a matrix that multiplies a column vector needs one column for each entry
+    of the vector."""
     return {name: shape[::-1] for name, shape in _dimensions(d, m, n, V_x, V_y).items()}
 
 
 def note_c_dimensions__as_torch_stores_it(d, m, n, V_x, V_y):
-    """That is how nn.Embedding stores it, one row for each word. In the formula, it multiplies a one-hot column."""
+    """You gave the shape in which nn.Embedding stores its matrix. In the formula, the embedding matrix multiplies a
+    one-hot column."""
     return _dimensions(d, m, n, V_x, V_y, E_x=(V_x, d), E=(V_y, d))
 
 
@@ -26,22 +28,22 @@ def note_c_dimensions__vocabularies_exchanged(d, m, n, V_x, V_y):
 
 
 def note_c_dimensions__one_embedding(d, m, n, V_x, V_y):
-    """The decoder reads target words, so its embedding has one column for each target word."""
+    """The decoder reads target words, so its embedding needs one column for each word of the target vocabulary."""
     return _dimensions(d, m, n, V_x, V_y, E=(d, V_x))
 
 
 def note_c_dimensions__one_hot_forgotten(d, m, n, V_x, V_y):
-    """The embedding multiplies the one-hot column first: W_x and W_y see a word vector, not a one-hot column."""
+    """W_x and W_y multiply a word vector, not a one-hot column: the embedding comes first."""
     return _dimensions(d, m, n, V_x, V_y, W_x=(m, V_x), W_y=(n, V_y))
 
 
 def note_c_dimensions__context_of_the_decoder(d, m, n, V_x, V_y):
-    """A context is a mixture of encoder states, so it has their size."""
+    """A context is a mixture of encoder states, so it has the size of an encoder state."""
     return _dimensions(d, m, n, V_x, V_y, W_c=(n, n))
 
 
 def note_c_dimensions__state_and_context_exchanged(d, m, n, V_x, V_y):
-    """You swapped the shapes of two matrices. Look at the subscripts: s for the state, c for the context."""
+    """You swapped the shapes of two matrices. Look at their subscripts: s stands for the state, c for the context."""
     return _dimensions(d, m, n, V_x, V_y, W_s=(n, m), W_c=(n, n))
 
 
@@ -51,17 +53,17 @@ def note_c_dimensions__query_sees_encoder(d, m, n, V_x, V_y):
 
 
 def note_c_dimensions__score_of_the_encoder(d, m, n, V_x, V_y):
-    """Inside the tanh of the score, note C keeps the size of the decoder state. You used that of an encoder state."""
+    """In note C, the hidden layer of the score has the size of a decoder state. You used the size of an encoder state."""
     return _dimensions(d, m, n, V_x, V_y, W_query=(m, n), W_key=(m, m), v=(m,))
 
 
 def note_c_dimensions__two_directions(d, m, n, V_x, V_y):
-    """With two directions, an encoder state would be twice as long wherever it is read. Here there is only one direction."""
+    """You doubled the size of an encoder state, but this encoder has only one direction."""
     return _dimensions(d, m, n, V_x, V_y, W_key=(n, 2 * m), W_c=(n, 2 * m))
 
 
 def fusion_shapes__one_direction(d, m, n, r):
-    """The two directions are concatenated, so an annotation, and with it the context, is longer than m."""
+    """An annotation concatenates the states of both directions, so an annotation and a context have more than m entries."""
     return {"joined": (d + m,), "L_1": (r, d + m), "W_input": (n, r), "W_context": (n, m)}
 
 
@@ -71,12 +73,12 @@ def fusion_shapes__twice_the_state(d, m, n, r):
 
 
 def fusion_shapes__added(d, m, n, r):
-    """Concatenating two vectors adds their lengths. Yours has the length of one of the two."""
+    """Concatenating two vectors adds their lengths. Your result has the length of only one of them."""
     return {"joined": (2 * m,), "L_1": (r, 2 * m), "W_input": (n, r), "W_context": (n, 2 * m)}
 
 
 def fusion_shapes__transposed(d, m, n, r):
-    """Rows come first: a matrix that maps a vector of size p to one of size q has shape (q, p)."""
+    """Rows come first: a matrix that maps p entries to q entries has shape (q, p)."""
     return {"joined": (d + 2 * m,), "L_1": (d + 2 * m, r), "W_input": (r, n), "W_context": (2 * m, n)}
 
 
@@ -89,27 +91,29 @@ _RIGHT_WEIGHTS = [0.4122, 0.5, 0.2315, 0.4149, 0.4360, 0.6259]
 
 
 def two_decimals__second_weight():
-    """These are the weights of the second annotation. Give those of the first."""
+    """You gave the weights of the second annotation. The exercise asks for those of the first."""
     return {"weights": [round(1 - weight, 4) for weight in _RIGHT_WEIGHTS], "alike": [1, 4]}
 
 
 def two_decimals__old_state_as_query():
-    """For method 4 you scored with the old state, which gives the right weights. In that method, the query is the updated state."""
+    """For method 4 you scored with the old state, so you got the weights of the right step. In method 4, the query
+    is the updated state."""
     return {"weights": [*_RIGHT_WEIGHTS[:3], 0.3741, *_RIGHT_WEIGHTS[4:]], "alike": [1, 4]}
 
 
 def two_decimals__update_without_tanh():
-    """In method 4, the updated state is the result of a tanh. You scored with the argument of that tanh."""
+    """For method 4 you scored with the sum inside the tanh. In method 4, the query is the tanh of that sum."""
     return {"weights": [*_RIGHT_WEIGHTS[:3], 0.4429, *_RIGHT_WEIGHTS[4:]], "alike": [1, 4]}
 
 
 def two_decimals__mean_as_the_sum():
-    """In method 5, each score is a mean, so it is half the sum. You gave the weights that follow from the sums."""
+    """For method 5 you scored with the sum, so you got the weights of the right step. In method 5, each score is
+    the mean of two entries."""
     return {"weights": [*_RIGHT_WEIGHTS[:4], 0.3741, _RIGHT_WEIGHTS[5]], "alike": [1, 5]}
 
 
 def two_decimals__counted_from_zero():
-    """You counted the methods from 0. They are numbered from 1."""
+    """You numbered the methods from 0. In the exercise, they are numbered from 1."""
     return {"weights": _RIGHT_WEIGHTS, "alike": [0, 3]}
 
 
@@ -118,7 +122,7 @@ def _note_d(old=1.0, first=0, squash=np.tanh):
 
 
 def note_d_state__no_tanh():
-    """The tanh is missing: the entries of a state lie between -1 and 1."""
+    """The tanh is missing: you returned the sum inside it."""
     return _note_d(squash=lambda x: x)
 
 
@@ -150,14 +154,14 @@ def _gated(
 def gated_step__update_exchanged(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """Your update gate works the wrong way round: where it is 1, the formula takes the candidate."""
+    """Your update gate works the wrong way round: where the gate is 1, the new state should equal the candidate."""
     return _gated(locals(), mix=lambda u, s, new: u * s + (1 - u) * new)
 
 
 def gated_step__reset_after_the_product(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """Apply the reset gate to the old state itself, not to its product with the matrix."""
+    """Apply the reset gate to the old state itself, not to the product of W_s and the old state."""
     return _gated(locals(), reset_after=True)
 
 
@@ -171,7 +175,7 @@ def gated_step__gates_exchanged(
 def gated_step__update_reads_the_reset_state(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """Your update gate sees the old state after the reset. Both gates read the state before the reset."""
+    """Your update gate reads the old state after the reset. Both gates should read it before the reset."""
     reset = (1 + np.tanh((embedded @ W_y_reset.T + query @ W_s_reset.T + context @ W_c_reset.T) / 2)) / 2
     kept = reset * query
     update = (1 + np.tanh((embedded @ W_y_update.T + kept @ W_s_update.T + context @ W_c_update.T) / 2)) / 2
@@ -181,7 +185,7 @@ def gated_step__update_reads_the_reset_state(
 def gated_step__no_context_in_the_gates(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """The context is missing from the gates. In the paper it enters each of them."""
+    """The context is missing from both gates."""
     return _gated(locals(), shares=(1, 1, 0))
 
 
@@ -195,28 +199,28 @@ def gated_step__no_context_in_the_candidate(
 def gated_step__no_word_in_the_gates(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """The last word is missing from the gates."""
+    """The embedding of the previous word is missing from both gates."""
     return _gated(locals(), shares=(0, 1, 1))
 
 
 def gated_step__no_state_in_the_gates(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """The old state is missing from the gates."""
+    """The old state is missing from both gates."""
     return _gated(locals(), shares=(1, 0, 1))
 
 
 def gated_step__candidate_only(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """You returned the candidate. The new state mixes it with the old state."""
+    """You returned the candidate. The new state is a mixture of the candidate and the old state."""
     return _gated(locals(), mix=lambda u, s, new: new)
 
 
 def gated_step__gates_with_tanh(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """Your gates can be negative. A gate is a fraction between 0 and 1: check the function that computes it."""
+    """Your gates can be negative. The entries of a gate should be fractions from 0 to 1: check the function that computes them."""
     return _gated(locals(), gate=np.tanh)
 
 
@@ -237,27 +241,27 @@ def gated_step__no_reset(
 
 
 def fused_input__no_relu(embedded, context, L_1):
-    """Some of your entries are below 0: the ReLU is missing."""
+    """Some of your entries are negative: the ReLU is missing."""
     return np.concatenate([embedded, context], axis=1) @ L_1.T
 
 
 def fused_input__context_first(embedded, context, L_1):
-    """The embedding comes first, then the context: the columns of L_1 belong to them in this order."""
+    """You concatenated in the wrong order: the embedding should come first, then the context."""
     return np.maximum(np.concatenate([context, embedded], axis=1) @ L_1.T, 0.0)
 
 
 def fused_input__relu_too_early(embedded, context, L_1):
-    """You applied the ReLU before the matrix. It belongs after the matrix."""
+    """You applied the ReLU before multiplying by L_1. Apply it to the product."""
     return np.maximum(np.concatenate([embedded, context], axis=1), 0.0) @ L_1.T
 
 
 def fused_input__tanh(embedded, context, L_1):
-    """This layer ends in a ReLU, not in a tanh."""
+    """You applied a tanh. This layer has a ReLU instead."""
     return np.tanh(np.concatenate([embedded, context], axis=1) @ L_1.T)
 
 
 def fused_input__multiplied(embedded, context, L_1):
-    """Here note A's sign means concatenation. You multiplied entry by entry."""
+    """You multiplied the two vectors entry by entry. Concatenate them instead."""
     return np.maximum((embedded * context) @ L_1[:, : embedded.shape[1]].T, 0.0)
 
 
@@ -267,7 +271,7 @@ def fused_input__context_dropped(embedded, context, L_1):
 
 
 def fused_input__squeezed(embedded, context, L_1):
-    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
     return np.squeeze(np.maximum(np.concatenate([embedded, context], axis=1) @ L_1.T, 0.0))
 
 
@@ -286,7 +290,7 @@ def _decoder_step(p, asks=None, squash=torch.tanh, mask="before", weigh=None, pa
 
 
 def decoder_step__note_b_order(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """You updated the state first and scored with the result, as note B does. Here you score with the old state."""
+    """You updated the state first and scored with the updated state, as in note B. Here the query is the old state."""
     updated = torch.tanh(embedded @ W_y.T + query @ W_s.T)
     return _decoder_step(locals(), asks=updated)
 
@@ -297,7 +301,7 @@ def decoder_step__no_inner_tanh(query, embedded, keys, source_mask, W_query, W_k
 
 
 def decoder_step__query_not_scored(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Your scores do not depend on the old state: W_query times the query is missing inside the tanh."""
+    """Your scores do not depend on the old state: W_query times the query is missing from the sum inside the tanh."""
     return _decoder_step(locals(), asks=0 * query)
 
 
@@ -319,17 +323,17 @@ def decoder_step__divided_by_sum(query, embedded, keys, source_mask, W_query, W_
 
 
 def decoder_step__mask_ignored(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Padding contributes to your context: its score is a number like any other until you mask it."""
+    """Padding contributes to your context: exclude it from the softmax."""
     return _decoder_step(locals(), mask="ignored")
 
 
 def decoder_step__masked_after_softmax(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """You removed the padding after the softmax, so the weights that remain no longer sum to 1."""
+    """You removed the padding after the softmax, so the remaining weights no longer sum to 1."""
     return _decoder_step(locals(), mask="after")
 
 
 def decoder_step__minus_infinity(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real word."""
+    """In a sentence without any real words, all your scores are minus infinity, and their softmax is nan."""
     return _decoder_step(
         locals(),
         weigh=lambda scores, real: torch.softmax(torch.where(real, scores, scores - float("inf")), dim=1),
@@ -337,7 +341,8 @@ def decoder_step__minus_infinity(query, embedded, keys, source_mask, W_query, W_
 
 
 def decoder_step__exponentials_by_hand(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The exponential of a score in the thousands is infinite. Subtract the row's maximum, or let torch take the softmax."""
+    """The exponential of a score in the thousands is infinite. Let torch compute the softmax, or first subtract
+    each row's maximum."""
 
     def weigh(scores, real):
         exponentials = torch.exp(torch.where(real, scores, 0 * scores)) * real
@@ -347,33 +352,32 @@ def decoder_step__exponentials_by_hand(query, embedded, keys, source_mask, W_que
 
 
 def decoder_step__context_dropped(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Your state does not depend on the context."""
+    """Your new state does not depend on the context."""
     return _decoder_step(locals(), parts=(1, 1, 0))
 
 
 def decoder_step__query_dropped(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """You scored with the old state but left it out of the new state, which needs it as well."""
+    """You scored with the old state but left it out of the sum for the new state."""
     return _decoder_step(locals(), parts=(1, 0, 1))
 
 
 def decoder_step__word_dropped(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Your state does not depend on the last word."""
+    """Your new state does not depend on the previous word."""
     return _decoder_step(locals(), parts=(0, 1, 1))
 
 
 def decoder_step__squeezed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
     return _decoder_step(locals()).squeeze()
 
 
 def decoder_step__detached(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The state is right, but cut off from the graph: no gradient reaches the arguments. Stay in torch throughout."""
+    """The new states are right, but no gradient reaches the arguments: look for detach, no_grad, numpy or a plain number."""
     return _decoder_step(locals()).detach()
 
 
 def decoder_step__renormalised_after_masking(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Your softmax covers all positions before the mask is applied: if padding has a huge score, the weights of the
-    words vanish."""
+    """You applied the mask only after the softmax: if padding has a very high score, the weights of the words are 0 by then."""
     e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
     w = torch.softmax(e, dim=-1) * source_mask
     w = w / w.sum(dim=-1, keepdim=True).clamp_min(1e-12)
@@ -382,7 +386,8 @@ def decoder_step__renormalised_after_masking(query, embedded, keys, source_mask,
 
 
 def decoder_step__recurrence_transposed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """W_s is square, so its transpose fits as well but gives different numbers. Which axis of W_s meets the state?"""
+    """W_s is square, so its transpose fits as well but gives different numbers. Over which axis of W_s must its
+    product with the state be summed?"""
     e = torch.tanh((query @ W_query.T).unsqueeze(1) + keys @ W_key.T) @ v
     w = torch.softmax(e.masked_fill(~source_mask, -1e30), dim=-1).masked_fill(~source_mask, 0.0)
     c = (w.unsqueeze(1) @ keys).squeeze(1)
@@ -390,7 +395,7 @@ def decoder_step__recurrence_transposed(query, embedded, keys, source_mask, W_qu
 
 
 def decoder_step__query_not_unsqueezed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """Your projected query has no axis for the positions: look at what it broadcasts against when you add it to the keys."""
+    """Your projected query has no axis for the positions: check how it broadcasts when you add the projected keys."""
     e = torch.tanh(query @ W_query.T + keys @ W_key.T) @ v
     w = torch.softmax(e.masked_fill(~source_mask, -1e30), dim=-1).masked_fill(~source_mask, 0.0)
     c = (w.unsqueeze(1) @ keys).squeeze(1)
@@ -410,42 +415,43 @@ def _luong(
 
 
 def luong_step__bahdanaus_order(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """You scored with the old state, as Bahdanau does. Luong's recurrence runs first, and the new state is the query."""
+    """You scored with the old state, as Bahdanau does. In Luong's step, the recurrence comes first, and the new
+    state is the query."""
     return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, old_asks=True)
 
 
 def luong_step__old_state_mixed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """You scored with the new state, but concatenated the old one with the context."""
+    """You scored with the new state but concatenated the context with the old state."""
     return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, mixed=False)
 
 
 def luong_step__nothing_fed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The recurrence has three terms. Yours cannot know where the previous step looked."""
+    """The recurrence has three terms. Without the one that you left out, a step does not know where the previous step looked."""
     return _luong(0 * fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix)
 
 
 def luong_step__state_first(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The square brackets join context and state in this order. Yours are the other way round."""
+    """You concatenated in the wrong order: the context should come first, then the state."""
     return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, order=-1)
 
 
 def luong_step__no_last_tanh(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The result is the output of another tanh. You returned its input."""
+    """The last tanh is missing: apply it to the product with W_mix."""
     return _luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, final=lambda inside: inside)
 
 
 def luong_step__mask_ignored(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """Padding contributes to your context: its score is a number like any other until you mask it."""
+    """Padding contributes to your context: exclude it from the softmax."""
     return _luong(fed, embedded, query, keys, np.ones_like(source_mask), W_y, W_s, W_fed, W, W_mix)
 
 
 def luong_step__mask_turned_round(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """The mask is True at real words. You kept the padding and left out the words."""
+    """The mask is True at real words, but you kept the padding and left out the words."""
     return _luong(fed, embedded, query, keys, ~source_mask, W_y, W_s, W_fed, W, W_mix)
 
 
 def luong_step__overflow(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """exp overflows above 709. Subtracting one number from all scores of a row changes no weight."""
+    """For scores above 709, exp overflows. Subtracting the same number from all scores of a row changes no weight."""
     state = np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
     powers = np.exp(np.einsum("bn,nm,bjm->bj", state, W, keys)) * source_mask
     total = powers.sum(axis=1, keepdims=True)
@@ -454,7 +460,7 @@ def luong_step__overflow(fed, embedded, query, keys, source_mask, W_y, W_s, W_fe
 
 
 def luong_step__minus_infinity(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """If a whole row is minus infinity, the softmax divides 0 by 0. Think of a sentence without a real word."""
+    """In a sentence without any real words, all your scores are minus infinity, and their softmax is nan."""
     state = np.tanh(embedded @ W_y.T + query @ W_s.T + fed @ W_fed.T)
     scores = np.where(source_mask, np.einsum("bn,nm,bjm->bj", state, W, keys), -np.inf)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -463,5 +469,5 @@ def luong_step__minus_infinity(fed, embedded, query, keys, source_mask, W_y, W_s
 
 
 def luong_step__squeezed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """An axis of length 1 went missing: a batch of one sentence keeps its batch axis."""
+    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
     return np.squeeze(_luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix))

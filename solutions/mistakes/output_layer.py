@@ -13,52 +13,54 @@ def _figure(**changed):
 
 
 def note_d_figure__state_of_the_step():
-    """The new state cannot be computed from itself: the right-hand side uses the state before the step."""
+    """The new state cannot be computed from itself: the right-hand side needs the state before the step."""
     return _figure(state=3)
 
 
 def note_d_figure__word_of_the_step():
-    """The word of this step has not been written yet: the decoder reads the previous one."""
+    """The word of this step has not been chosen yet: the decoder reads the previous word."""
     return _figure(word=3)
 
 
 def note_d_figure__context_before():
-    """The context is computed again at each step, before the state, so at step t it has the index t."""
+    """You used the context of the previous step. Each step computes a context of its own before the new state."""
     return _figure(context=2)
 
 
 def note_d_figure__reads_out_the_old_state():
-    """The word is read out of the new state: that is why the step computes it."""
+    """You read the word out of the old state. Use the state that this step has just computed."""
     return _figure(read_out=2)
 
 
 def note_d_figure__as_printed():
-    """These are the indices of the first step, as printed in the figure. What are they for the third step?"""
+    """You gave an index of the first step, as printed in the figure. What should it be at the third step?"""
     return _figure(state=0, word=0, context=1)
 
 
 def note_d_figure__bias_of_the_context():
-    """That is the size of the context. This c is added to V z, which has an entry for each word."""
+    """Your `bias` is the size of the context. This c is added to the product of V and the state, and that product
+    has one entry for each word."""
     return _figure(bias=4)
 
 
 def note_d_figure__bias_of_the_state():
-    """That is the size of the state. This c is added after the product with V, which has one entry for each word."""
+    """Your `bias` is the size of the state. This c is added to the product of V and the state, and that product has
+    one entry for each word."""
     return _figure(bias=3)
 
 
 def note_d_figure__five_states():
-    """Look at the right-hand side as printed: does anything in it change from step to step?"""
+    """Look at the first line as printed: does its right-hand side change from step to step?"""
     return _figure(states=5)
 
 
 def every_step_shapes__added(batch, T_y, n, d, m, V_y):
-    """The three vectors are concatenated, not added or multiplied: all of their entries are kept."""
+    """The three vectors are concatenated, not added or multiplied, so all their entries are kept."""
     return {"joined": (batch, T_y, n), "W_o": (V_y, n), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}
 
 
 def every_step_shapes__sizes_alike(batch, T_y, n, d, m, V_y):
-    """Three times the size of the state is right only if all three vectors have the same size. Here they do not."""
+    """Three times the size of the state is right only if all three vectors have the same size. Here their sizes differ."""
     joined = 3 * n
     return {
         "joined": (batch, T_y, joined),
@@ -69,7 +71,7 @@ def every_step_shapes__sizes_alike(batch, T_y, n, d, m, V_y):
 
 
 def every_step_shapes__to_the_state(batch, T_y, n, d, m, V_y):
-    """You followed note A: a softmax of this would be a distribution over the units of the state, not over words."""
+    """You followed note A: the softmax of your logits would be a distribution over the entries of a state, not over words."""
     joined = n + d + m
     return {
         "joined": (batch, T_y, joined),
@@ -91,7 +93,7 @@ def every_step_shapes__transposed(batch, T_y, n, d, m, V_y):
 
 
 def every_step_shapes__words_flattened(batch, T_y, n, d, m, V_y):
-    """The words keep an axis of their own: every step of every sentence still needs one logit for each word."""
+    """You flattened one axis too many: each step of each sentence needs its own row, with one logit for each word."""
     joined = n + d + m
     return {
         "joined": (batch, T_y, joined),
@@ -113,52 +115,52 @@ def _softmax(logits):
 
 
 def hindi_distribution__logits():
-    """These are the logits: some are negative, and they do not sum to 1. You still need to apply the softmax."""
+    """You gave the logits, which do not sum to 1: the softmax is missing."""
     return _hindi(words=lambda logits: logits)
 
 
 def hindi_distribution__sigmoid():
-    """You applied a sigmoid to each logit separately: these numbers do not sum to 1."""
+    """You applied a sigmoid to each logit separately, so your values do not sum to 1."""
     return _hindi(words=lambda logits: 1 / (1 + np.exp(-logits)))
 
 
 def hindi_distribution__softmax_twice():
-    """You applied the softmax twice, which flattens the distribution. nn.CrossEntropyLoss, too, already contains one."""
+    """You applied the softmax twice, which flattens the distribution."""
     return _hindi(words=lambda logits: _softmax(_softmax(logits)))
 
 
 def hindi_distribution__old_state():
-    """You read the word out of the state before the step, (0.3, 0.3, 0.3). It is read out of the new state."""
+    """You used the state before the step, (0.3, 0.3, 0.3). The output layer should see the new state."""
     return _hindi(state=(0.3, 0.3, 0.3))
 
 
 def hindi_distribution__state_before_the_tanh():
-    """Is the tanh missing from your new state? These probabilities follow from the sum without it."""
+    """The tanh is missing from the new state: your probabilities follow from the numbers inside it."""
     return _hindi(state=(0.42, 0.67, 0.70))
 
 
 def hindi_distribution__divided_by_the_sum():
-    """You divided the logits by their sum. The softmax divides their exponentials by the sum of the exponentials."""
+    """You divided the logits by their sum. The softmax takes exponentials first."""
     return _hindi(words=lambda logits: logits / logits.sum())
 
 
 def what_is_left__largest_only():
-    """You subtracted only the largest probability. The small ones that are printed count too."""
+    """You subtracted only the largest probability. Subtract the small ones in the figure, too."""
     return {"left": 0.13, "loss": 0.1393}
 
 
 def what_is_left__sum_of_the_printed():
-    """That is the total probability of the printed words. The question is what remains for the others."""
+    """For `left`, you gave the total probability of the words in the figure. How much remains for the other words?"""
     return {"left": 0.873, "loss": 0.1393}
 
 
 def what_is_left__base_ten():
-    """You took the logarithm to base 10. Nats come from the natural logarithm."""
+    """You took the logarithm to base 10. For nats, take the natural logarithm."""
     return {"left": 0.127, "loss": -math.log10(0.87)}
 
 
 def what_is_left__sign():
-    """A cross-entropy is never negative: the logarithm of a probability is negative, and the loss is minus that logarithm."""
+    """Your loss is negative. The logarithm of a probability is negative, so the cross-entropy needs a minus sign."""
     return {"left": 0.127, "loss": math.log(0.87)}
 
 
@@ -194,27 +196,27 @@ def word_by_hand__scored_with_a_new_state():
 
 
 def word_by_hand__query_dropped():
-    """W_query times the decoder state is missing inside the tanh of the score."""
+    """W_query times the decoder state is missing from the sum inside the tanh of the score."""
     return _word(query=(0.0, 0.0))
 
 
 def word_by_hand__divided_by_the_sum():
-    """You divided the scores by their sum. The softmax divides their exponentials by the sum of the exponentials."""
+    """You divided the scores by their sum. The softmax takes exponentials first."""
     return _word(weigh=lambda scores: scores / scores.sum())
 
 
 def word_by_hand__plain_mean():
-    """Your context is the plain mean of the annotations: you did not use the weights for it."""
+    """Your context is the plain mean of the annotations: use the weights."""
     return _word(mix=lambda scores, weights, keys: keys.mean(axis=0))
 
 
 def word_by_hand__weights_swapped():
-    """When computing the context, you gave each annotation the weight of the other one."""
+    """In the context, you gave each annotation the weight of the other one."""
     return _word(mix=lambda scores, weights, keys: weights[::-1] @ keys)
 
 
 def word_by_hand__mixed_by_scores():
-    """When computing the context, you used the scores instead of the weights to mix the annotations."""
+    """In the context, you multiplied the annotations by the scores instead of the weights."""
     return _word(mix=lambda scores, weights, keys: scores @ keys)
 
 
@@ -234,17 +236,18 @@ def word_by_hand__state_without_word():
 
 
 def word_by_hand__state_without_tanh():
-    """The tanh around the sum for the new state is missing."""
+    """The tanh is missing from the new state: you gave the sum inside it."""
     return _word(new=lambda x: x)
 
 
 def word_by_hand__memory_transposed():
-    """The new state is your first wrong result. Check W_s times the state: each row of W_s gives one entry of it."""
+    """The new state is your first wrong result. Check the product of W_s and the old state: each row of W_s gives
+    one entry of the product."""
     return _word(turned=True)
 
 
 def word_by_hand__read_from_the_old_state():
-    """Everything is right except the distribution: you read it out of the state before the step."""
+    """Everything is right except the distribution: you computed it from the state before the step."""
     return _word(read=(0.4, -0.6))
 
 
@@ -254,17 +257,18 @@ def word_by_hand__bias_dropped():
 
 
 def word_by_hand__logits():
-    """Everything is right except the distribution: these are logits. You still need to apply the softmax."""
+    """Everything is right except the distribution: you gave the logits, without the softmax."""
     return _word(words=lambda logits: logits)
 
 
 def word_by_hand__softmax_twice():
-    """Everything is right except the distribution: you applied the softmax twice, which flattens it."""
+    """Everything is right except the distribution: you applied the softmax twice."""
     return _word(words=lambda logits: _softmax(_softmax(logits)))
 
 
 def word_by_hand__sigmoid():
-    """Everything is right except the distribution: a sigmoid of each logit separately gives numbers that do not sum to 1."""
+    """Everything is right except the distribution: you applied a sigmoid to each logit separately, so the values do
+    not sum to 1."""
     return _word(words=lambda logits: 1 / (1 + np.exp(-logits)))
 
 
@@ -277,17 +281,18 @@ _LOG_P, _LENGTHS = np.array([-3.6, -4.4, -2.6]), np.array([8, 11, 2])
 
 
 def wider_beam__multiplied():
-    """You multiplied by the penalty. Log-probabilities are negative, so this penalises long sentences twice: divide instead."""
+    """You multiplied by the penalty, which lowers the negative scores of long sentences even further. Divide instead."""
     return _beam(scores=_LOG_P * ((5 + _LENGTHS) / 6) ** 0.6)
 
 
 def wider_beam__length_to_the_power():
-    """You raised only the number of words to the power. The penalty adds 5 to it and divides by 5 + 1 first."""
+    """You raised the bare number of words to the power lambda. The penalty first adds 5 to that number and divides
+    the sum by 5 + 1."""
     return _beam(scores=_LOG_P / _LENGTHS**0.6)
 
 
 def wider_beam__exponent_as_a_factor():
-    """You used the exponent as a factor. It is a power of the fraction."""
+    """You multiplied the fraction by lambda. Raise the fraction to the power lambda instead."""
     return _beam(scores=_LOG_P / (0.6 * (5 + _LENGTHS) / 6))
 
 
@@ -297,12 +302,12 @@ def wider_beam__without_the_denominator():
 
 
 def wider_beam__only_the_numerator_raised():
-    """The whole fraction is raised to the power, including its denominator."""
+    """You raised only the numerator to the power lambda. Raise the whole fraction."""
     return _beam(scores=_LOG_P / ((5 + _LENGTHS) ** 0.6 / 6))
 
 
 def wider_beam__winner_of_the_shortest():
-    """Is the shortest hypothesis still ahead once you divide by the penalty? Compare your three scores."""
+    """Does the shortest hypothesis still win once you divide by the penalty? Compare your three scores."""
     return _beam(winners=[0, 2, 2, 1])
 
 
@@ -312,32 +317,32 @@ def wider_beam__lowest_wins():
 
 
 def wider_beam__narrow_finds_all():
-    """Without a penalty, wide and narrow beams may return different hypotheses: which ones does each of them hold?"""
+    """Without a penalty, a wide and a narrow beam may return different hypotheses: which hypotheses does each beam hold?"""
     return _beam(winners=[0, 0, 0, 1])
 
 
 def wider_beam__means_like_the_penalty():
-    """Divide each log-probability by its number of words: the hypothesis that wins is not the one that wins with the penalty."""
+    """Your last two winners are the same. For the last one, divide each log-probability by the number of words alone."""
     return _beam(winners=[0, 2, 0, 0])
 
 
 def wider_beam__turn_of_the_lengths():
-    """Your exponent belongs to a penalty that is a power of the number of words alone. Add 5 to that number first."""
+    """For `turn`, you used the bare numbers of words. The penalty first adds 5 to each of them."""
     return _beam(turn=math.log(3.6 / 2.6) / math.log(8 / 2))
 
 
 def wider_beam__turn_without_logarithms():
-    """You divided the two ratios. Solving for an exponent takes logarithms: ln of one ratio over ln of the other."""
+    """You divided one ratio by the other. Solving for an exponent takes logarithms: ln of one ratio over ln of the other."""
     return _beam(turn=(3.6 / 2.6) / (13 / 7))
 
 
 def wider_beam__turn_upside_down():
-    """Your quotient is upside down: which ratio is raised to the power, and which one must come out?"""
+    """For `turn`, your quotient is upside down: which ratio is raised to the power lambda, and which ratio should come out?"""
     return _beam(turn=math.log(13 / 7) / math.log(3.6 / 2.6))
 
 
 def cross_entropy__pads_count(logits, targets, target_mask):
-    """Your average includes padding. Only positions where the mask is True have a right word."""
+    """Your average includes padding, but only positions where the mask is True have a target word."""
     return cross_entropy(logits, targets, np.ones_like(target_mask))
 
 
@@ -358,7 +363,8 @@ def cross_entropy__mean_of_sentences(logits, targets, target_mask):
 
 
 def cross_entropy__overflow(logits, targets, target_mask):
-    """With large logits, exp overflows, or a probability becomes 0 and its logarithm infinite. Stay with logarithms."""
+    """With large logits, exp overflows, or a probability becomes 0 and its logarithm infinite. Compute the
+    log-probabilities directly."""
     exponentials = np.exp(logits)
     probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
     right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
@@ -366,15 +372,15 @@ def cross_entropy__overflow(logits, targets, target_mask):
 
 
 def cross_entropy__unshifted(logits, targets, target_mask):
-    """exp overflows above 709, so the loss is infinite. Subtract each step's largest logit first: the loss does not change."""
+    """For logits above 709, exp overflows. First subtract the largest logit at each position: the loss does not change."""
     log_p = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
     right = np.take_along_axis(log_p, targets[..., None], axis=-1)[..., 0]
     return -right[target_mask].sum() / max(1, target_mask.sum())
 
 
 def cross_entropy__log_of_softmax(logits, targets, target_mask):
-    """Your loss is infinite: a probability became 0 before you took its logarithm. Work out log p by algebra,
-    without computing p."""
+    """Your loss is infinite: a probability became 0 before you took its logarithm. Simplify the logarithm of the
+    softmax on paper first."""
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
     right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
@@ -382,7 +388,7 @@ def cross_entropy__log_of_softmax(logits, targets, target_mask):
 
 
 def cross_entropy__clipped(logits, targets, target_mask):
-    """A small number inside the logarithm hides the infinity but caps the loss: large losses come out too low."""
+    """You added a small number inside the logarithm. The loss stays finite, but large losses come out too low."""
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
     right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]
@@ -396,27 +402,27 @@ def cross_entropy__no_softmax(logits, targets, target_mask):
 
 
 def cross_entropy__bits(logits, targets, target_mask):
-    """You took the logarithm to base 2, which gives bits. Nats come from the natural logarithm."""
+    """You took the logarithm to base 2, which gives bits. For nats, take the natural logarithm."""
     return cross_entropy(logits, targets, target_mask) / math.log(2)
 
 
 def cross_entropy__sign(logits, targets, target_mask):
-    """A cross-entropy is never negative: look at the sign."""
+    """Your loss is negative: a minus sign is missing."""
     return -cross_entropy(logits, targets, target_mask)
 
 
 def cross_entropy__likeliest_words(logits, targets, target_mask):
-    """You took the word that the model prefers at each position. The loss uses the probability of the right word."""
+    """You used the most likely word at each position. The loss needs the probability of the target word."""
     return cross_entropy(logits, logits.argmax(axis=-1), target_mask)
 
 
 def cross_entropy__nothing_over_nothing(logits, targets, target_mask):
-    """Your loss for a batch without any real word is nan: 0 divided by 0. It should be 0."""
+    """For a batch without any real words, you divide 0 by 0. The loss should be 0."""
     return np.divide(cross_entropy(logits, targets, target_mask), float(target_mask.any()))
 
 
 def cross_entropy__divided_by_sentences(logits, targets, target_mask):
-    """You divide by the number of sentences. The average is over the real words."""
+    """You divide by the number of sentences. The mean should be over the real words."""
     shifted = logits - logits.max(axis=-1, keepdims=True)
     log_p = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     b, i = np.nonzero(target_mask)
@@ -429,29 +435,29 @@ def _chosen(totals, width):
 
 
 def beam_step__own_best_word(scores, log_probabilities):
-    """You continued each hypothesis once, with its own best word. All continuations compete: one hypothesis may have several."""
+    """You continued each hypothesis only once, with its best word. Several of the best continuations may share a hypothesis."""
     totals = (scores.unsqueeze(-1) + log_probabilities).max(dim=-1)
     order = totals.values.argsort(dim=1, descending=True)
     return torch.stack([order, totals.indices.gather(1, order)], dim=-1)
 
 
 def beam_step__past_forgotten(scores, log_probabilities):
-    """You compared only the next words. A continuation is as good as its hypothesis and its word together."""
+    """You compared only the next words. How likely a continuation is also depends on its hypothesis."""
     return _chosen(log_probabilities, scores.shape[1])
 
 
 def beam_step__multiplied(scores, log_probabilities):
-    """Probabilities are multiplied, but their logarithms are added."""
+    """You multiplied log-probabilities. Probabilities are multiplied, but their logarithms are added."""
     return _chosen(scores.unsqueeze(-1) * log_probabilities, scores.shape[1])
 
 
 def beam_step__exchanged(scores, log_probabilities):
-    """You swapped hypothesis and word: the hypothesis comes first."""
+    """You swapped hypothesis and word: the hypothesis should come first."""
     return _chosen(scores.unsqueeze(-1) + log_probabilities, scores.shape[1]).flip(-1)
 
 
 def beam_step__worst_first(scores, log_probabilities):
-    """You chose the right continuations, but in reverse order: the best one comes first."""
+    """You chose the right continuations, but in reverse order: the best one should come first."""
     return _chosen(scores.unsqueeze(-1) + log_probabilities, scores.shape[1]).flip(1)
 
 
@@ -461,18 +467,19 @@ def beam_step__lowest(scores, log_probabilities):
 
 
 def beam_step__divided_by_width(scores, log_probabilities):
-    """After flattening, the index is k times the number of words, plus w. What must you divide by to get k back?"""
+    """You divided the flattened index by the number of hypotheses. How many continuations does each hypothesis have?"""
     totals, width = scores.unsqueeze(-1) + log_probabilities, scores.shape[1]
     best = totals.flatten(1).topk(width, dim=1).indices
     return torch.stack([best // width, best % width], dim=-1)
 
 
 def beam_step__all_vocabulary(scores, log_probabilities):
-    """You sorted all continuations and kept more of them than the beam holds."""
+    """You returned all continuations. Keep only as many as there are hypotheses."""
     totals = scores.unsqueeze(-1) + log_probabilities
     return _chosen(totals, totals[0].numel())
 
 
 def beam_step__squeezed(scores, log_probabilities):
-    """An axis of length 1 went missing: squeeze() without an axis also drops a batch of one, or a beam of one."""
+    """An axis of length 1 went missing: without an argument, squeeze() also drops the axis of a single sentence or
+    a single hypothesis."""
     return _chosen(scores.unsqueeze(-1) + log_probabilities, scores.shape[1]).squeeze()

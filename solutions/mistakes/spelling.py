@@ -14,18 +14,18 @@ def _distance(written, wanted, insertion=1, deletion=1, substitution=1):
 
 
 def edit_distance__place_by_place(written, wanted):
-    """You compare position by position. If a phoneme is missing at the start, everything after it shifts by one position."""
+    """You compared position by position. If a phoneme is missing at the start, all later phonemes shift by one position."""
     steps = min(len(written), len(wanted))
     return int((written[:steps] != wanted[:steps]).sum() + abs(len(written) - len(wanted)))
 
 
 def edit_distance__no_substitution(written, wanted):
-    """A substitution is one edit. You count it as two, a deletion and an insertion."""
+    """You counted a substitution as two edits, a deletion and an insertion. It is a single edit."""
     return _distance(written, wanted, substitution=2)
 
 
 def edit_distance__always_substituted(written, wanted):
-    """You always charge for the step along the diagonal. It is free if the two phonemes are equal."""
+    """You always add 1 for a step along the diagonal. If the two phonemes are equal, this step costs nothing."""
     table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
     table[:, 0], table[0] = np.arange(len(written) + 1), np.arange(len(wanted) + 1)
     for i in range(1, len(written) + 1):
@@ -35,7 +35,7 @@ def edit_distance__always_substituted(written, wanted):
 
 
 def edit_distance__borders_of_zero(written, wanted):
-    """The first row and column of the table are not 0: turning i phonemes into none takes i deletions."""
+    """You set the first row and column of the table to 0, but turning i phonemes into none takes i deletions."""
     table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
     for i, item in enumerate(written, 1):
         for j, other in enumerate(wanted, 1):
@@ -44,7 +44,7 @@ def edit_distance__borders_of_zero(written, wanted):
 
 
 def edit_distance__neighbours_exchanged(written, wanted):
-    """You count swapping two neighbours as one edit. Here that takes two edits."""
+    """You counted swapping two neighbouring phonemes as one edit. Here a swap takes two edits."""
     table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
     table[:, 0], table[0] = np.arange(len(written) + 1), np.arange(len(wanted) + 1)
     for i in range(1, len(written) + 1):
@@ -57,12 +57,12 @@ def edit_distance__neighbours_exchanged(written, wanted):
 
 
 def edit_distance__as_a_rate(written, wanted):
-    """You divided by the length. The distance is a number of edits, and the PER divides it later."""
+    """You divided by the length. The distance is the number of edits itself."""
     return _distance(written, wanted) / len(wanted)
 
 
 def edit_distance__one_step_short(written, wanted):
-    """You return a neighbour of the table's last entry, so the last phonemes are not compared."""
+    """Your result ignores the last phonemes: which entry of the table do you return?"""
     return _distance(written[:-1], wanted[:-1])
 
 
@@ -72,44 +72,44 @@ def _rates(links, hand):
 
 
 def alignment_error_rate__possible_without_sure(links, hand):
-    """A sure link is also a possible one: the second term counts links where `hand` is 1 or 2."""
+    """A sure link is also a possible one: in the second term, count links where `hand` is 1 or 2."""
     made, sure, _ = _rates(links, hand)
     return 1 - ((made & sure).sum() + (made & (hand == 1)).sum()) / (made.sum() + sure.sum())
 
 
 def alignment_error_rate__possible_below_the_line(links, hand):
-    """The denominator counts the links made and the *sure* links by hand. You count all possible ones there."""
+    """In the denominator, you counted all possible links made by hand. Count only the sure ones there."""
     made, sure, possible = _rates(links, hand)
     return 1 - ((made & sure).sum() + (made & possible).sum()) / (made.sum() + possible.sum())
 
 
 def alignment_error_rate__not_subtracted(links, hand):
-    """The fraction measures what is right. The error rate is 1 minus this fraction."""
+    """You returned the fraction itself, which measures what is right. The error rate is 1 minus this fraction."""
     made, sure, possible = _rates(links, hand)
     return ((made & sure).sum() + (made & possible).sum()) / (made.sum() + sure.sum())
 
 
 def alignment_error_rate__precision(links, hand):
-    """You count only links that are not possible. Sure links that were not made are errors, too."""
+    """You counted only links that are not possible as errors. Sure links that were not made are errors, too."""
     made, _, possible = _rates(links, hand)
     return 1 - (made & possible).sum() / made.sum()
 
 
 def alignment_error_rate__last_letter_for_none(links, hand):
-    """As an index, -1 selects the last letter. Here it means that the phoneme has no link, so leave it out."""
+    """As an index, -1 selects the last letter. Here -1 means that a phoneme has no link, so leave that phoneme out."""
     made = np.zeros(hand.shape, dtype=bool)
     made[np.arange(len(links)), links] = True
     return 1 - ((made & (hand == 2)).sum() + (made & (hand > 0)).sum()) / (made.sum() + (hand == 2).sum())
 
 
 def alignment_error_rate__none_counted_below(links, hand):
-    """You divide by the number of phonemes. A phoneme without a link does not count towards the number of links."""
+    """In the denominator, you counted every phoneme. A phoneme without a link should not count there."""
     made, sure, possible = _rates(links, hand)
     return 1 - ((made & sure).sum() + (made & possible).sum()) / (len(links) + sure.sum())
 
 
 def alignment_error_rate__hand_summed(links, hand):
-    """You sum the numbers in `hand`. A 2 means that a link is sure, not that there are two links."""
+    """You summed the numbers in `hand`. A 2 means that a link is sure, not that there are two links."""
     made, sure, _ = _rates(links, hand)
     return 1 - ((made & sure).sum() + hand[made].sum()) / (made.sum() + hand.sum())
 
@@ -130,25 +130,25 @@ def em_by_hand__divided_by_phonemes():
 
 
 def em_by_hand__single_word_left_out():
-    """You left out the word *o*, in which all of OW belongs to the letter o."""
+    """You left out the word *o*, where all of OW belongs to the letter o."""
     return _em(o=[0.5, 0.25, 0.25], shares=[0.5, 0.5, 0.5, 0.5], again=[0.5, 0.25])
 
 
 def em_by_hand__counts():
-    """These are the expected counts. Divide the counts of each letter by their sum to get probabilities."""
+    """You gave the expected counts. Divide the counts of each letter by their sum to get probabilities."""
     return _em(n=[1.0, 0.5, 0.5], o=[1.0, 1.5, 0.5])
 
 
 def em_by_hand__shares_not_divided():
-    """You kept t itself. A share is the t of the letter divided by the sum of t over the letters of the word."""
+    """For `shares`, you gave t itself. Divide the t of the letter by the sum of t over the letters of the word."""
     return _em(shares=[0.5, 0.5, 0.1667, 0.5])
 
 
 def em_by_hand__one_iteration():
-    """These are the probabilities after the first maximisation. Use the shares of the second expectation for the next one."""
+    """For `again`, you gave the probabilities after the first maximisation. Use the shares of the second expectation instead."""
     return _em(again=[0.5, 0.5])
 
 
 def em_by_hand__other_letter():
-    """You gave the share of the other letter. Check which letter is asked for in each case."""
+    """For `shares`, you gave the share of the other letter. Check which letter is asked for in each case."""
     return _em(shares=[0.4, 0.3333, 0.6, 0.4])
