@@ -114,7 +114,7 @@ def test_make_serve_serves_the_website(tmp_path, port):
                     assert process.poll() is None
                     time.sleep(0.1)
         finally:
-            os.killpg(process.pid, signal.SIGINT)
+            os.killpg(process.pid, signal.SIGTERM)
 
 
 def test_make_serve_says_what_is_missing_and_what_is_in_the_way(tmp_path):

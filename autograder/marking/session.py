@@ -109,7 +109,7 @@ class Session:
         student: str = "",
     ) -> None:
         self.course, self.topic, self.names, self.student = course, topic, names, student
-        self.only = {student} if student else only
+        self.only = frozenset({student}) if student else only
         self.scheme: Scheme = load_scheme(course, topic, exercise)
         self.exercise = self.scheme.question.name
         self._called = course.plan().names_by_id()

@@ -374,7 +374,7 @@ def make_shell() -> Any:
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "neutral"
     shell = Shell.instance(config=config)
-    shell.register_magic_function(shell.run_pip, magic_name="pip")
+    shell.magics_manager.register_function(shell.run_pip, magic_name="pip")
     sys.stdout, sys.stderr = _OutputStream("stdout"), _OutputStream("stderr")
     return shell
 
