@@ -1,6 +1,7 @@
 """The canary is stopped by the sandbox, and escapes without one."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -41,7 +42,7 @@ def test_grading_refuses_where_the_canary_gets_out(monkeypatch):
 
 def test_the_doctor_is_red_where_namespaces_are_refused():
     refuse = "; ".join(f"echo 0 > /proc/sys/user/max_{kind}_namespaces" for kind in ("user", "pid", "net", "mnt"))
-    doctor_command = f"exec {sys.executable} -m autograder doctor"
+    doctor_command = f"exec {shlex.quote(sys.executable)} -m autograder doctor"
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", "sh", "-c", f"{refuse}; {doctor_command}"],
         capture_output=True,

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import sys
 
@@ -108,7 +109,7 @@ def test_the_doctor_is_red_where_everybody_may_read_the_answers(tree):
     tree.chmod(0o755)
     script = "from autograder.sandbox import doctor; print(dict(doctor.examine('user', hidden=('/autograder',))))"
     (tree / "source").chmod(0o755)
-    done = in_a_container(tree, "sh", "-c", f'cd source; exec {sys.executable} -B -c "{script}"')
+    done = in_a_container(tree, "sh", "-c", f'cd source; exec {shlex.quote(sys.executable)} -B -c "{script}"')
     assert "'reads files of the course, the project, the home directory or this machine': False" in done.stdout
     assert '"imports the project\'s packages": False' in done.stdout
 
