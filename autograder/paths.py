@@ -1,5 +1,7 @@
 """The paths of the project's parts on this machine."""
 
+import codecs
+import locale
 import os
 import sys
 from pathlib import Path
@@ -26,8 +28,10 @@ def require_checkout(what: str) -> None:
         )
 
 
-def add_environment_to_path() -> None:
-    """Put the programs of this environment on PATH: nbgrader calls ``alembic`` by name."""
+def prepare_for_alembic() -> None:
+    """Let nbgrader run ``alembic``: by name, and to read in UTF-8 what this process writes in it, as under LC_ALL=POSIX."""
     programs = str(Path(sys.executable).parent)
     if programs not in os.environ.get("PATH", "").split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", "")])
+    if sys.flags.utf8_mode and codecs.lookup(locale.getencoding()).name != "utf-8":
+        os.environ["LC_ALL"] = "C.UTF-8"

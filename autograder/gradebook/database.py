@@ -14,7 +14,7 @@ from sqlalchemy import Boolean, Connection, DateTime, Engine, Interval, column, 
 
 from autograder.courses.course import Course
 from autograder.errors import CourseError
-from autograder.paths import add_environment_to_path
+from autograder.paths import prepare_for_alembic
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -89,7 +89,7 @@ def open_gradebook(course: Course) -> Iterator["Gradebook"]:
     """
     from nbgrader.api import Gradebook, InvalidEntry
 
-    add_environment_to_path()
+    prepare_for_alembic()
     try:
         with (
             database_errors(course),

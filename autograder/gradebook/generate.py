@@ -20,7 +20,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.gradebook.database import database_errors
-from autograder.paths import add_environment_to_path
+from autograder.paths import prepare_for_alembic
 
 
 def begin_gradebook(course: Course) -> None:
@@ -33,7 +33,7 @@ def begin_gradebook(course: Course) -> None:
 @cache
 def _empty_gradebook():
     """Return nbgrader's empty gradebook. Cached, because nbgrader starts another program to create it."""
-    add_environment_to_path()
+    prepare_for_alembic()
     with tempfile.TemporaryDirectory(prefix="gradebook-") as folder:
         path = Path(folder) / "gradebook.db"
         Gradebook(f"sqlite:///{path}", course_id="").close()
@@ -45,7 +45,7 @@ def generate(course: Course, topic: str, gradebook: str, course_id: str = "") ->
 
     Raises ``CourseError`` if nbgrader refuses the source, or the database fails.
     """
-    add_environment_to_path()
+    prepare_for_alembic()
     config = Config()
     config.CourseDirectory.root = str(course.root)
     config.CourseDirectory.db_url = gradebook

@@ -39,7 +39,7 @@ from autograder.gradebook.database import (
 )
 from autograder.gradebook.lateness import Lateness, ReceivedTime, nbgrader_config
 from autograder.gradebook.requests import load_replies
-from autograder.paths import add_environment_to_path
+from autograder.paths import prepare_for_alembic
 
 # The queries for every submission, built once.
 SUBMISSION = (
@@ -90,7 +90,7 @@ class Recorder(contextlib.ExitStack):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        add_environment_to_path()
+        prepare_for_alembic()
         self.config = nbgrader_config(self.course, self.topic)
         if self.dry and not has_assignment(self.course, self.topic):
             raise CourseError(
