@@ -2,8 +2,10 @@
 
 import os
 import secrets
+import shlex
 import shutil
 import sys
+import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,6 +26,13 @@ REMEDY = (
     "on a Linux machine where user namespaces are allowed, and see what `python -m autograder doctor` says. "
     "`--isolation none` grades without a sandbox: for submissions that you trust, and no others."
 )
+USERNS_RESTRICTION = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")  # "1" on Ubuntu 24.04
+APPARMOR_REMEDY = (
+    "AppArmor does not let bwrap make user namespaces here (kernel.apparmor_restrict_unprivileged_userns is 1). Allow it to "
+    r"bwrap alone: `printf 'abi <abi/4.0>,\ninclude <tunables/global>\nprofile bwrap {bwrap} flags=(unconfined) {{\n"
+    r"  userns,\n}}\n' | sudo tee /etc/apparmor.d/bwrap`, then `sudo systemctl reload apparmor`, and see what "
+    "`python -m autograder doctor` says."
+)
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
@@ -43,6 +52,45 @@ ENVIRONMENT = {
 def is_installed() -> bool:
     """Return whether bubblewrap is installed. Only the canary can tell whether it works."""
     return sys.platform == "linux" and shutil.which("bwrap") is not None
+
+
+def remedy() -> str:
+    """Return advice for a machine on which bubblewrap is missing or makes no sandbox."""
+    bwrap = shutil.which("bwrap")
+    try:
+        is_restricted = USERNS_RESTRICTION.read_text().strip() == "1"
+    except OSError:
+        is_restricted = False
+    return APPARMOR_REMEDY.format(bwrap=os.path.realpath(bwrap)) if bwrap and is_restricted else REMEDY
+
+
+def explain_refusal(reason: str) -> tuple[str, str, str]:
+    """Return what is wrong, where, and what to do if a sandbox gave ``reason`` and did not start.
+
+    As root, the sandbox becomes another user, who cannot read files that were written under a umask such as 077.
+    """
+    if os.geteuid() == 0 and not reason.startswith("bwrap: "):
+        for path in (
+            sys.prefix,
+            sysconfig.get_path("stdlib"),
+            os.path.realpath(sys.executable),
+            *map(str, WORKER_FILES),
+        ):
+            if closed := _find_closed_path(path):
+                what = f"the sandbox did not start: its user cannot read {closed} ({reason})"
+                opens = f"`chmod -R go+rX {shlex.quote(path)}` opens it: a umask such as 077 closed it to all but its owner."
+                return what, "this machine", opens
+    return f"the sandbox did not start: {reason}", "this machine", remedy()
+
+
+def _find_closed_path(top):
+    """Return a path at or below ``top`` that other users cannot read, or None."""
+    for folder, names, files in os.walk(top):
+        for path in (folder, *(os.path.join(folder, name) for name in (*names, *files))):
+            needed = 0o005 if os.path.isdir(path) else 0o004
+            if os.lstat(path).st_mode & needed != needed:
+                return path
+    return top if os.path.isfile(top) and not os.stat(top).st_mode & 0o004 else None
 
 
 def command(limits: Limits, hidden: Iterable[str] = ()) -> tuple[list[str], list[str]]:

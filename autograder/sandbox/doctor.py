@@ -150,7 +150,7 @@ def _send_canary(statement, expression, isolation, limits, hidden, prepared):
 
 def remedy(isolation: str) -> str:
     """Return advice on what to do if ``isolation`` does not hold."""
-    return {"container": container.REMEDY, "user": setuid.REMEDY}.get(isolation, bubblewrap.REMEDY)
+    return {"container": container.REMEDY, "user": setuid.REMEDY}.get(isolation) or bubblewrap.remedy()
 
 
 def _end_left_processes(token):

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, cast
 
@@ -43,7 +43,7 @@ class Worker:
     requests: int
     replies: int
     last_words: Callable[[], str]
-    remedy: str = bubblewrap.REMEDY
+    remedy: str = field(default_factory=bubblewrap.remedy)
     alone: bool = True
     members: Callable[[], Iterable[int]] | None = None  # lists its processes and those it started, if they can be seen
     killed: bool = False  # known once it has ended: by a SIGKILL that we did not send
@@ -194,7 +194,7 @@ class Zygote:
             self.close()
             if killed:
                 raise SandboxLost(reason)
-            raise CourseError(f"the sandbox did not start: {reason}", "this machine", bubblewrap.REMEDY)
+            raise CourseError(*bubblewrap.explain_refusal(reason))
 
     @contextlib.contextmanager
     def child(self, limits: Limits) -> Iterator[Worker]:

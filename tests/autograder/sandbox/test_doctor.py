@@ -14,7 +14,7 @@ from autograder import sandbox
 from autograder.__main__ import app
 from autograder.courses.course import CONFIG, init
 from autograder.errors import CourseError
-from autograder.sandbox import Limits, canary, cgroup, doctor, meter
+from autograder.sandbox import Limits, bubblewrap, canary, cgroup, doctor, meter
 
 pytestmark = pytest.mark.suite("sandbox")
 
@@ -53,6 +53,54 @@ def test_the_doctor_is_red_where_namespaces_are_refused():
     assert "the sandbox did not start" in done.stderr
     assert "Remedy" in done.stderr
     assert "holds" not in done.stdout
+
+
+def test_files_that_a_umask_closed_are_named_with_what_opens_them(tmp_path, monkeypatch):
+    closed = tmp_path / "a folder" / "numpy" / "core.py"
+    closed.parent.mkdir(parents=True)
+    closed.write_text("")
+    monkeypatch.setattr(bubblewrap.sys, "prefix", str(tmp_path / "a folder"))
+    monkeypatch.setattr(bubblewrap.os, "geteuid", lambda: 0)
+    failed = "setpriv: failed to execute python: Permission denied"
+    for path, mode in ((closed, 0o600), (closed.parent, 0o700), (closed.parent, 0o754)):
+        before = path.stat().st_mode
+        path.chmod(mode)
+        what, _, remedy = bubblewrap.explain_refusal(failed)
+        assert f"its user cannot read {path} ({failed})" in what
+        assert remedy.startswith(f"`chmod -R go+rX '{tmp_path}/a folder'`")
+        assert "chmod" not in bubblewrap.explain_refusal("bwrap: No permissions to create new namespace")[2]
+        path.chmod(before | 0o055)
+    monkeypatch.setattr(bubblewrap.os, "geteuid", lambda: 1000)  # its own files are open to it
+    closed.chmod(0o600)
+    assert "chmod" not in bubblewrap.explain_refusal(failed)[2]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="started by another user, the sandbox stays that user")
+def test_a_checkout_under_a_narrow_umask_is_what_the_doctor_blames(tmp_path, monkeypatch):
+    copies = tuple(tmp_path / path.name for path in bubblewrap.WORKER_FILES)
+    for path, copy in zip(bubblewrap.WORKER_FILES, copies, strict=True):
+        copy.write_bytes(path.read_bytes())
+        copy.chmod(0o600)
+    monkeypatch.setattr(bubblewrap, "WORKER_FILES", copies)
+    sandbox.close()  # the sandbox that is running has read the files
+    with pytest.raises(CourseError, match="chmod -R go"):
+        doctor.require("zygote")
+
+
+@pytest.mark.parametrize(("restriction", "named"), [("1\n", True), ("0\n", False), (None, False)])
+def test_where_apparmor_refuses_namespaces_a_profile_for_bwrap_alone_is_named(
+    tmp_path, monkeypatch, restriction, named
+):
+    setting = tmp_path / "restriction"
+    if restriction:
+        setting.write_text(restriction)
+    monkeypatch.setattr(bubblewrap, "USERNS_RESTRICTION", setting)
+    _, _, remedy = bubblewrap.explain_refusal("bwrap: setting up uid map: Permission denied")
+    assert ("profile bwrap /usr/bin/bwrap flags=(unconfined) {" in remedy) == named
+    assert ("/etc/apparmor.d/bwrap" in remedy) == named
+    assert ("--isolation none" in remedy) != named
+    assert "sysctl" not in remedy
+    assert doctor.remedy("zygote") == remedy
 
 
 def test_without_a_control_group_the_doctor_warns_and_stays_green(monkeypatch):
