@@ -115,8 +115,9 @@ def read_curves__rate_for_the_softmax():
 
 
 def read_curves__floor_of_zero():
-    """With bug 4, the cross-entropy receives probabilities, so no two of its inputs differ by more than 1. How
-    large can the second softmax make the target word's share?"""
+    """With bug 4, the cross-entropy receives probabilities, so no two of its inputs differ by more than 1. How large a
+    probability can the second softmax then give the target word?
+    """
     return _curves(floor=0.0)
 
 

@@ -218,7 +218,7 @@ def attend__squeezed(scores, keys, source_mask):
 
 
 def attend__detached(scores, keys, source_mask):
-    """The contexts are right, but no gradient reaches the scores: look for detach, no_grad, numpy or a plain number."""
+    """The contexts are right, but no gradient reaches the scores: look for detach, no_grad, numpy or .item()."""
     kept = scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min)
     return _mix(torch.softmax(kept, dim=1) * source_mask, keys).detach()
 

@@ -372,7 +372,7 @@ def decoder_step__squeezed(query, embedded, keys, source_mask, W_query, W_key, v
 
 
 def decoder_step__detached(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """The new states are right, but no gradient reaches the arguments: look for detach, no_grad, numpy or a plain number."""
+    """The new states are right, but no gradient reaches the arguments: look for detach, no_grad, numpy or .item()."""
     return _decoder_step(locals()).detach()
 
 

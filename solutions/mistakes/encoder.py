@@ -85,7 +85,7 @@ _TWIN = {
 
 
 def states_by_hand_twin__no_tanh():
-    """The tanh is missing: you returned the sums inside it."""
+    """The tanh is missing: apply it at every step, before the state is used for the next."""
     return _steps(_E_TWIN[:, 3], _E_TWIN[:, 1], **_TWIN, squash=lambda x: x)
 
 
@@ -385,7 +385,7 @@ def annotate__backward_first(embedded, source_mask, W_x, W_h, W_x_back, W_h_back
 
 
 def annotate__detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """The annotations are right, but no gradient reaches the matrices: look for detach, no_grad, numpy or a plain number."""
+    """The annotations are right, but no gradient reaches the matrices: look for detach, no_grad, numpy or .item()."""
     back = _read_back(embedded, source_mask, W_x_back, W_h_back)
     return torch.cat([_read(embedded, source_mask, W_x, W_h), back], dim=-1).detach()
 

@@ -66,7 +66,7 @@ def saturation__not_added():
 
 
 def saturation__deviations_added():
-    """You added standard deviations. For independent numbers, only the variances add up."""
+    """You added standard deviations. When independent terms are summed, it is their variances that add."""
     return _saturation(16 * 0.45)
 
 
@@ -160,7 +160,9 @@ def _block(**changed):
 
 
 def block_by_count__no_biases():
-    """The biases of the network are missing: after each of its two matrices, every entry of the output has a bias."""
+    """The biases of the network are missing: each of its two matrices is followed by a bias vector, with one entry for
+    each entry of that matrix's output.
+    """
     return _block(network=2 * 48 * 160)
 
 
@@ -185,7 +187,7 @@ def block_by_count__three_matrices():
 
 
 def block_by_count__attention_with_biases():
-    """You counted biases for the attention. In this block, its matrices have no biases."""
+    """You counted biases for the attention. In this block, the matrices of the attention have no biases."""
     return _block(attention=4 * (48 * 48 + 48))
 
 
@@ -333,7 +335,9 @@ def same_context__the_given_ones():
 
 
 def same_context__not_adding_to_one():
-    """Your weights give the right context but do not sum to 1: use this condition as the third equation."""
+    """Your weights give the right context but do not sum to 1. Use the condition that they must sum to 1 as the third
+    equation.
+    """
     return [0.0, *np.linalg.solve(_FOUR[1:3].T, _MIXTURE @ _FOUR).tolist(), 0.0]
 
 
@@ -463,7 +467,9 @@ def self_attention__not_itself(states, mask, W_query, W_key, W_value):
 
 
 def self_attention__sees_only_the_future(states, mask, W_query, W_key, W_value):
-    """You used the wrong triangle: rows are the positions that attend, columns the positions that are attended to."""
+    """Your causal mask keeps the wrong triangle of the score matrix: its rows are the positions that attend, its
+    columns the positions that are attended to.
+    """
     return _attended(states, _not_after(states).T & mask[:, None, :], W_query, W_key, W_value)
 
 

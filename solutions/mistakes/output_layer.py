@@ -135,7 +135,7 @@ def hindi_distribution__old_state():
 
 
 def hindi_distribution__state_before_the_tanh():
-    """The tanh is missing from the new state: your probabilities follow from the numbers inside it."""
+    """You computed the probabilities from the numbers inside the tanh. Apply the tanh to get the new state first."""
     return _hindi(state=(0.42, 0.67, 0.70))
 
 

@@ -49,7 +49,7 @@ def scores_by_hand__no_tanh():
 
 
 def scores_by_hand__tanh_after_v():
-    """Apply the tanh to each entry first, and take the dot product with v afterwards."""
+    """You took the dot product with v before the tanh. Apply the tanh to each entry of the sum first."""
     return _hand(lambda query, key: math.tanh(sum(query) + sum(key)))
 
 
@@ -74,7 +74,7 @@ def scores_by_hand__key_dropped():
 
 
 def scores_by_hand__degrees():
-    """You took the tangent instead of the hyperbolic tangent: check which key of your calculator you pressed."""
+    """You took the tangent instead of the hyperbolic tangent: check which key on your calculator you pressed."""
     return _hand(lambda query, key: sum(math.tan(s + h) for s, h in zip(query, key, strict=True)))
 
 
@@ -407,7 +407,7 @@ def score_every_step__first_step_only(queries, projected_keys, W_query, v):
 
 
 def score_every_step__detached(queries, projected_keys, W_query, v):
-    """The scores are right, but no gradient reaches the queries: look for detach, no_grad, numpy or a plain number."""
+    """The scores are right, but no gradient reaches the queries: look for detach, no_grad, numpy or .item()."""
     return (torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v).detach()
 
 

@@ -199,7 +199,7 @@ def entropy__sign(scores, temperature):
 
 
 def entropy__bits(scores, temperature):
-    """You took the logarithm to base 2, which gives the entropy in bits. The formula has the natural logarithm."""
+    """You took the logarithm to base 2, which gives the entropy in bits. The formula uses the natural logarithm."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1) / math.log(2)
 
@@ -218,7 +218,7 @@ def entropy__small_number_added(scores, temperature):
 
 
 def entropy__detached(scores, temperature):
-    """The entropies are right, but no gradient reaches the scores: look for detach, no_grad, numpy or a plain number."""
+    """The entropies are right, but no gradient reaches the scores: look for detach, no_grad, numpy or .item()."""
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1).detach()
 
@@ -255,7 +255,7 @@ def broken_maps__steps_and_pads_exchanged():
 
 
 def broken_maps__equal_rows_softened():
-    """A second softmax makes the weights within a row more alike, but it does not make the rows equal."""
+    """A second softmax makes the weights within a row more alike, but it does not make the rows identical to one another."""
     return {"A": 5, "B": 1, "C": 6, "D": 3, "E": 2}
 
 

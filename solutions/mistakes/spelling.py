@@ -84,7 +84,9 @@ def alignment_error_rate__possible_below_the_line(links, hand):
 
 
 def alignment_error_rate__not_subtracted(links, hand):
-    """You returned the fraction itself, which measures what is right. The error rate is 1 minus this fraction."""
+    """You returned the fraction itself, which measures agreement with the links made by hand. The error rate is 1 minus
+    this fraction.
+    """
     made, sure, possible = _rates(links, hand)
     return ((made & sure).sum() + (made & possible).sum()) / (made.sum() + sure.sum())
 

@@ -86,7 +86,7 @@ def entropy__temperature_as_float(scores, temperature):
 
 
 def entropy__weights_detached(scores, temperature):
-    """The entropies are right, but no gradient reaches the scores: look for detach, no_grad, numpy or a plain number."""
+    """The entropies are right, but no gradient reaches the scores: look for detach, no_grad, numpy or .item()."""
     logs = torch.log_softmax(scores / temperature[:, None], dim=1)
     return -(logs.exp().detach() * logs).sum(dim=1)
 
@@ -214,7 +214,7 @@ def dot_product_score__axis_forgotten(query, keys, W=None):
 
 
 def score_every_step__cut_off(queries, projected_keys, W_query, v):
-    """The scores are right, but no gradient reaches the queries: look for detach, no_grad, numpy or a plain number."""
+    """The scores are right, but no gradient reaches the queries: look for detach, no_grad, numpy or .item()."""
     scores = torch.tanh((queries @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
     return torch.tensor(scores.tolist(), dtype=queries.dtype, requires_grad=True)
 
