@@ -9,6 +9,7 @@ import sys
 import tomllib
 from importlib.metadata import distributions, packages_distributions, version
 from pathlib import Path
+from sysconfig import get_path
 
 import pytest
 import yaml
@@ -201,7 +202,10 @@ def test_make_installs_the_versions_that_were_tested():
     if used.exists() and used.read_text() == "-c constraints.txt\n":
         lines = [line.strip() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line]
         tested = {canonicalize_name(name): tested for name, _, tested in (line.partition("==") for line in lines)}
-        present = {canonicalize_name(each.name): each.version.partition("+")[0] for each in distributions()}
+        present = {
+            canonicalize_name(each.name): each.version.partition("+")[0]
+            for each in distributions(path=[get_path("purelib")])
+        }
         assert {name: present.get(name, number) for name, number in tested.items()} == tested
 
 
