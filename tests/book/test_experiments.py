@@ -160,18 +160,14 @@ def test_what_the_page_says_of_the_fixed_vector_is_in_the_record(record):
 
 def test_what_the_page_says_of_dropout_is_in_the_record(site, record):
     table = rows_of_table(site, "context", "dropout", page="capstone")
-    longest = {(row[0], row[1]): float(row[6]) for row in table}
-    assert [row[:4] for row in table if row[0] == "fixed"] == [
-        ["fixed", "0", "4000", "0.012"],
-        ["fixed", "0.1", "4000", "0.006"],
-    ]
+    longest = {(row[0], row[1]): float(row[5]) for row in table}
+    assert [row[:3] for row in table if row[0] == "fixed"] == [["fixed", "0", "0.012"], ["fixed", "0.1", "0.006"]]
     assert longest["fixed", "0"] == pytest.approx(0.40, abs=0.005)
     assert longest["fixed", "0.1"] == pytest.approx(0.69, abs=0.005)
     assert (longest["fixed", "0.1"] - longest["fixed", "0"]) / (1 - longest["fixed", "0"]) == pytest.approx(
         0.48, abs=0.02
     )
-    assert {shares for (context, _), shares in longest.items() if context == "attention"} == {1.0}
-    assert all(row[4:6] == ["1.000", "1.000"] for row in table if row[0] == "attention")
+    assert all(row[3:6] == ["1.000"] * 3 for row in table if row[0] == "attention")
 
 
 def test_what_the_page_says_of_attention_is_in_the_record(record):
