@@ -392,10 +392,10 @@ def test_a_call_whose_process_was_killed_is_known_as_such_and_one_that_left_is_n
 def test_a_cell_whose_process_was_killed_each_time_is_known_as_such(isolation):
     if isolation == "zygote":
         sandbox.close()
-        from tests.autograder.batch.test_resume import SLOW, kill_soon
+        from tests.autograder.batch.test_resume import kill_soon
 
         thread = kill_soon("child", times=2)
-        done = run(SLOW)
+        done = run("import time\ntime.sleep(50)")  # until it is killed: less than the limit of idle seconds
         thread.join()
     else:
         done = run("import os\nos.kill(os.getpid(), 9)", isolation=isolation)
