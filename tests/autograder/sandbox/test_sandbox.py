@@ -395,7 +395,8 @@ def test_a_cell_whose_process_was_killed_each_time_is_known_as_such(isolation):
         from tests.autograder.batch.test_resume import kill_soon
 
         thread = kill_soon("child", times=2)
-        done = run("import time\ntime.sleep(50)")  # until it is killed: less than the limit of idle seconds
+        waiting = Script((Cell("import time\ntime.sleep(50)"),), {})  # until it is killed
+        done = sandbox.run(waiting, Limits(), isolation)
         thread.join()
     else:
         done = run("import os\nos.kill(os.getpid(), 9)", isolation=isolation)
