@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.script import NOTHING, NOTICED_LIMITS, Call, Cell, Limits, Prepared, Reply, Run, Script
-from autograder.sandbox.start import ISOLATIONS, MachineTooBusy, SandboxLost, close, require_known, start_worker
+from autograder.sandbox.start import ISOLATIONS, MachineTooBusy, SandboxLost, close, remedy, require_known, start_worker
 
 __all__ = [
     "ISOLATIONS",
@@ -54,7 +54,7 @@ def run(script: Script, limits: Limits | None = None, isolation: str = DEFAULT, 
                     run = run_script(worker, script, limits)
                 except NoReply:
                     raise CourseError(
-                        f"the sandbox did not start: {worker.last_words()}", "this machine", worker.remedy
+                        f"the sandbox did not start: {worker.last_words()}", "this machine", remedy(isolation)
                     ) from None
         except SandboxLost:
             if attempt + 1 == ATTEMPTS:

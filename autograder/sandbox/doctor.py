@@ -13,8 +13,9 @@ from pathlib import Path
 
 from autograder import sandbox
 from autograder.errors import CourseError
-from autograder.sandbox import Limits, Prepared, bubblewrap, cgroup, container, meter, setuid
+from autograder.sandbox import Limits, Prepared, bubblewrap, cgroup, meter, setuid
 from autograder.sandbox.hidden import PACKAGES, home_directory, project_paths
+from autograder.sandbox.start import remedy
 
 MAX_FILES_PER_FOLDER = 200  # of one folder that the canary tries to read
 CANARY = Path(__file__).with_name("canary.py")
@@ -146,11 +147,6 @@ def _send_canary(statement, expression, isolation, limits, hidden, prepared):
     if not isinstance(reply.value, dict):
         raise CourseError(f"the canary gave no answer ({reply.raised or 'nothing'})", "the sandbox", remedy(isolation))
     return reply.value
-
-
-def remedy(isolation: str) -> str:
-    """Return advice on what to do if ``isolation`` does not hold."""
-    return {"container": container.REMEDY, "user": setuid.REMEDY}.get(isolation) or bubblewrap.remedy()
 
 
 def _end_left_processes(token):

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import IO, cast
 
@@ -43,7 +43,6 @@ class Worker:
     requests: int
     replies: int
     last_words: Callable[[], str]
-    remedy: str = field(default_factory=bubblewrap.remedy)
     alone: bool = True
     members: Callable[[], Iterable[int]] | None = None  # lists its processes and those it started, if they can be seen
     killed: bool = False  # known once it has ended: by a SIGKILL that we did not send
@@ -62,9 +61,9 @@ def start_worker(
     if isolation == "zygote":
         return _zygote_child(limits, tuple(hidden), prepared)
     if isolation == "container":  # it sees nothing of this machine, so there is nothing to hide
-        return _process(_in_container, limits, remedy=container.REMEDY)
+        return _process(_in_container, limits)
     if isolation == "user":  # only file permissions hide anything from it
-        return _process(_as_another_user, limits, remedy=setuid.REMEDY)
+        return _process(_as_another_user, limits)
     return _process(_prepare_unsandboxed, limits, alone=False)
 
 
@@ -74,8 +73,13 @@ def require_known(isolation: str) -> None:
         raise CourseError(f"no isolation called {isolation!r}", "--isolation", f"name one of {', '.join(ISOLATIONS)}.")
 
 
+def remedy(isolation: str) -> str:
+    """Return advice on what to do if ``isolation`` does not start or does not hold."""
+    return {"container": container.REMEDY, "user": setuid.REMEDY}.get(isolation) or bubblewrap.remedy()
+
+
 @contextlib.contextmanager
-def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
+def _process(prepare, limits, alone=True):
     """Yield a worker that serves a single submission."""
     with contextlib.ExitStack() as stack:
         args, settings, members = prepare(stack, limits)
@@ -87,7 +91,7 @@ def _process(prepare, limits, remedy=bubblewrap.REMEDY, alone=True):
             process.wait(timeout=START_SECONDS)
             return _stderr_tail(process)
 
-        worker = Worker(requests.fileno(), replies.fileno(), last_words, remedy, alone)
+        worker = Worker(requests.fileno(), replies.fileno(), last_words, alone)
         if members and meter.can_measure():
             worker.members = partial(members, process.pid)
         try:
