@@ -15,6 +15,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.feedback.marks import InstructorReply
 from autograder.files import as_json, write_text
+from autograder.notebooks.cell_ids import full_name
 from autograder.notebooks.requests import RegradeRequest
 
 
@@ -78,7 +79,7 @@ def _select_requests(course, topic, student, exercise):
     waiting = [request for request in requests if not request.answer]
     about = sorted({request.exercise for request in waiting})
     if exercise:
-        name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
+        name = full_name(topic, exercise)
         selected = [request for request in requests if request.exercise == name]
     else:
         selected = waiting if len(about) == 1 else []

@@ -21,7 +21,7 @@ from autograder.gradebook.database import open_connection, open_gradebook
 from autograder.gradebook.lateness import update_penalties
 from autograder.gradebook.scores import require_gradebook
 from autograder.notebooks.added_cells import format_as_markdown, is_as_released, select_added_cells
-from autograder.notebooks.cell_ids import id_of
+from autograder.notebooks.cell_ids import full_name, id_of
 from autograder.notebooks.handout import Question, handout
 from autograder.notebooks.repair import PICTURES
 from solutions.answer_key import Criterion, Text
@@ -96,7 +96,7 @@ class AnswersChanged(Exception):
 def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
     """Return the ``Scheme`` of ``exercise``, named with or without its topic; raise CourseError if no person marks it."""
     released = course.released(topic)
-    name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
+    name = full_name(topic, exercise)
     names = [exercise.name.partition("-")[2] for exercise in released.exercises if not exercise.is_automatic]
     remedy = f"name one that a person marks: {', '.join(names)}." if names else "none of it is marked by a person."
     asked = next((exercise for exercise in released.exercises if exercise.name == name), None)
@@ -111,8 +111,8 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
 
 def is_written(course: Course, topic: str, exercise: str) -> bool:
     """Return whether ``exercise``, named with or without its topic, is one whose answers a person marks."""
-    names = (exercise, f"{topic}-{exercise}")
-    return any(asked.name in names and not asked.is_automatic for asked in course.released(topic).exercises)
+    name = full_name(topic, exercise)
+    return any(asked.name == name and not asked.is_automatic for asked in course.released(topic).exercises)
 
 
 def load_answers(course: Course, topic: str, exercise: str, only: Selection = None) -> list[Answer]:

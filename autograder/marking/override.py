@@ -15,7 +15,7 @@ from autograder.gradebook.backup import back_up
 from autograder.gradebook.database import open_gradebook
 from autograder.gradebook.lateness import update_penalties
 from autograder.gradebook.scores import require_gradebook
-from autograder.notebooks.cell_ids import points_id
+from autograder.notebooks.cell_ids import full_name, points_id
 
 
 def override(
@@ -28,7 +28,7 @@ def override(
     the grader's own points count again. Raises CourseError if the exercise or the student is unknown, the points are
     out of range, the reason is missing, or a class is being graded.
     """
-    name = exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
+    name = full_name(topic, exercise)
     exercises = {exercise.name: exercise for exercise in course.released(topic).exercises}
     if name not in exercises:
         remedy = f"name one of {', '.join(name.partition('-')[2] for name in exercises)}."

@@ -12,6 +12,11 @@ COMPARE, IMPORTS, RECEIPT, REQUEST = "compare", "imports", "receipt", "request"
 MENDED = "mended"  # not a grade_id, but the id of the cell that lists the repairs
 
 
+def full_name(topic: str, exercise: str) -> str:
+    """Return the name of an exercise with its topic, which ``exercise`` may have already."""
+    return exercise if exercise.startswith(f"{topic}-") else f"{topic}-{exercise}"
+
+
 def text_id(exercise_name: str) -> str:
     return f"{exercise_name}-text"
 
