@@ -65,6 +65,10 @@ class Collected:
     note: str = ""
     secret: str = ""
 
+    def describe_problem(self) -> str:
+        """Return the problem, and the note on it if there is one, for the instructor."""
+        return ". ".join(filter(None, (self.problem, self.note)))
+
 
 class Admission(Enum):
     """What becomes of an attempt: it may count, it is kept without counting, or it is left where it is."""

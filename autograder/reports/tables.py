@@ -93,9 +93,7 @@ def tabulate_collected(collected: Iterable["Collected"], called: Mapping[str, st
         grid.add_column(name, overflow="fold")
     grid.add_column("status", ratio=1, overflow="fold")
     for hand_in in sorted(collected, key=lambda hand_in: bool(hand_in.problem)):
-        status = hand_in.note or "collected"
-        if hand_in.problem:
-            status = ". ".join(filter(None, (f"set aside: {hand_in.problem}", hand_in.note)))
+        status = f"set aside: {hand_in.describe_problem()}" if hand_in.problem else hand_in.note or "collected"
         name = called.get(hand_in.student, hand_in.student)
         grid.add_row(
             *(Text(plain(text)) for text in (hand_in.file, name, str(hand_in.version or "?"), hand_in.code, status))

@@ -211,8 +211,7 @@ class Service:
         if problem:
             self._publish_own(problem.student)
             self._publish_sentence(problem.secret, describe_refusal(problem.problem, self.topic))
-            message = ". ".join(filter(None, (problem.problem, problem.note)))
-            return self._finish_arrival(arrival, REFUSED, message, student=problem.student)
+            return self._finish_arrival(arrival, REFUSED, problem.describe_problem(), student=problem.student)
         if not decided:
             if arrival.state == ADMITTED and self._is_current_attempt(arrival):  # deleted since, but already collected
                 to_grade[arrival.student] = arrival
