@@ -169,9 +169,12 @@ export class Figure extends HTMLElement {
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {
       this.show(true);
-      try {
-        history.replaceState(history.state, "", this.address());
-      } catch {} // a page opened from a file may not change its address
+      this.keepAddress();
     }, 300);
+  }
+  keepAddress() {
+    try {
+      history.replaceState(history.state, "", this.address());
+    } catch {} // a page opened from a file may not change its address
   }
 }

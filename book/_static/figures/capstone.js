@@ -27,7 +27,7 @@ class Translator extends Figure {
   changed() {
     clearTimeout(this.pause);
     this.pause = setTimeout(() => {
-      super.changed();
+      this.keepAddress();
       this.play();
     }, PAUSE);
   }
