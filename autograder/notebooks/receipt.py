@@ -75,7 +75,7 @@ def is_python(source):
 
     try:
         ast.parse(TransformerManager().transform_cell(source))
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two of expressions nested too deeply
         return False
     return True
 
