@@ -94,7 +94,7 @@ def _init_example(root):
 
 
 def _release_command(course):
-    """Return the command that releases a first assignment of ``course``; it names no website if there is none."""
+    """Return the command that releases the first assignment of ``course``, with --no-links if no website is known."""
     from autograder.notebooks.website import site_address
 
     return "release scoring" if course.plan().website or site_address() else "release scoring --no-links"

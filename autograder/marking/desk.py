@@ -52,7 +52,8 @@ class Desk:
     def offer(self, answers: Sequence[Answer], student: str = "") -> list[Answer]:
         """Return the ``answers`` that this marker is offered now: those that this marker has marked, and unmarked ones.
 
-        That of ``student`` is offered whoever has marked it; raises ``AnswersTaken`` if another marker has it open.
+        The answer of ``student`` is offered even if another marker has marked it. Raises ``AnswersTaken`` if another
+        marker has it open.
 
         A marker keeps the unmarked answers on their page. A marker without any gets a share of those that nobody has
         open; equal shares are left for the markers who have not come yet.

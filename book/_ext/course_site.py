@@ -96,11 +96,11 @@ class AssignmentRole(SphinxRole):
 
 
 class RepositoryRole(SphinxRole):
-    """``{repository}`the repository```: a link to the course's repository, or a word that its address is not known."""
+    """``{repository}`the repository```: a link to the course's repository, or a remark that its address is unknown."""
 
     def run(self):
         if not self.config.course_repository:
-            return [nodes.Text(f"{self.text} (whoever built this website did not state its address)")], []
+            return [nodes.Text(f"{self.text} (this website was built without its address)")], []
         return [nodes.reference("", self.text, refuri=self.config.course_repository)], []
 
 

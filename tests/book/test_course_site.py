@@ -75,7 +75,7 @@ def test_a_page_says_how_long_the_core_path_takes(site):
 
 
 def test_a_page_says_that_the_address_of_the_repository_is_not_known(site):
-    sentence = "It is kept in the source (whoever built this website did not state its address)."
+    sentence = "It is kept in the source (this website was built without its address)."
     assert sentence in (site / "book" / "intro.html").read_text()
 
 

@@ -106,7 +106,7 @@ def test_an_archive_of_the_enclosing_folder_is_the_class_s(course, tmp_path, ros
 
 OWN_FOLDERS = {
     "of the roster": (["ada", "old"], ["ada/old/scoring.ipynb", "ada/new/scoring.ipynb"]),
-    "with one notebook": ([], ["ada/work/scoring.ipynb"]),
+    "with one notebook": ([], ["ada/unit one/scoring.ipynb"]),
     "with two drafts": ([], ["ada/my_scoring.ipynb", "ada/old_scoring.ipynb"]),
     "with checkpoints": ([], ["ada/.ipynb_checkpoints/scoring.ipynb", "ada/scoring/scoring.ipynb"]),
     "with its own file": ([], ["ada/scoring.ipynb"]),

@@ -128,7 +128,7 @@ c.AssignLatePenalties.plugin_class = Half
 
 
 def test_what_comes_late_or_is_emptied_is_entered_as_nbgrader_enters_it(released, tmp_path):
-    """Late work gets the same rows by the course's own rule, and its page shows the penalty; an emptied answer is none."""
+    """The course's own rule gives late work the same rows, its page shows the penalty, and an emptied answer counts as missing."""
     courses = []
     for folder in ("ours", "nbgraders"):
         shutil.copytree(released.root, tmp_path / folder)
