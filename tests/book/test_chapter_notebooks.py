@@ -107,7 +107,7 @@ def ran(notebooks, tmp_path_factory):
     # in a notebook, pictures are drawn inline
     environment = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
     command = [sys.executable, "-c", RUN_EACH, *(root / name for name in jobs)]
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=7200)
     assert done.returncode == 0, done.stderr
     return {
         name: (int((root / name / "status.txt").read_text()), (root / name / "said.txt").read_text(encoding="utf-8"))

@@ -40,7 +40,7 @@ def website(started=None):
                 if started:
                     started(process)
                 try:
-                    output, _ = process.communicate(timeout=1800)
+                    output, _ = process.communicate(timeout=7200)
                 except subprocess.TimeoutExpired:
                     process.kill()
                     raise
