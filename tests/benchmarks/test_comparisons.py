@@ -106,6 +106,16 @@ def test_dropout_reaches_all_that_the_decoder_reads_in_training_alone():
     torch.testing.assert_close(dropped(source, lengths, words), plain(source, lengths, words))
 
 
+def test_each_step_of_each_seed_drops_other_entries():
+    draws = set()
+    for seed in (0, 1):
+        training = Training(replace(DROPOUT, seed=seed))
+        for _ in range(2):
+            training.advance()
+            draws.add(torch.initial_seed())
+    assert len(draws) == 4
+
+
 @pytest.mark.parametrize("task", ["sentences", "spelling"])
 def test_a_batch_is_a_batch_whenever_it_is_drawn_and_its_sentences_are_of_like_length(task):
     first, lengths, target_in, target = tasks.draw_batch(task, 90, 0, 3, size=16)
@@ -173,19 +183,23 @@ def test_the_command_trains_what_is_missing_and_chooses_the_rate_with_the_lowest
     assert now == then == {"validation_loss": measured["validation_loss"], "right_of": measured["right_of"]}
 
 
-def test_a_choice_is_the_best_pair_of_a_rate_and_a_share_of_dropout_on_the_validation_sentences():
-    losses = {(0.01, 0.0): (0.5, 0.7), (0.02, 0.0): (0.6, 0.5), (0.01, 0.3): (0.1, 0.9), (0.02, 0.3): (0.4, 0.3)}
+@pytest.mark.parametrize(("best", "other"), [(0.3, 0.0), (0.0, 0.3)])
+def test_a_choice_is_the_best_pair_of_a_rate_and_a_share_of_dropout_on_the_validation_sentences(best, other):
+    losses = {(0.01, other): (0.5, 0.7), (0.02, other): (0.6, 0.5), (0.01, best): (0.1, 0.9), (0.02, best): (0.4, 0.3)}
     runs = [run for run in comparisons.tuning_runs() if run.group == "dropout"]
     assert {(run.rate, run.dropout, run.seed) for run in runs} == {
         (*pair, seed) for pair in losses for seed in range(3)
     }
     rows = {
-        run.name(5): {"validation_loss": (*losses[run.rate, run.dropout], 0.2)[run.seed], "training_loss": -run.dropout}
+        run.name(5): {
+            "validation_loss": (*losses[run.rate, run.dropout], 0.2)[run.seed],
+            "training_loss": abs(best - run.dropout) - 1,
+        }
         for run in runs
     }
     assert len(rows) == len(runs)
     choice = choose_rate(rows, "dropout", "fixed", 48, 5)
-    assert (choice["rate"], choice["dropout"]) == (0.02, 0.3)
+    assert (choice["rate"], choice["dropout"]) == (0.02, best)
     assert choice["validation_loss"] == pytest.approx({0.01: 0.4, 0.02: 0.3})
     del rows[max(rows)]
     assert choose_rate(rows, "dropout", "fixed", 48, 5) is None

@@ -125,6 +125,15 @@ def test_of_several_gradients_the_check_names_the_one_that_is_cut_off():
     assert "yours is" not in str(caught.value)
 
 
+def test_a_gradient_that_is_rightly_zero_is_not_called_cut_off():
+    inputs = {"x": [[1.0, 2.0]], "y": [[3.0, 4.0]]}
+    case = {**OTHER, "gradients": ["x", "y"], "inputs": inputs, "expected": {"x": [[2.0, 2.0]], "y": [[0.0, 0.0]]}}
+    with pytest.raises(NotYet) as caught:
+        checking.check_cases(lambda x, y: x + 0 * y, "code", [case], torch.from_numpy)
+    assert "x: " in str(caught.value)
+    assert "gets through" not in str(caught.value)
+
+
 @pytest.mark.parametrize("value", [None, "text", [[1.0], [2.0, 3.0]], {"a": 1.0}])
 def test_of_a_value_that_is_no_array_of_numbers_only_the_reason_is_told(value):
     with pytest.raises(NotYet) as caught:
@@ -273,6 +282,13 @@ def test_two_decimals_are_objected_to_where_four_are_asked_for(name):
     text = chapter_texts(BOOK / f"{exercise.entry.topic}.md")[1][name].body
     assert (FEW_DECIMALS in said_of(exercise, round_entries(exercise, 2))) == ("four decimals" in text)
     assert "decimals" not in said_of(exercise, round_entries(exercise, 4))
+
+
+@pytest.mark.parametrize("name", [name for name in NUMBERS if exercise_named(name).follows])
+def test_decimals_are_not_asked_of_what_follows_from_the_student_s_own_numbers(name):
+    exercise = exercise_named(name)
+    numbers = the_cells.check_data(exercise)["numbers"]
+    assert numbers["decimals"].keys() == exercise.hidden[0].expected.keys() - exercise.follows.keys()
 
 
 def test_numbers_that_are_short_by_themselves_need_no_more_decimals():

@@ -116,7 +116,14 @@ def test_what_only_a_notebook_can_run_is_no_syntax_error(before, capsys, monkeyp
 
 
 @pytest.mark.parametrize(
-    "text", ["def one(x):\n  return x\n return 1", "def one(x):\n    return '\0'", "def one(x: (\n"]
+    "text",
+    [
+        "def one(x):\n  return x\n return 1",
+        "def one(x):\n    return '\0'",
+        "def one(x: (\n",
+        f"def one(x):\n    return {'-' * 100_000}x",
+    ],
+    ids=["indented wrongly", "a null character", "a bracket", "nested too deeply"],
 )
 def test_every_text_that_python_cannot_read_is_a_syntax_error(text, capsys, monkeypatch):
     assert lines_of(capsys, monkeypatch, text, functions=["one"]) == ["With a syntax error: one"]

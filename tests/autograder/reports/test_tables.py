@@ -48,6 +48,12 @@ def test_what_was_collected_is_listed_with_its_file_and_what_was_set_aside_comes
     }
 
 
+def test_a_note_on_what_was_set_aside_follows_the_problem():
+    aside = [Collected("fay", problem="a file is too large", note="Raise the limit.")]
+    (status,) = tables.tabulate_collected(aside).columns[-1].cells
+    assert str(status) == "set aside: a file is too large. Raise the limit."
+
+
 @pytest.mark.parametrize(("share", "percent"), [(None, "–"), (0.0, "0%"), (0.5, "50%"), (1.0, "100%")])
 def test_a_share_is_shown_in_percent(share, percent):
     assert class_page._percent(share) == percent
