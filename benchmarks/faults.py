@@ -1,0 +1,316 @@
+"""Do the tests notice faults? Plant the faults of a frozen list one by one, and see which test notices each.
+
+    python -m benchmarks.faults                     plant each fault of benchmarks/faults.jsonl, and record who notices it
+    python -m benchmarks.faults --only survived     those that nobody has noticed so far
+    python -m benchmarks.faults --draw 13 --seed 46 replace the list by 13 faults from each package, not yet judged
+
+A fault is one small change of one line of production code (``CHANGES``), in Python or in the website's JavaScript. The list was
+drawn by seed before any test was taken out or made smaller. A fault is found again by the text of its line. Its outcome is
+"noticed", by a test or because the tests no longer end; "survived"; "gone" if its line is; or "equivalent", for a stated reason,
+by the decision of somebody who did not write the tests: no user could see a difference.
+
+Each fault is planted in a copy of the working tree. First the test that noticed it last time runs; then those of its module, those
+that name it, and those of its folder, for at most ``--seconds``. Every run has a process namespace of its own (``unshare``, as
+root), because a fault in the sandbox might make a test kill other processes.
+"""
+
+import argparse
+import ast
+import json
+import os
+import queue
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[1]
+LIST = ROOT / "benchmarks" / "faults.jsonl"
+WORK = ROOT / "_build" / "faults"
+NO_TESTS = 5  # an exit status of pytest
+CHANGES = [  # a pattern in a line outside strings and comments, and what replaces it
+    (r" == | === ", " != "),
+    (r" != | !== ", " == "),
+    (r" < ", " <= "),
+    (r" <= ", " < "),
+    (r" > ", " >= "),
+    (r" >= ", " > "),
+    (r" \+ (?=[\w(])", " - "),
+    (r" - (?=[\w(])", " + "),
+    (r" \* (?=[\w(])", " / "),
+    (r" / (?=\d|\(|len)", " * "),
+    (r" and ", " or "),
+    (r" or ", " and "),
+    (r" && ", " || "),
+    (r" \|\| ", " && "),
+    (r"(?<= if )not |(?<= and )not ", ""),
+    (r" not in ", " in "),
+    (r"(?<=[( ])!(?=[\w(])", ""),
+    (r"\bTrue\b", "False"),
+    (r"\bFalse\b", "True"),
+    (r"\btrue\b", "false"),
+    (r"\bfalse\b", "true"),
+    (r"\bmin\(", "max("),
+    (r"\bmax\(", "min("),
+    (r"\bany\(", "all("),
+    (r"\ball\(", "any("),
+    (r"\bsorted\(", "list("),
+    (r"(?<![\w.])\d+(?![\w.])", lambda number: str(int(number[0]) + 1)),
+    (r"\.(strip|lower|casefold|resolve|rstrip|lstrip|trim|toLowerCase)\(\)", ""),
+    (r"^(\s+)(if|elif|while) (?!not )(.+):$", r"\1\2 not (\3):"),
+    (r"^(\s+)return .*[^({\[,]$", r"\1return None"),
+    (r"^(\s+)(continue|break)$", r"\1pass"),
+    (r"^(\s+)[\w.]+\(.*\)$", r"\1pass"),
+    (r"^(\s+)[\w.]+\(.*\);$", r"\1;"),
+]
+TEXTS = {  # strings and comments, which are left alone
+    ".py": r'"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*',
+    ".js": r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|`(?:\\.|[^`\\])*`',
+}
+
+
+def package_of(path):
+    """Return the package that a file of production code counts towards, such as "autograder/grading" or "javascript"."""
+    if path.endswith(".js"):
+        return "javascript"
+    folder = "/".join(path.split("/")[:2])
+    return folder.split("/")[0] if "." in folder else folder
+
+
+def production_files():
+    """Return the tracked files of production code by package."""
+    listed = subprocess.check_output(["git", "ls-files", "solutions", "autograder", "book"], cwd=ROOT, text=True)
+    packages = {}
+    for path in filter(re.compile(r".*\.(py|js)$").match, listed.splitlines()):
+        packages.setdefault(package_of(path), []).append(path)
+    return packages
+
+
+def draw(count, seed):
+    """Return ``count`` faults from each package, each drawn uniformly from all places in a file drawn by its length."""
+    faults = []
+    for package, paths in sorted(production_files().items()):
+        rng, drawn, lines = random.Random(f"{seed} {package}"), [], set()
+        places = [(path, *place) for path in sorted(paths) for place in find_places(ROOT / path)]
+        rng.shuffle(places)
+        for path, number, old, new in places:
+            if (path, number) not in lines and len(drawn) < count and _is_valid(ROOT / path, number, new):
+                lines.add((path, number))
+                same = [
+                    k for k, line in enumerate((ROOT / path).read_text(encoding="utf-8").split("\n")) if line == old
+                ]
+                drawn.append(
+                    {"path": path, "old": old, "new": new, "occurrence": same.index(number), "state": "drawn", "by": ""}
+                )
+        faults += [{"package": package, **fault} for fault in drawn]
+    return [{"number": number, **fault} for number, fault in enumerate(faults, 1)]
+
+
+def find_places(path):
+    """Yield (line number from 0, line, changed line) for every change that ``CHANGES`` allows in a file."""
+    source = path.read_text(encoding="utf-8")
+    seen = re.sub(TEXTS[path.suffix], lambda text: re.sub(r"[^\n]", "§", text[0]), source, flags=re.DOTALL)
+    for number, (line, shown) in enumerate(zip(source.split("\n"), seen.split("\n"), strict=True)):
+        if re.match(r"\s*(from|import|@|def|class|§)", shown):
+            continue
+        for pattern, new in CHANGES:
+            for match in re.finditer(pattern, shown):
+                again = re.compile(pattern).search(line, match.start())
+                if again and again.span() == match.span():
+                    changed = new(again) if callable(new) else again.expand(new)
+                    yield number, line, line[: match.start()] + changed + line[match.end() :]
+
+
+def _is_valid(path, number, new):
+    """Return whether Python still reads the file and sees another program; JavaScript is taken as it is."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    if path.suffix == ".js":
+        return True
+    tree = ast.dump(ast.parse("\n".join(lines)))
+    lines[number] = new
+    try:
+        return ast.dump(ast.parse("\n".join(lines))) != tree
+    except SyntaxError:
+        return False
+
+
+# --- judging ---------------------------------------------------------------------------------------------------------
+
+
+class Tests:
+    """Which tests may notice a fault, the likeliest first. ``times`` is a ``--junitxml`` of a whole run."""
+
+    def __init__(self, times):
+        self.seconds = {}
+        for case in ElementTree.parse(times).iter("testcase"):
+            file, _, of_class = case.get("classname").partition(".Test")
+            name = "::".join(filter(None, [of_class and f"Test{of_class}", case.get("name")]))
+            if {child.tag for child in case} <= {"properties"}:
+                self.seconds[f"{file.replace('.', '/')}.py::{name}"] = float(case.get("time"))
+        self.texts = {}
+        for file in {test.partition("::")[0] for test in self.seconds}:
+            if (ROOT / file).is_file():
+                self.texts[file] = (ROOT / file).read_text(encoding="utf-8")
+
+    def select(self, path, seconds):
+        """Return tests that take ``seconds`` in all: of the module, naming it, then of its folder; quick ones first."""
+        path = Path(path)
+        stem = {"__init__": path.parent.name, "__main__": "main"}.get(path.stem, path.stem.lstrip("_"))
+        folder = "tests/" + "/".join(path.parts[: 1 if path.parts[0] != "autograder" else 2]) + "/"
+        before = rf"{path.parent.name}(\.| import .*\b)" if path.suffix == ".py" else r"\b"
+        named = re.compile(rf"{before}{re.escape(stem)}\b")
+        naming = {file for file, text in self.texts.items() if named.search(text)}
+
+        def rank(test):
+            file = test.partition("::")[0]
+            places = Path(file).stem == f"test_{stem}", file in naming, f"[{stem}" in test, file.startswith(folder)
+            return places.index(True) if True in places else None
+
+        ranked = [
+            (rank(test), took, test) for test, took in self.seconds.items() if test.partition("::")[0] in self.texts
+        ]
+        selected = []
+        for _, took, test in sorted(entry for entry in ranked if entry[0] is not None):
+            if (seconds := seconds - took) > 0:
+                selected.append(test)
+        return selected
+
+
+def judge_all(faults, tests, options):
+    """Judge each fault in one of ``jobs`` copies of the tree; yield it with its outcome."""
+    trees = queue.SimpleQueue()
+    for job in range(options.jobs):
+        tree = WORK / f"tree-{job}"
+        shutil.rmtree(tree, ignore_errors=True)
+        _copy_tree(tree)
+        trees.put(tree)
+
+    def judge(fault):
+        tree = trees.get()
+        try:
+            return fault | _judge(tree, fault, tests, options.seconds)
+        finally:
+            trees.put(tree)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        yield from pool.map(judge, faults)
+
+
+def _judge(tree, fault, tests, seconds):
+    path, source = tree / fault["path"], ""
+    if path.is_file():
+        source = path.read_text(encoding="utf-8")
+    lines = source.split("\n")
+    same = [number for number, line in enumerate(lines) if line == fault["old"]]
+    if len(same) <= fault["occurrence"]:
+        return {"state": "gone", "by": ""}
+    lines[same[fault["occurrence"]]] = fault["new"]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    try:
+        if fault["by"] in tests.seconds:
+            state, by = _run_tests(tree, [fault["by"]], 10 * tests.seconds[fault["by"]] + 120)
+            if state == "noticed":
+                return {"state": state, "by": by or fault["by"]}
+        selected = tests.select(fault["path"], seconds)
+        state, by = _run_tests(tree, selected, 10 * seconds + 120) if selected else ("survived", "")
+        return {"state": state, "by": by}
+    finally:
+        path.write_text(source, encoding="utf-8")
+
+
+def _run_tests(tree, tests, limit):
+    """Return whether any of ``tests`` fails, or all together exceed the ``limit`` in seconds; and the first that fails."""
+    (tree / "tests.txt").write_text("\n".join(tests), encoding="utf-8")
+    report = tree / "report.xml"
+    report.unlink(missing_ok=True)
+    isolated = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    isolated += ["sh", "-c", '"$@"; exit $?', "sh"]  # as process 1, sh waits for orphans, which pytest would not
+    command = [*isolated, sys.executable, "-m", "pytest", "-q", "-x", "-n0", f"--junitxml={report}"]
+    command += ["-pno:cacheprovider", "-ojunit_family=xunit1", "@tests.txt"]
+    environment = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    with (tree / "log.txt").open("w") as log:
+        try:
+            status = subprocess.run(
+                command, cwd=tree, env=environment, stdout=log, stderr=log, timeout=limit
+            ).returncode
+        except subprocess.TimeoutExpired:
+            return "noticed", "the tests do not end"
+    if status in (0, NO_TESTS):
+        return "survived", ""
+    cases = ElementTree.parse(report).iter("testcase") if report.exists() else ()
+    failed = [case for case in cases if {"failure", "error"} & {child.tag for child in case}]
+    return (
+        "noticed",
+        f"{failed[0].get('classname').replace('.', '/')}.py::{failed[0].get('name')}"
+        if failed
+        else "importing the tests",
+    )
+
+
+def _copy_tree(target):
+    """Copy the files of the working tree that git tracks or would add, in their current state."""
+    listed = subprocess.check_output(["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, text=True)
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    (target / "node_modules").symlink_to(ROOT / "node_modules")
+
+
+# --- the list --------------------------------------------------------------------------------------------------------
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=Path, help="the --junitxml of a whole run: how long each test takes")
+    parser.add_argument("--only", choices=("drawn", "survived", "noticed"), help="only faults with this outcome so far")
+    parser.add_argument("--package", help="only faults of this package")
+    parser.add_argument("--seconds", type=float, default=60, help="how long the tests take that may notice a fault")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--draw", type=int, metavar="COUNT", help="draw a new list with so many faults from each package"
+    )
+    parser.add_argument("--seed", type=int, default=46)
+    options = parser.parse_args()
+    if options.draw:
+        _write(draw(options.draw, options.seed))
+        return
+    if not options.times:
+        parser.error("--times is missing. Remedy: python -m pytest --junitxml=FILE, then --times FILE")
+    faults = {fault["number"]: fault for fault in map(json.loads, LIST.read_text(encoding="utf-8").splitlines())}
+    waiting = [
+        fault
+        for fault in faults.values()
+        if fault["state"] != "equivalent"
+        and options.only in (None, fault["state"])
+        and options.package in (None, fault["package"])
+    ]
+    for count, fault in enumerate(judge_all(waiting, Tests(options.times), options), 1):
+        print(f"{count} of {len(waiting)}: {fault['path']} {fault['state']} {fault['by']}", file=sys.stderr, flush=True)
+        faults[fault["number"]] = fault
+        _write(faults.values())
+    _print_summary(faults.values())
+
+
+def _write(faults):
+    text = "".join(json.dumps(fault, ensure_ascii=False) + "\n" for fault in faults)
+    LIST.with_suffix(".new").write_text(text, encoding="utf-8")
+    LIST.with_suffix(".new").replace(LIST)
+
+
+def _print_summary(faults):
+    """Print how many faults of each package were noticed."""
+    for package in sorted({fault["package"] for fault in faults}):
+        states = Counter(fault["state"] for fault in faults if fault["package"] == package)
+        print(f"{package:28} {dict(states)}")
+    states = Counter(fault["state"] for fault in faults)
+    print(f"{'all':28} {dict(states)}")
+
+
+if __name__ == "__main__":
+    main()
