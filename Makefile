@@ -15,7 +15,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install course test test-quick check site serve pdf sandbox browser database format clean
+.PHONY: help install course test test-full check site serve pdf sandbox browser database format clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -43,11 +43,11 @@ pdf: site browser  ## Build the website, and print it into one PDF, which its fi
 	@echo "== The book on paper (a minute or two)"
 	@$(BIN)/python book/_ext/pdf.py _build/html
 
-test: $(STAMP) sandbox browser database  ## Run every test, with the CPU time that each suite took
+test: $(STAMP) sandbox browser database  ## Prove the software: each claim once, with the CPU time that each suite took
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
-test-quick: $(STAMP) sandbox  ## The same without real servers and browsers
-	@$(BIN)/python -m pytest -m "not e2e" $(SIDE_BY_SIDE)
+test-full: $(STAMP) sandbox browser database  ## Prove it again with more examples, more seeds and trained models: hours
+	@$(BIN)/python -m pytest --full $(SIDE_BY_SIDE)
 
 check: $(STAMP)  ## The tests that build, grade and start nothing: a minute
 	@$(BIN)/python -m pytest --quick $(SIDE_BY_SIDE)

@@ -157,6 +157,10 @@ class Tests:
             if (ROOT / file).is_file():
                 self.texts[file] = (ROOT / file).read_text(encoding="utf-8")
 
+    def keep(self, existing):
+        """Forget tests that no longer exist: pytest would refuse to run the others beside them."""
+        self.seconds = {test: took for test, took in self.seconds.items() if test in existing}
+
     def select(self, path, seconds):
         """Return tests that take ``seconds`` in all: of the module, naming it, then of its folder; quick ones first."""
         path = Path(path)
@@ -189,11 +193,15 @@ def judge_all(faults, tests, options):
         shutil.rmtree(tree, ignore_errors=True)
         _copy_tree(tree)
         trees.put(tree)
+    tests.keep(_collect(tree))
+    control = tests.select("autograder/files.py", 20)
+    if _run_tests(tree, control, 400) != ("survived", ""):
+        raise SystemExit(f"error: the tests fail without any fault. Remedy: see {tree / 'log.txt'}")
 
     def judge(fault):
         tree = trees.get()
         try:
-            return fault | _judge(tree, fault, tests, options.seconds)
+            return fault | _judge(tree, fault, tests, options)
         finally:
             trees.put(tree)
 
@@ -201,7 +209,7 @@ def judge_all(faults, tests, options):
         yield from pool.map(judge, faults)
 
 
-def _judge(tree, fault, tests, seconds):
+def _judge(tree, fault, tests, options):
     path, source = tree / fault["path"], ""
     if path.is_file():
         source = path.read_text(encoding="utf-8")
@@ -211,19 +219,33 @@ def _judge(tree, fault, tests, seconds):
         return {"state": "gone", "by": ""}
     lines[same[fault["occurrence"]]] = fault["new"]
     path.write_text("\n".join(lines), encoding="utf-8")
+    site = _plant_in_site(options.site, tree, fault, "\n".join(lines)) if options.site else None
     try:
         if fault["by"] in tests.seconds:
-            state, by = _run_tests(tree, [fault["by"]], 10 * tests.seconds[fault["by"]] + 120)
+            state, by = _run_tests(tree, [fault["by"]], 10 * tests.seconds[fault["by"]] + 120, site)
             if state == "noticed":
                 return {"state": state, "by": by or fault["by"]}
-        selected = tests.select(fault["path"], seconds)
-        state, by = _run_tests(tree, selected, 10 * seconds + 120) if selected else ("survived", "")
+        selected = tests.select(fault["path"], options.seconds)
+        state, by = _run_tests(tree, selected, 10 * options.seconds + 120, site) if selected else ("survived", "")
         return {"state": state, "by": by}
     finally:
         path.write_text(source, encoding="utf-8")
+        if site:
+            _plant_in_site(options.site, tree, fault, source)
 
 
-def _run_tests(tree, tests, limit):
+def _plant_in_site(built, tree, fault, changed):
+    """Return a copy of the website that is ``built``, with the script of a fault changed too if it serves it."""
+    site = tree / "site"
+    if not site.exists():
+        shutil.copytree(built, site)
+    served = site / "_static" / Path(fault["path"]).relative_to("book/_static") if "_static" in fault["path"] else site
+    if served.is_file():
+        served.write_text(changed, encoding="utf-8")
+    return site
+
+
+def _run_tests(tree, tests, limit, site=None):
     """Return whether any of ``tests`` fails, or all together exceed the ``limit`` in seconds; and the first that fails."""
     (tree / "tests.txt").write_text("\n".join(tests), encoding="utf-8")
     report = tree / "report.xml"
@@ -233,6 +255,7 @@ def _run_tests(tree, tests, limit):
     command = [*isolated, sys.executable, "-m", "pytest", "-q", "-x", "-n0", f"--junitxml={report}"]
     command += ["-pno:cacheprovider", "-ojunit_family=xunit1", "@tests.txt"]
     environment = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["TESTS_WEBSITE"] = str(site or "")
     with (tree / "log.txt").open("w") as log:
         try:
             status = subprocess.run(
@@ -252,6 +275,17 @@ def _run_tests(tree, tests, limit):
     )
 
 
+def _collect(tree):
+    """Return the names of all tests in a tree."""
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-pno:cacheprovider", "tests"]
+    environment = os.environ | {"PYTHONPATH": str(tree)}
+    return set(
+        subprocess.run(
+            command, cwd=tree, env=environment, check=True, capture_output=True, text=True
+        ).stdout.splitlines()
+    )
+
+
 def _copy_tree(target):
     """Copy the files of the working tree that git tracks or would add, in their current state."""
     listed = subprocess.check_output(["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, text=True)
@@ -268,6 +302,7 @@ def _copy_tree(target):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=Path, help="the --junitxml of a whole run: how long each test takes")
+    parser.add_argument("--site", type=Path, help="a website that is built, _build/html; otherwise no test needs one")
     parser.add_argument("--only", choices=("drawn", "survived", "noticed"), help="only faults with this outcome so far")
     parser.add_argument("--package", help="only faults of this package")
     parser.add_argument("--seconds", type=float, default=60, help="how long the tests take that may notice a fault")

@@ -27,19 +27,23 @@ FIRST += ["test_in_jupyterlab.py", "test_one_fate.py", "test_cluster.py", "test_
 FIRST += ["test_grades_as_due.py", "test_every_answer.py", "test_judge.py", "test_blind.py"]
 FIRST_OF_THE_BOOK = ["test_browser.py", "test_axe.py", "test_figures.py"]  # the website is built by then
 
+# A derandomised run tries the same examples every time, so only `make test-full` can find what another draw would show.
 hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True)
-hypothesis.settings.register_profile("all", max_examples=400, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("test", max_examples=100, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("full", max_examples=2000, deadline=None, print_blob=True)
 
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="leave out what builds, grades or starts a sandbox")
+    parser.addoption("--full", action="store_true", help="more examples and seeds, and the tests marked full: hours")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "suite(name): the suite whose budget of CPU time a test counts towards")
     config.addinivalue_line("markers", "slow: takes seconds, or its file takes minutes; --quick leaves it out")
     config.addinivalue_line("markers", "e2e: needs a real browser, JupyterHub, JupyterLab or PostgreSQL")
-    hypothesis.settings.load_profile("quick" if config.getoption("--quick") else "all")
+    config.addinivalue_line("markers", "full(reason): proves again what another test proves; only --full runs it")
+    hypothesis.settings.load_profile(_depth(config))
     config.stash[TOOK] = {}
     config.pluginmanager.register(_Clock(config.stash[TOOK]), "clock")
     config.pluginmanager.register(refusals, "refusals")
@@ -48,6 +52,11 @@ def pytest_configure(config):
         website.stand_back()
     elif _runs_everything(config) and config.getoption("numprocesses", None):
         config.pluginmanager.register(website.Ahead(), "website")
+
+
+def _depth(config):
+    """Return which of the three runs this is, "quick", "test" or "full": `make check`, `make test` or `make test-full`."""
+    return "quick" if config.getoption("--quick") else "full" if config.getoption("--full") else "test"
 
 
 def _runs_everything(config):
@@ -83,6 +92,10 @@ def pytest_collection_modifyitems(config, items):
         slow = {item for item in items if _suite(item) in SLOW or item.get_closest_marker("slow")}
         config.hook.pytest_deselected(items=[item for item in items if item in slow])
         items[:] = [item for item in items if item not in slow]
+    if not config.getoption("--full"):
+        again = {item for item in items if item.get_closest_marker("full")}
+        config.hook.pytest_deselected(items=[item for item in items if item in again])
+        items[:] = [item for item in items if item not in again]
     items.sort(key=_place)
 
 
@@ -128,7 +141,16 @@ class _Clock:
         self.took[suite] = self.took.get(suite, 0.0) + seconds
 
 
+SAMPLES = {  # what the summary says of the three runs
+    "quick": "A quick sample: 8 examples of each property, and nothing that builds, grades or starts a sandbox.",
+    "test": "A sample: 100 examples of each property, the same in every run, and one seed. make test-full tries 2000 new ones, "
+    "more seeds and crash points, and trains the recorded models again.",
+    "full": "The whole: 2000 new examples of each property, every seed and crash point, and models trained again.",
+}
+
+
 def pytest_terminal_summary(terminalreporter, config):
+    terminalreporter.write_line(SAMPLES[_depth(config)])
     terminalreporter.section("CPU seconds by suite: of its tests and of the processes they waited for")
     for suite, seconds in sorted(config.stash[TOOK].items()):
         over = f", {seconds / BUDGETS[suite]:.1f} times the budget" if seconds > BUDGETS[suite] else ""

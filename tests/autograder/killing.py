@@ -1,5 +1,6 @@
 """Run a command in a process that is killed right before one of its writes."""
 
+import json
 import os
 import signal
 import traceback
@@ -7,23 +8,27 @@ from pathlib import Path
 
 import sqlalchemy.orm
 
+import autograder
+
 WRITES = ((Path, "replace"), (Path, "unlink"), (sqlalchemy.orm.Session, "commit"))  # counted as writes: class, method
 
 
 def is_killed_at(number, command, counted, writes=WRITES):
     """Run ``command`` in a process that is killed right before its write ``number``; return whether it was.
 
-    It writes into the file ``counted`` how many ``writes`` it made.
+    It writes into the file ``counted`` which ``writes`` it made: for each, the statement of ours that led to it.
     """
     if pid := os.fork():
         return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-    count = 0
+    made, ours = [], str(Path(autograder.__file__).parent)
 
     def kill_in_time(method):
         def run(*args, **more):
-            nonlocal count
-            count += 1
-            if count == number:
+            stack = [frame for frame in traceback.extract_stack() if frame.filename.startswith(ours)]
+            made.append(
+                [f"{frame.filename}:{frame.lineno}" for frame in stack if not frame.filename.endswith("/files.py")][-2:]
+            )
+            if len(made) == number:
                 os.kill(os.getpid(), signal.SIGKILL)
             return method(*args, **more)
 
@@ -33,8 +38,15 @@ def is_killed_at(number, command, counted, writes=WRITES):
         for owner, name in writes:
             setattr(owner, name, kill_in_time(getattr(owner, name)))
         command()
-        counted.write_text(str(count))
+        counted.write_text(json.dumps(made))
         os._exit(0)
     except BaseException:
         traceback.print_exc()
         os._exit(1)
+
+
+def representatives(counted, every):
+    """Return the numbers of the writes in the file ``counted``: of ``every`` one, or of the first of each kind and of the last."""
+    made = json.loads(counted.read_text())
+    kinds = [tuple(kind) for kind in made]
+    return [n for n, kind in enumerate(kinds, 1) if every or n == len(kinds) or kind not in kinds[: n - 1]]
