@@ -478,8 +478,8 @@ def export_speller(rows: dict[str, dict]) -> None:
     best = min(kept, key=lambda path: rows[path.name.removesuffix("-weights.pt")]["validation_loss"])
     model = build_speller()
     model.load_state_dict(torch.load(best, weights_only=True))
-    np.savez_compressed(TRAINED, **quantize(model))
-    print(f"{TRAINED.relative_to(ROOT)}: {best.name}, {TRAINED.stat().st_size} bytes")
+    np.savez_compressed(TRAINED["spelling"], **quantize(model))
+    print(f"{TRAINED['spelling'].relative_to(ROOT)}: {best.name}, {TRAINED['spelling'].stat().st_size} bytes")
 
 
 def is_kept(row: dict) -> bool:
@@ -498,7 +498,9 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="print what was chosen and measured; train nothing")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="train these rows again, and record nothing")
     parser.add_argument(
-        "--export", action="store_true", help=f"write the model of the website to {TRAINED.relative_to(ROOT)}"
+        "--export",
+        action="store_true",
+        help=f"write the model of the website to {TRAINED['spelling'].relative_to(ROOT)}",
     )
     options = parser.parse_args()
     rows = read_record()

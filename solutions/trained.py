@@ -1,6 +1,7 @@
-"""The trained model from spelling to sound that the website shows, with one byte for each parameter.
+"""The trained models that the website shows and that prove the releases, with one byte for each parameter.
 
-Chapter: book/spelling.md. The file is made by ``python -m benchmarks.comparisons --export``.
+Chapters: book/capstone.md and book/spelling.md. ``python -m benchmarks.trainings`` makes the file of the capstone, and
+``python -m benchmarks.comparisons --export`` that of spelling.
 """
 
 from pathlib import Path
@@ -8,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from solutions.in_torch.spelling import build_model
+from solutions.in_torch import capstone, spelling
 
-TRAINED = Path(__file__).parent / "in_torch" / "spelling.npz"
+TRAINED = {topic: Path(__file__).parent / "in_torch" / f"{topic}.npz" for topic in ("capstone", "spelling")}
 
 
 def quantize(model):
@@ -27,10 +28,10 @@ def quantize(model):
     return arrays
 
 
-def load_trained(file=TRAINED):
-    """Return the trained model whose quantised parameters stand in ``file``."""
-    model = build_model()
-    with np.load(file) as arrays, torch.no_grad():
+def load_trained(topic, file=None):
+    """Return the trained model of "capstone" or "spelling" from its quantised parameters, or from those in ``file``."""
+    model = {"capstone": capstone, "spelling": spelling}[topic].build_model()
+    with np.load(file or TRAINED[topic]) as arrays, torch.no_grad():
         for name, parameter in model.named_parameters():
             scale = arrays[f"{name}.scale"].reshape(-1, *[1] * (parameter.dim() - 1))
             parameter.copy_(torch.from_numpy(arrays[name] * scale))

@@ -192,21 +192,11 @@ def _copy_course(course, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def capstone_weights():
-    """The weights that the capstone's reference trains, as the bytes of a file: training takes a while."""
-    return _trained_weights("capstone")
-
-
-@pytest.fixture(scope="session")
-def spelling_weights():
-    """The weights that the spelling reference trains."""
-    return _trained_weights("spelling")
-
-
-def _trained_weights(topic):
+    """The recorded weights of the capstone, as the bytes of a file that a student may hand in."""
     from autograder.releases.proof import reference_files
     from tests.autograder.samples import topic_exercises
 
-    (weights,) = made_once(f"weights-{topic}", lambda _: reference_files(topic_exercises(topic))).values()
+    (weights,) = reference_files(topic_exercises("capstone")).values()
     return weights
 
 

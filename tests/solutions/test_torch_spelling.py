@@ -61,10 +61,10 @@ def test_what_the_weights_write_is_measured_against_the_nearest_pronunciation(tm
     assert {*words} <= {*spelling.words_of("test")}
     right = torch_spelling.measure_pronunciations(arrays["target"], arrays)
     assert right == {"per_at_most_16": 1, "per_at_most_13": 1}
-    save_weights(load_trained(), tmp_path / "weights.npz")
+    save_weights(load_trained("spelling"), tmp_path / "weights.npz")
     file = np.fromfile(tmp_path / "weights.npz", dtype=np.uint8)
     written = pronounce_with_weights(file, arrays["source"], arrays["lengths"])
-    per, _ = spelling.error_rates(pronounce(load_trained(), words), words)
+    per, _ = spelling.error_rates(pronounce(load_trained("spelling"), words), words)
     measured = torch_spelling.measure_pronunciations(written, arrays)
     assert measured["per_at_most_13"] == pytest.approx(1 - per)
     assert per < 0.1
@@ -73,7 +73,7 @@ def test_what_the_weights_write_is_measured_against_the_nearest_pronunciation(tm
 def test_a_parameter_in_one_byte_is_off_by_half_a_step_at_most(tmp_path):
     model = build_model(seed=3)
     np.savez_compressed(tmp_path / "weights.npz", **quantize(model))
-    loaded = dict(load_trained(tmp_path / "weights.npz").named_parameters())
+    loaded = dict(load_trained("spelling", tmp_path / "weights.npz").named_parameters())
     for name, parameter in model.named_parameters():
         rows = parameter.detach().reshape(len(parameter), -1)
         step = rows.abs().max(dim=1, keepdim=True).values / 127

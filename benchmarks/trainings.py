@@ -1,0 +1,189 @@
+"""Train the models of the capstone and of spelling as their references do, and record what the pages and tests need.
+
+    python -m benchmarks.trainings        write benchmarks/trainings.json and the capstone's model; about four minutes of one core
+
+**The capstone.** Three trainings with attention and one without. For each: the beginning and the end of its losses, CPU seconds,
+and the measures of the page. The parameters of seed 0 go to solutions/in_torch/capstone.npz, with one byte for each.
+
+**Spelling.** The training of 1200 steps, then what takes the page long to compute: the beams of the recorded model, and the
+links of Model 1, which is trained on all training words.
+"""
+
+import contextlib
+import json
+import tempfile
+import time
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from benchmarks.comparisons import ROOT
+from benchmarks.learning_curves import describe_machine
+from solutions.in_numpy.alignment import hand_aligned, link_likeliest, train_alignment_model
+from solutions.in_numpy.capstone import HELD_OUT, SOURCE_WORDS, START, STOP, TARGET_WORDS, as_arrays
+from solutions.in_numpy.spelling import as_arrays as as_letters
+from solutions.in_numpy.spelling import count_edits, error_rates, words_of
+from solutions.in_torch import capstone, spelling
+from solutions.in_torch.capstone import load_weights
+from solutions.trained import TRAINED, load_trained, quantize
+
+RECORD = ROOT / "benchmarks" / "trainings.json"
+CAPSTONE_RUNS = ((True, 0), (True, 1), (True, 2), (False, 0))  # attention, seed
+FIRST_STEPS = 20  # whose losses and gradients are recorded
+BEAMS = ((2, 0), (4, 0), (4, 1))  # width, length power
+TENSIONS = {"IBM Model 1": 0.0, "Model 1 near the diagonal": 4.0}
+
+
+class _EnoughError(Exception):
+    """Ends a training from inside."""
+
+
+def watch_training(train_and_save, path, steps=None, **options):
+    """Run ``train_and_save`` of a reference, or of a notebook, only until its first ``steps`` steps if these are given.
+
+    Returns
+    -------
+    list of float
+        The loss of each step, as it was backpropagated.
+    list of float
+        The norm of all gradients in each step, as the optimiser used them: after clipping.
+    """
+    losses, norms, backward = [], [], torch.Tensor.backward
+
+    def note_loss(loss, *args, **kwargs):
+        losses.append(loss.item())
+        return backward(loss, *args, **kwargs)
+
+    def note_norm(optimizer, _args, _kwargs):
+        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        norms.append(torch.nn.utils.get_total_norm(gradients).item())
+        if len(norms) == steps:
+            raise _EnoughError
+
+    hook = register_optimizer_step_pre_hook(note_norm)
+    try:
+        with mock.patch.object(torch.Tensor, "backward", note_loss), contextlib.suppress(_EnoughError):
+            train_and_save(path, **options)
+    finally:
+        hook.remove()
+    return losses, norms
+
+
+def train_capstone(path, attention, seed):
+    """Return the model of one run of the capstone, and its row in the record without the measures."""
+    began = time.process_time()
+    losses, norms = watch_training(capstone.train_and_save, path, seed=seed, attention=attention)
+    row = {"attention": attention, "seed": seed, "cpu_seconds": round(time.process_time() - began, 1)}
+    row |= _first_and_last(losses, norms)
+    return load_weights(capstone.build_model(attention=attention), path), row
+
+
+def measure_capstone(model, attention=True):
+    """Return the exact match on the page's test set, and with attention what the page says of the weights.
+
+    That is the noun alignment, the mean weight on *with* at either of its words, and the heat map of note D's sentence.
+    """
+    test = capstone.unseen_sentences(seed=7)
+    words, weights = _translate(model, test)
+    measured = capstone.measure_translations({"words": words, "weights": weights}, test)
+    if not attention:
+        return {"exact_match": measured["exact_match"]}
+    on_with = {}
+    for word in ("के", "साथ"):
+        rows, steps = np.nonzero(words == TARGET_WORDS.index(word))
+        is_with = test["source"][rows] == SOURCE_WORDS.index("with")
+        on_with[word] = float((weights[rows, steps] * is_with).sum(axis=1).mean())
+    words, weights = _translate(model, as_arrays([HELD_OUT]))
+    steps = words[0].tolist().index(STOP)
+    heat_map = {"words": [TARGET_WORDS[word] for word in words[0, :steps]], "weights": weights[0, :steps].tolist()}
+    return measured | {"weight_on_with": on_with, "heat_map": heat_map}
+
+
+def train_spelling(path):
+    """Return the model of spelling's short training, and its row in the record without the error rates."""
+    curve, began = [], time.process_time()
+
+    def train_and_save(path):
+        curve.extend(spelling.train_and_save(path))
+
+    losses, norms = watch_training(train_and_save, path)
+    row = {"cpu_seconds": round(time.process_time() - began, 1)} | _first_and_last(losses, norms)
+    return load_weights(spelling.build_model(), path), row | {"curve": curve}
+
+
+def measure_spelling(model):
+    """Return the error rates on the test set."""
+    test = words_of("test")
+    per, wer = error_rates(spelling.pronounce(model, test), test)
+    return {"per": per, "wer": wer}
+
+
+def measure_beams(model):
+    """Return, for each of ``BEAMS``, the PER in percent and the points gained on greedy search with their 95% interval."""
+    test = words_of("test")
+    greedy, lengths = np.transpose(
+        [count_edits(said, word) for said, word in zip(spelling.pronounce(model, test), test, strict=True)]
+    )
+    drawn = np.random.default_rng(0).integers(0, len(test), (1000, len(test)))  # the page's own draws
+    rows = []
+    for width, power in BEAMS:
+        said = spelling.pronounce_with_beam(model, test, width, power)
+        wide = np.array([count_edits(phonemes, word)[0] for phonemes, word in zip(said, test, strict=True)])
+        gains = 100 * (greedy - wide)[drawn].sum(axis=1) / lengths[drawn].sum(axis=1)
+        per, gain = (100 * float(part.sum() / lengths.sum()) for part in (wide, greedy - wide))
+        interval = np.quantile(gains, [0.025, 0.975]).tolist()
+        rows.append({"width": width, "length_power": power, "per": per, "gain": gain, "interval": interval})
+    return rows
+
+
+def link_by_model_1():
+    """Return for each of ``TENSIONS`` the letter that each phoneme of the words aligned by hand is linked to."""
+    training, aligned = as_letters(words_of("training")), as_letters(hand_aligned()[0])
+    links = {}
+    for name, tension in TENSIONS.items():
+        table = train_alignment_model(training["source"], training["target"], tension)
+        links[name] = link_likeliest(table, aligned["source"], aligned["target"], tension).tolist()
+    return links
+
+
+def _first_and_last(losses, norms):
+    return {"losses": losses[:FIRST_STEPS], "gradient_norms": norms[:FIRST_STEPS], "last_loss": losses[-1]}
+
+
+def _translate(model, arrays):
+    source, lengths = map(torch.as_tensor, (arrays["source"], arrays["lengths"]))
+    words, weights = model.greedy(source, lengths, START, STOP, capstone.MAX_LENGTH)
+    return words.numpy(), weights.numpy()
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    record = {"command": "python -m benchmarks.trainings", "machine": describe_machine(), "capstone": []}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "weights.npz"
+        for attention, seed in CAPSTONE_RUNS:
+            model, row = train_capstone(path, attention, seed)
+            record["capstone"].append(row | measure_capstone(model, attention))
+            if (attention, seed) == (True, 0):
+                np.savez_compressed(TRAINED["capstone"], **quantize(model))
+        model, row = train_spelling(path)
+    record["spelling"] = row | measure_spelling(model)
+    record["spelling"] |= {"beams": measure_beams(load_trained("spelling")), "links": link_by_model_1()}
+    text = json.dumps(_rounded(record), ensure_ascii=False)
+    RECORD.write_text(text.replace(', "', ',\n"') + "\n", encoding="utf-8")
+
+
+def _rounded(value):
+    """Return a part of the record with its numbers rounded to five digits."""
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(part) for part in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+if __name__ == "__main__":
+    main()
