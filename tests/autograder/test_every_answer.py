@@ -1,7 +1,7 @@
 """What the audit does not check about the repository's answers: words, shown cases, and that no verdict leaks an answer.
 
-``audit/test_run.py`` checks that references, right answers, starters and listed mistakes earn what they should in ten
-draws of the hidden cases, and that each mistake gets its own hint.
+``audit/test_run.py`` checks that references, right answers, starters and listed mistakes earn what they should, and that
+each mistake gets its own hint.
 """
 
 import pytest
@@ -13,7 +13,7 @@ from tests.autograder.samples import TOPICS
 
 pytestmark = [pytest.mark.suite("audit"), pytest.mark.filterwarnings("ignore")]
 each_topic = pytest.mark.parametrize("topic", TOPICS)
-each_seed = pytest.mark.parametrize("seed", [1, 2])
+each_seed = pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.full("another draw"))])
 
 
 @each_topic

@@ -24,8 +24,8 @@ def names_of(name, topic):
 @pytest.mark.parametrize(("name", "topic"), [(name, topic) for name, topics in ROUNDS.items() for topic in topics])
 def test_answers_written_without_sight_of_the_key_are_judged_as_they_deserve(name, topic):
     accepted = RATES[name]["accepted"]
-    outcomes = {exercise.name: Outcomes(exercise, seconds=UNHURRIED_SECONDS) for exercise in topic_exercises(topic, 3)}
-    for exercise, answer, function in held_out_answers(topic, seed=3, folder=BLIND / name):
+    outcomes = {exercise.name: Outcomes(exercise, seconds=UNHURRIED_SECONDS) for exercise in topic_exercises(topic)}
+    for exercise, answer, function in held_out_answers(topic, seed=1, folder=BLIND / name):
         right = answer.partition("__")[2].startswith("right")
         version = Version(answer, function)
         assert outcomes[exercise.name].passes(version) == (right or answer in accepted), answer

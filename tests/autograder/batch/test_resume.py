@@ -32,6 +32,9 @@ QUIET = ("ada_loops", "bela_einsum", "emil_no_tanh", "gita_slips", "fay_transpos
 COPIES, WORKERS = 3, 2
 VICTIMS = ("child", "zygote", "bwrap")  # the grader survives the loss of these
 RUNS = 3  # times that grading is killed
+WAITS = (
+    "import time; time.sleep(4)\\n"  # so that there is a child to kill even if this test is seldom given the processor
+)
 PATIENCE = 1200  # tenths of a second, enough for a busy machine
 
 
@@ -91,7 +94,7 @@ def course(released, tmp_path_factory):
             path = course.submission(f"{name}_{number}", "scoring")
             path.parent.mkdir(parents=True)
             path.write_text(
-                source.replace('"import numpy as np', f'"# {number}\\nimport numpy as np', 1).replace(
+                source.replace('"import numpy as np', f'"# {number}\\n{WAITS}import numpy as np', 1).replace(
                     '"def ', f'"# copy {number}\\ndef ', 1
                 ),
                 encoding="utf-8",

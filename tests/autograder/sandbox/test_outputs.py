@@ -14,9 +14,10 @@ from autograder.notebooks.cell_ids import RECEIPT, code_cells
 from autograder.notebooks.cell_ids import test_id as name_of_test
 
 pytestmark = pytest.mark.suite("assignments")
-HONEST = [
-    s.name for s in demo.load_students() if s.kind in ("right", "wrong", "unfinished", "odd") and s.form == "notebook"
-]
+CLASS = [s for s in demo.load_students() if s.kind in ("right", "wrong", "unfinished", "odd") and s.form == "notebook"]
+LIKE_OTHERS = [s.name for n, s in enumerate(CLASS) if s.kind != "odd" and s.kind in {other.kind for other in CLASS[:n]}]
+AGAIN = pytest.mark.full("another of the same kind")
+HONEST = [pytest.param(s.name, marks=AGAIN) if s.name in LIKE_OTHERS else s.name for s in CLASS]
 # These differ between kernels: file names of cells, colours, memory addresses, and times taken.
 NAMES = re.compile(r"(/\S+/ipykernel_\d+/)?\b\d{5,}\.py")
 PASSING = (re.compile(r"\x1b\[[\d;]*m"), re.compile(r"0x[0-9a-f]+"), re.compile(r"[\d.]+ [nμm]?s ±"))
