@@ -64,10 +64,9 @@ def every_answer(topic: str, seed: int) -> Iterator[tuple[Exercise, str, Callabl
         for origin, functions in (("mistake", mistakes), ("right", right_answers(topic)), ("told", unlisted)):
             for name, function in exercises.versions(functions, exercise.function).items():
                 yield exercise, f"{origin} {name}", function
-    for folder in (HELD_OUT, *sorted(path for path in (SUBMISSIONS / "blind").iterdir() if path.is_dir())):
-        if (folder / f"{topic}.py").is_file():
-            for exercise, name, function in held_out_answers(topic, seed, folder):
-                yield exercise, f"{folder.name} {name}", function
+    for path in (HELD_OUT, *sorted((SUBMISSIONS / "blind").glob("*.jsonl"))):
+        for exercise, answer in held_out_answers(topic, seed, path):
+            yield exercise, f"{path.stem} {answer.name}", answer.function()
 
 
 def _row(topic, exercise, name, function):

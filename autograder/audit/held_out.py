@@ -1,6 +1,7 @@
 """Grade the held-out answers, on which nobody tuned the grader, and report how often it is wrong.
 
-In: topics. Out: frozen ``HeldOutAnswer`` and ``Rates``, Wilson intervals. Reads ``tests/submissions/heldout``; writes nothing.
+In: topics. Out: frozen ``Answer``, ``HeldOutAnswer`` and ``Rates``, Wilson intervals. Reads ``tests/submissions/heldout.jsonl``
+or the file of a blind round, and the judgements in ``tests/submissions/heldout``; writes nothing.
 """
 
 import math
@@ -10,15 +11,36 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
+import msgspec
 
 from autograder import exercises
 from autograder.audit.calls import UNHURRIED_SECONDS, verdict_on
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 
-HELD_OUT = Path(__file__).resolve().parents[2] / "tests" / "submissions" / "heldout"
+HELD_OUT = Path(__file__).resolve().parents[2] / "tests" / "submissions" / "heldout.jsonl"
 HINTS = ("named", "misled", "general")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer as it was handed in. ``code`` defines the function ``name`` and all that it uses."""
+
+    topic: str
+    name: str  # <function>__wrong_<what> or <function>__right_<style>
+    about: str  # the true mistake, or the style of a right answer
+    code: str
+    shown_by: str = ""  # an input on which the mistake shows, where one is recorded
+
+    @property
+    def right(self) -> bool:
+        return self.name.partition("__")[2].startswith("right")
+
+    def function(self) -> Callable[..., object]:
+        """Run ``code`` in a new scope and return the function."""
+        scope: dict[str, Any] = {"__name__": f"answers_to_{self.topic}"}
+        exec(compile(self.code, f"{self.name}.py", "exec"), scope)
+        return scope[self.name]
 
 
 @dataclass(frozen=True)
@@ -65,44 +87,56 @@ class Rates:
         return self.named + self.misled + self.general
 
 
-def held_out_answers(
-    topic: str, seed: int = 0, folder: Path = HELD_OUT
-) -> Iterator[tuple[Exercise, str, Callable[..., object]]]:
-    """Yield ``(exercise, name, function)`` for the held-out answers of ``topic``; they can use its notebook's code."""
+def held_out_answers(topic: str, seed: int = 0, path: Path = HELD_OUT) -> Iterator[tuple[Exercise, Answer]]:
+    """Yield ``(exercise, answer)`` for the answers to ``topic`` in the file at ``path``, in its order.
+
+    Raises
+    ------
+    CourseError
+        If an answer cannot be read, or its name starts with no function of ``topic`` or is not one of a right or wrong answer.
+    """
     by_function = {exercise.function: exercise for exercise in exercises.load(topic, seed) if exercise.is_called}
-    for name, answer in read_answers(topic, folder).items():
-        function, _, rest = name.partition("__")
-        if function not in by_function or rest.split("_")[0] not in ("wrong", "right"):
-            raise CourseError(
-                f"{name} does not answer any exercise in {topic}",
-                f"heldout/{topic}.py",
-                "name it <function>__wrong_<what> or <function>__right_<style>.",
-            )
-        yield by_function[function], name, answer
+    for answer in read_answers(path):
+        function, _, rest = answer.name.partition("__")
+        if answer.topic == topic:
+            if function not in by_function or rest.split("_")[0] not in ("wrong", "right"):
+                raise CourseError(
+                    f"{answer.name} does not answer any exercise in {topic}",
+                    path.name,
+                    "name it <function>__wrong_<what> or <function>__right_<style>.",
+                )
+            yield by_function[function], answer
 
 
-def read_answers(topic: str, folder: Path = HELD_OUT) -> dict[str, Callable[..., object]]:
-    """Return the answers in the file of ``topic`` by name."""
-    path = folder / f"{topic}.py"
-    scope: dict[str, Any] = {"__name__": f"heldout_{topic}", "np": np, "math": math}
-    exec(exercises.extract_provided_code(topic), scope)
-    before = set(scope)
-    exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), scope)
-    return {n: scope[n] for n in scope if n not in before and not n.startswith("_") and "__" in n}
+def read_answers(path: Path = HELD_OUT) -> list[Answer]:
+    """Return the answers in the file at ``path``, one to a line. Raises ``CourseError`` if a line is not an ``Answer``."""
+    answers = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            answers.append(msgspec.json.decode(line, type=Answer))
+        except msgspec.MsgspecError as error:
+            fields_of = ", ".join(field.name for field in fields(Answer))
+            raise CourseError(f"{error}", f"{path.name}, line {number}", f"give each answer {fields_of}.") from None
+    return answers
 
 
-def grade_answer(
-    exercise: Exercise, name: str, function: Callable[..., object], judged: dict[str, Any]
-) -> HeldOutAnswer:
+def grade_answer(exercise: Exercise, answer: Answer, judged: dict[str, Any]) -> HeldOutAnswer:
     """Grade one of the ``held_out_answers``; ``judged`` has the judgements of hints, as ``read_judgement`` returns them."""
-    verdict = verdict_on(function, exercise, UNHURRIED_SECONDS)
+    verdict = verdict_on(answer.function(), exercise, UNHURRIED_SECONDS)
     hint = " ".join(verdict.hints) or "; ".join(part.reason for part in verdict.parts if part.reason)
-    right = name.partition("__")[2].startswith("right")
-    judgement = judged.get("hint", {}).get(name, {})
-    of_this = judgement.get("verdict", "") if judgement.get("on", "") == hint and not right else ""
-    truth = " ".join((function.__doc__ or "").split())
-    earned = cast("float", verdict.earned)  # None only for texts, which no function answers
-    return HeldOutAnswer(name, exercise.entry.topic, exercise.name, right, truth, earned, verdict.points, hint, of_this)
+    judgement = judged.get("hint", {}).get(answer.name, {})
+    of_this = judgement.get("verdict", "") if judgement.get("on", "") == hint and not answer.right else ""
+    return HeldOutAnswer(
+        answer.name,
+        answer.topic,
+        exercise.name,
+        answer.right,
+        answer.about,
+        cast("float", verdict.earned),  # None only for texts, which no function answers
+        verdict.points,
+        hint,
+        of_this,
+    )
 
 
 def read_judgement(path: Path) -> dict[str, Any]:

@@ -52,22 +52,21 @@ def audit(topics: Iterable[str] | None, full: bool, seed: int, progress: Callabl
     return replace(measure(topics, seed), exercises=tuple(audited), full=full, seed=seed)
 
 
-def measure(topics: Iterable[str] | None = None, seed: int = 0, folder: Path = HELD_OUT) -> Report:
-    """Grade the held-out answers in ``folder``; return a ``Report`` of them alone.
+def measure(topics: Iterable[str] | None = None, seed: int = 0, path: Path = HELD_OUT) -> Report:
+    """Grade the held-out answers in the file at ``path``; return a ``Report`` of them alone.
 
-    ``<topic>.py`` has functions ``<function>__wrong_<what>``, whose docstring names the true mistake, and
-    ``<function>__right_<style>``. ``<topic>.toml`` is optional and records human judgements: each ``[hint.NAME]`` has a
+    ``<topic>.toml``, in the folder called like the file, is optional and records human judgements: each ``[hint.NAME]`` has a
     ``verdict``, one of ``HINTS``, and ``on``, the text of the hint that was judged; ``[first]`` has the counts as first
     measured; and ``moved`` lists the answers that exposed a fault of the grader and are ordinary ones now.
     """
     topics = tuple(topics or answer_key.topics())
     answers, now, first, notes = [], [], [], []
     for topic in topics:
-        if not (folder / f"{topic}.py").is_file():
+        judged = read_judgement(path.with_suffix("") / f"{topic}.toml")
+        graded = [grade_answer(*answer, judged) for answer in held_out_answers(topic, seed, path)]
+        if not graded:
             notes.append(f"{topic}: no held-out answers.")
             continue
-        judged = read_judgement(folder / f"{topic}.toml")
-        graded = [grade_answer(*answer, judged) for answer in held_out_answers(topic, seed, folder)]
         answers += graded
         now.append(count_rates(topic, graded, len(judged.get("moved", ()))))
         if "first" in judged:

@@ -1,5 +1,6 @@
 """Answers written without sight of the key get the right verdicts, apart from exceptions on record."""
 
+import hashlib
 import tomllib
 
 import pytest
@@ -10,25 +11,34 @@ from autograder.paths import ROOT
 from tests.autograder.samples import NAMES, topic_exercises
 
 pytestmark = [pytest.mark.suite("audit"), pytest.mark.filterwarnings("ignore")]
-BLIND = ROOT / "tests" / "submissions" / "blind"
+SUBMISSIONS = ROOT / "tests" / "submissions"
+BLIND = SUBMISSIONS / "blind"
 RATES = tomllib.loads((BLIND / "rates.toml").read_text(encoding="utf-8"))
 FUNCTIONS = {name.partition("-")[2] for name in NAMES}  # the others were withdrawn, and their answers with them
 ROUNDS = {name: sorted(topic for topic in RATES[name] if topic != "accepted") for name in RATES}
 
 
 def names_of(name, topic):
-    """Return the names of all answers in the file."""
-    return list(read_answers(topic, BLIND / name))
+    """Return the names of the answers of a round to ``topic``."""
+    return [answer.name for answer in read_answers(BLIND / f"{name}.jsonl") if answer.topic == topic]
 
 
 @pytest.mark.parametrize(("name", "topic"), [(name, topic) for name, topics in ROUNDS.items() for topic in topics])
 def test_answers_written_without_sight_of_the_key_are_judged_as_they_deserve(name, topic):
     accepted = RATES[name]["accepted"]
     outcomes = {exercise.name: Outcomes(exercise, seconds=UNHURRIED_SECONDS) for exercise in topic_exercises(topic)}
-    for exercise, answer, function in held_out_answers(topic, seed=1, folder=BLIND / name):
-        right = answer.partition("__")[2].startswith("right")
-        version = Version(answer, function)
-        assert outcomes[exercise.name].passes(version) == (right or answer in accepted), answer
+    for exercise, answer in held_out_answers(topic, seed=1, path=BLIND / f"{name}.jsonl"):
+        version = Version(answer.name, answer.function(), answer.code)
+        assert outcomes[exercise.name].passes(version) == (answer.right or answer.name in accepted), answer.name
+
+
+def test_no_frozen_answer_has_been_edited():
+    lines = (SUBMISSIONS / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    recorded = {path: frozen for frozen, path in map(str.split, lines)}
+    files = [SUBMISSIONS / "heldout.jsonl", *BLIND.glob("*.jsonl")]
+    assert recorded == {
+        path.relative_to(SUBMISSIONS).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
 
 
 @pytest.mark.parametrize("name", ROUNDS)

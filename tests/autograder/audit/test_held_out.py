@@ -50,32 +50,18 @@ def test_nothing_counted_says_nothing():
     assert wilson(0, 0) == (0.0, 1.0)
 
 
-ANSWERS = '''
-def dot_product_score__wrong_summed_all(query, keys, W=None):
-    """Sums over everything."""
-    return (keys * query[:, None, :]).sum()
+def answer_line(name, about, body, topic="scoring"):
+    code = f"import numpy as np\n\n\ndef {name}(query, keys, W=None):\n    {body}\n"
+    return json.dumps({"topic": topic, "name": name, "about": about, "code": code}) + "\n"
 
 
-def dot_product_score__wrong_not_really(query, keys, W=None):
-    """Is right, in fact."""
-    return _right(query, keys, W)
-
-
-def dot_product_score__right_matmul(query, keys, W=None):
-    """A matrix product."""
-    return _right(query, keys, W)
-
-
-def dot_product_score__right_not_really(query, keys, W=None):
-    """Is wrong, in fact."""
-    print("noise")
-    return None
-
-
-def _right(query, keys, W):
-    keys = keys if W is None else keys @ W.T
-    return (keys @ query[:, :, None])[:, :, 0] * math.cos(0) * np.ones(1)
-'''
+RIGHT = "return ((keys if W is None else keys @ W.T) @ query[:, :, None])[:, :, 0] * np.ones(1)"
+ANSWERS = (
+    answer_line("dot_product_score__wrong_summed_all", "Sums over everything.", "return (keys * query[:, None]).sum()")
+    + answer_line("dot_product_score__wrong_not_really", "Is right, in fact.", RIGHT)
+    + answer_line("dot_product_score__right_matmul", "A matrix product.", RIGHT)
+    + answer_line("dot_product_score__right_not_really", "Is wrong, in fact.", "print('noise')")
+)
 
 
 FIRST = "[first]\nwrong = 3\nright = 2\nfalse_accepts = 2\nnamed = 1\n"
@@ -83,12 +69,13 @@ FIRST = "[first]\nwrong = 3\nright = 2\nfalse_accepts = 2\nnamed = 1\n"
 
 @pytest.fixture
 def held_out(tmp_path):
-    (tmp_path / "scoring.py").write_text(ANSWERS, encoding="utf-8")
-    return tmp_path
+    (tmp_path / "heldout").mkdir()
+    (tmp_path / "heldout.jsonl").write_text(ANSWERS, encoding="utf-8")
+    return tmp_path / "heldout.jsonl"
 
 
 def test_held_out_answers_are_counted(held_out):
-    report = measure(["scoring"], folder=held_out)
+    report = measure(["scoring"], path=held_out)
     (row,) = report.now
     assert (row.wrong, row.right, row.false_accepts, row.false_rejects, row.unjudged) == (2, 2, 1, 1, 1)
     assert row.judged == 0
@@ -105,18 +92,20 @@ def test_held_out_answers_are_counted(held_out):
 
 
 def test_a_judgement_holds_for_the_words_that_it_was_said_of(held_out):
-    (answer,) = [a for a in measure(["scoring"], folder=held_out).answers if "summed_all" in a.name]
+    (answer,) = [a for a in measure(["scoring"], path=held_out).answers if "summed_all" in a.name]
     entry = f'moved = ["dot_product_score__wrong_other"]\n{FIRST}[hint.{answer.name}]\nverdict = "general"\n'
     for words, counts in ((answer.hint, (1, 0)), ("Something that was said before.", (0, 1))):
-        (held_out / "scoring.toml").write_text(f"{entry}on = {json.dumps(words)}\n", encoding="utf-8")
-        report = measure(["scoring"], folder=held_out)
+        judged = held_out.with_suffix("") / "scoring.toml"
+        judged.write_text(f"{entry}on = {json.dumps(words)}\n", encoding="utf-8")
+        report = measure(["scoring"], path=held_out)
         assert (report.now[0].general, report.now[0].unjudged) == counts
     assert report.now[0].moved == 1
     assert report.first == (Rates("scoring", wrong=3, right=2, false_accepts=2, named=1),)
 
 
 def test_a_topic_without_held_out_answers_is_said(tmp_path):
-    report = measure(["scoring"], folder=tmp_path)
+    (tmp_path / "heldout.jsonl").write_text(answer_line("add__right_x", "", "", topic="other"), encoding="utf-8")
+    report = measure(["scoring"], path=tmp_path / "heldout.jsonl")
     assert report.notes == ("scoring: no held-out answers.",)
     assert not report.now
 
@@ -124,17 +113,18 @@ def test_a_topic_without_held_out_answers_is_said(tmp_path):
 @pytest.mark.parametrize(
     ("answers", "judged", "what"),
     [
-        ("def nothing__wrong_x():\n    pass\n", "", r"nothing__wrong_x does not answer any exercise"),
-        ("def dot_product_score__odd(query, keys):\n    pass\n", "", r"score__odd does not answer any exercise"),
+        (answer_line("nothing__wrong_x", "", ""), "", r"nothing__wrong_x does not answer any exercise"),
+        (answer_line("dot_product_score__odd", "", ""), "", r"score__odd does not answer any exercise"),
+        (ANSWERS + '{"topic": "scoring"}', "", "line 5.*missing required field"),
         (ANSWERS, '[hint.a]\nverdict = "good"\non = ""\n', "the hint for a is judged 'good'"),
         (ANSWERS, '[hint.a]\nverdict = "named"\n', "the hint for a is judged 'named'"),
     ],
 )
-def test_held_out_files_with_a_fault_are_refused_with_place_and_remedy(tmp_path, answers, judged, what):
-    (tmp_path / "scoring.py").write_text(answers, encoding="utf-8")
-    (tmp_path / "scoring.toml").write_text(judged, encoding="utf-8")
-    with pytest.raises(CourseError, match=rf"heldout/scoring\..*{what}.*\n  Remedy: "):
-        measure(["scoring"], folder=tmp_path)
+def test_held_out_files_with_a_fault_are_refused_with_place_and_remedy(held_out, answers, judged, what):
+    held_out.write_text(answers, encoding="utf-8")
+    (held_out.with_suffix("") / "scoring.toml").write_text(judged, encoding="utf-8")
+    with pytest.raises(CourseError, match=rf"^heldout(\.jsonl|/scoring\.toml).*{what}.*\n  Remedy: "):
+        measure(["scoring"], path=held_out)
 
 
 def test_the_rates_of_all_topics_are_sums():

@@ -5,7 +5,6 @@ import contextlib
 import dataclasses
 import re
 from functools import cache
-from importlib.util import find_spec
 from operator import methodcaller
 from types import SimpleNamespace
 
@@ -16,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autograder.audit import calls
+from autograder.audit.held_out import read_answers
 from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Outcome, compare, compile_steps, reference_of
 from autograder.feedback import pages
 from autograder.grading import judge
@@ -452,14 +452,14 @@ def test_the_same_wrong_numbers_again_and_again_earn_nothing(name, change):
     assert points_of_chain(exercise, chain) == 0
 
 
-WRONG_CHAINS = [
-    (chain, getattr(module_of(folder, chain), answer))
-    for chain in CHAINS
-    for folder in ("solutions.mistakes", "tests.submissions.heldout")
-    if find_spec(f"{folder}.{chain.split('-')[0]}")  # not every topic has held-out answers
-    for answer in versions_of(module_of(folder, chain), exercise_named(chain))
-    if "__right_" not in answer
-]
+def wrong_answers_to(exercise):
+    yield from versions_of(module_of("solutions.mistakes", exercise.name), exercise).values()
+    for answer in read_answers():
+        if answer.topic == exercise.entry.topic and answer.name.startswith(f"{exercise.function}__wrong_"):
+            yield answer.function()
+
+
+WRONG_CHAINS = [(chain, answer) for chain in CHAINS for answer in wrong_answers_to(exercise_named(chain))]
 
 
 @pytest.mark.parametrize(("name", "answer"), WRONG_CHAINS, ids=[answer.__name__ for _, answer in WRONG_CHAINS])
