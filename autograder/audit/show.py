@@ -1,6 +1,7 @@
 """Show an audit: tables, sentences, a picture, Markdown and JSON.
 
-In: a ``Report``. Out: what a person reads. ``save`` writes where the caller says; ``show`` prints.
+In: a ``Report``. Out: what a person reads. ``save`` writes where the caller says; ``record_rates`` writes ``RECORD``, the
+held-out rates that the book shows; ``show`` prints.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,11 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from autograder.audit.held_out import totals, wilson
+from autograder.audit.held_out import HELD_OUT, Rates, totals, wilson
 from autograder.audit.report import Report, audit, measure
 from autograder.audit.run import MAX_SAMPLED_MUTANTS, SEEDS
 from autograder.files import as_json, write_text
@@ -20,6 +22,7 @@ from autograder.files import as_json, write_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+RECORD = HELD_OUT.with_suffix("") / "rates.json"
 RATES = (  # title, field of the hits, field of the total
     ("wrong answers accepted", "false_accepts", "wrong"),
     ("right answers rejected", "false_rejects", "right"),
@@ -165,8 +168,21 @@ def held_out_markdown(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
+def record_rates(report: Report, path: Path = RECORD) -> Path:
+    """Write the held-out rates of ``report`` as JSON, for ``recorded_rates``; return ``path``."""
+    rates = {"first": report.first, "now": report.now}
+    write_text(as_json({when: [asdict(row) for row in rows] for when, rows in rates.items()}), path)
+    return path
+
+
+def recorded_rates(path: Path = RECORD) -> Report:
+    """Return a ``Report`` of the held-out rates that ``record_rates`` wrote, and of nothing else."""
+    rates = msgspec.json.decode(path.read_bytes(), type=dict[str, tuple[Rates, ...]])
+    return Report(first=rates["first"], now=rates["now"])
+
+
 def save(report: Report, folder: str | Path) -> Path:
-    """Write ``audit.json`` into ``folder``, with ``heldout.md`` and ``heldout.svg`` if held-out answers were graded.
+    """Write ``audit.json`` into ``folder``, with ``heldout.svg`` if held-out answers were graded.
 
     Returns
     -------
@@ -184,7 +200,6 @@ def save(report: Report, folder: str | Path) -> Path:
     ]
     write_text(as_json(data), folder / "audit.json")
     if report.now:
-        write_text(held_out_markdown(report), folder / "heldout.md")
         picture(report).savefig(folder / "heldout.svg")
     return folder / "audit.json"
 
@@ -197,10 +212,12 @@ def show(
     save_to: str | Path | None = None,
     held_out_only: bool = False,
     verbose: bool = False,
+    record: bool = False,
 ) -> bool:
     """Run the audit, print it to the Rich console ``out``, save it if asked, and return whether the grader passes.
 
     The output lists what is wrong and ends with a summary. ``verbose`` adds the tables and the mutants that were set aside.
+    ``record`` writes the held-out rates to ``RECORD``.
     """
     if held_out_only:
         report = measure(topics, seed)
@@ -216,4 +233,6 @@ def show(
         out.print(line, markup=False, highlight=False)
     if save_to:
         out.print(f"Saved: {save(report, save_to)}", markup=False, highlight=False)
+    if record:
+        out.print(f"Recorded: {record_rates(report)}", markup=False, highlight=False)
     return report.passed

@@ -19,7 +19,7 @@ AWAITED: set[str] = set()  # topics that still need answers from somebody who ha
 
 @pytest.mark.suite("audit")
 @pytest.mark.filterwarnings("ignore")
-def test_every_held_out_answer_can_be_graded():
+def test_every_held_out_answer_can_be_graded_and_the_book_shows_their_rates():
     report = measure()
     assert {row.topic for row in report.now} == set(TOPICS) - AWAITED
     assert sorted(report.notes) == [f"{topic}: no held-out answers." for topic in sorted(AWAITED)]
@@ -28,6 +28,9 @@ def test_every_held_out_answer_can_be_graded():
         assert row.right >= 5
     assert all(answer.truth for answer in report.answers)
     assert all(answer.hint for answer in report.answers if not answer.accepted)
+    recorded = show.recorded_rates()
+    remedy = "run `python -m autograder audit --held-out --record`"
+    assert (recorded.first, recorded.now) == (report.first, report.now), remedy
 
 
 @given(st.integers(1, 500).flatmap(lambda count: st.tuples(st.integers(0, count), st.just(count))))

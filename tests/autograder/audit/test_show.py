@@ -24,7 +24,9 @@ def test_what_is_saved_can_be_read_and_the_picture_has_a_panel_for_each_rate(tmp
     assert data["passed"]
     assert {row["rate"] for row in data["intervals"]} == {title for title, _, _ in show.RATES}
     assert (tmp_path / "heldout.svg").stat().st_size > 1000
-    rows = (tmp_path / "heldout.md").read_text(encoding="utf-8").splitlines()
+    recorded = show.recorded_rates(show.record_rates(Report(now=now, first=first), tmp_path / "rates.json"))
+    assert recorded == Report(now=now, first=first)
+    rows = show.held_out_markdown(recorded).splitlines()
     assert len(rows) == 2 + 2 * (1 + bool(first))
     assert all(row.count("|") == len(show.RATES) + 2 for row in rows)
     figure = show.picture(Report(now=now, first=first))
@@ -66,8 +68,11 @@ def test_where_nothing_is_wrong_a_summary_is_all(tmp_path, monkeypatch):
     assert "Exercises audited: 1, failing: 0." in output
 
 
-def test_what_is_shown_ends_with_what_was_tried(tmp_path):
+def test_what_is_shown_ends_with_what_was_tried_and_where_it_was_saved(tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr(show, "record_rates", written.append)
     out = Console(file=io.StringIO(), width=200)
-    assert show.show(out, ["scoring"], held_out_only=True, save_to=tmp_path / "saved")
+    assert show.show(out, ["scoring"], held_out_only=True, save_to=tmp_path / "saved", record=True)
     assert "held-out answers were graded." in out.file.getvalue()
     assert (tmp_path / "saved" / "audit.json").is_file()
+    assert [row.topic for row in written[0].now] == ["scoring"]
