@@ -710,6 +710,9 @@ def audit(
     from autograder.audit.show import show
 
     require_checkout("audit")
+    if record and (topic or seed or not held_out):
+        remedy = "python -m autograder audit --held-out --record"
+        raise CourseError("the book shows the rates of every topic with seed 0", "--record", remedy)
     chosen = _select_topics([topic] if topic else [])
     raise typer.Exit(0 if show(out, chosen, full, seed, save, held_out, verbose, record) else FAILED)
 

@@ -222,11 +222,11 @@ def _judge(tree, fault, tests, options):
     site = _plant_in_site(options.site, tree, fault, "\n".join(lines)) if options.site else None
     try:
         if fault["by"] in tests.seconds:
-            state, by = _run_tests(tree, [fault["by"]], 10 * tests.seconds[fault["by"]] + 120, site)
+            state, by = _run_tests(tree, [fault["by"]], 10 * tests.seconds[fault["by"]] + 600, site)
             if state == "noticed":
                 return {"state": state, "by": by or fault["by"]}
         selected = tests.select(fault["path"], options.seconds)
-        state, by = _run_tests(tree, selected, 10 * options.seconds + 120, site) if selected else ("survived", "")
+        state, by = _run_tests(tree, selected, 10 * options.seconds + 600, site) if selected else ("survived", "")
         return {"state": state, "by": by}
     finally:
         path.write_text(source, encoding="utf-8")
@@ -304,7 +304,7 @@ def main():
     parser.add_argument("--times", type=Path, help="the --junitxml of a whole run: how long each test takes")
     parser.add_argument("--site", type=Path, help="a website that is built, _build/html; otherwise no test needs one")
     parser.add_argument("--only", choices=("drawn", "survived", "noticed"), help="only faults with this outcome so far")
-    parser.add_argument("--package", help="only faults of this package")
+    parser.add_argument("--package", action="append", help="only faults of this package; may be repeated")
     parser.add_argument("--seconds", type=float, default=60, help="how long the tests take that may notice a fault")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
@@ -323,7 +323,7 @@ def main():
         for fault in faults.values()
         if fault["state"] != "equivalent"
         and options.only in (None, fault["state"])
-        and options.package in (None, fault["package"])
+        and (not options.package or fault["package"] in options.package)
     ]
     for count, fault in enumerate(judge_all(waiting, Tests(options.times), options), 1):
         print(f"{count} of {len(waiting)}: {fault['path']} {fault['state']} {fault['by']}", file=sys.stderr, flush=True)

@@ -175,7 +175,7 @@ def test_what_the_workflows_run_is_there():
         runs += [step["run"] for job in jobs for step in job["steps"] if "run" in step]
     makefile, config = (ROOT / "Makefile").read_text(), (ROOT / "_config.yml").read_text()
     targets = re.findall(r"^make (\S+)(?: CONSTRAINTS=)?$", "\n".join(runs), flags=re.MULTILINE)
-    assert sorted(targets) == ["pdf", "test", "test"]
+    assert sorted(targets) == ["pdf", "test", "test", "test-full"]
     assert all(re.search(rf"^{target}:", makefile, flags=re.MULTILINE) for target in targets)
     replaced = re.findall(r'"s\|(.*?)\|(.*?)\|"', "\n".join(runs))
     assert len(replaced) == 2

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from autograder import __main__
 from autograder.__main__ import app
+from autograder.audit import show as audit_show
 from autograder.courses.course import init
 from autograder.errors import CourseError
 from autograder.notebooks import website
@@ -161,6 +162,13 @@ def test_the_exit_status_says_that_something_was_set_aside(course):
     path.write_text("no notebook")
     output = succeed(*command, status=3)
     assert re.search(r"0 graded, 1 reused \(.*\), 1 set aside \(.*\), 0 failed", output.replace("\n", " "))
+
+
+@pytest.mark.parametrize("args", [["scoring", "--held-out"], ["--held-out", "--seed", 1], []], ids=str)
+def test_rates_of_a_part_are_never_recorded_as_those_of_the_book(args):
+    before = audit_show.RECORD.read_bytes()
+    assert_refused(autograder("audit", *args, "--record"), "every topic")
+    assert audit_show.RECORD.read_bytes() == before
 
 
 def test_init_twice_leaves_what_is_there(tmp_path):
