@@ -142,7 +142,7 @@ def _is_valid(path, number, new):
 # --- judging ---------------------------------------------------------------------------------------------------------
 
 
-class Tests:
+class Judges:
     """Which tests may notice a fault, the likeliest first. ``times`` is a ``--junitxml`` of a whole run."""
 
     def __init__(self, times):
@@ -162,7 +162,7 @@ class Tests:
         self.seconds = {test: took for test, took in self.seconds.items() if test in existing}
 
     def select(self, path, seconds):
-        """Return tests that take ``seconds`` in all: of the module, naming it, then of its folder; quick ones first."""
+        """Return tests that take ``seconds`` in all: of the module, naming it, of its folder; quick files first."""
         path = Path(path)
         stem = {"__init__": path.parent.name, "__main__": "main"}.get(path.stem, path.stem.lstrip("_"))
         folder = "tests/" + "/".join(path.parts[: 1 if path.parts[0] != "autograder" else 2]) + "/"
@@ -170,18 +170,20 @@ class Tests:
         named = re.compile(rf"{before}{re.escape(stem)}\b")
         naming = {file for file, text in self.texts.items() if named.search(text)}
 
-        def rank(test):
-            file = test.partition("::")[0]
-            places = Path(file).stem == f"test_{stem}", file in naming, f"[{stem}" in test, file.startswith(folder)
+        def rank(file):
+            places = Path(file).stem == f"test_{stem}", file in naming, file.startswith(folder)
             return places.index(True) if True in places else None
 
-        ranked = [
-            (rank(test), took, test) for test, took in self.seconds.items() if test.partition("::")[0] in self.texts
-        ]
+        by_file = {}
+        for test in sorted(self.seconds, key=self.seconds.get):
+            by_file.setdefault(test.partition("::")[0], []).append(test)
+        ranked = [(rank(file), self.seconds[tests[-1]], tests) for file, tests in by_file.items() if file in self.texts]
         selected = []
-        for _, took, test in sorted(entry for entry in ranked if entry[0] is not None):
-            if (seconds := seconds - took) > 0:
-                selected.append(test)
+        for _, shared, tests in sorted(entry for entry in ranked if entry[0] is not None):
+            seconds -= shared  # what the tests of a file share is counted with the slowest, whichever run
+            for test in tests:
+                if (seconds := seconds - self.seconds[test]) > 0:
+                    selected.append(test)
         return selected
 
 
@@ -325,7 +327,7 @@ def main():
         and options.only in (None, fault["state"])
         and (not options.package or fault["package"] in options.package)
     ]
-    for count, fault in enumerate(judge_all(waiting, Tests(options.times), options), 1):
+    for count, fault in enumerate(judge_all(waiting, Judges(options.times), options), 1):
         print(f"{count} of {len(waiting)}: {fault['path']} {fault['state']} {fault['by']}", file=sys.stderr, flush=True)
         faults[fault["number"]] = fault
         _write(faults.values())
