@@ -335,7 +335,7 @@ def unmet_conditions(value, holds, atol):
 
 
 def check_weights(path, arrays):
-    """Raise ``NotYet`` unless the npz file at ``path`` has all ``arrays`` (name -> shape) and only finite numbers."""
+    """Raise ``NotYet`` unless the npz file at ``path`` has all ``arrays`` (name -> shape), of floating point, all finite."""
     try:
         with np.load(path, allow_pickle=False) as weights:
             if any(info.compress_type not in (0, 8) for info in weights.zip.infolist()):  # neither stored nor deflated
@@ -343,7 +343,8 @@ def check_weights(path, arrays):
                     f"{path} is compressed with bzip2 or lzma, which is not accepted. Write it with save_weights."
                 )
             shapes = {name: weights[name].shape for name in weights.files}
-            finite = all(np.isfinite(weights[name]).all() for name in weights.files)
+            types = {name: weights[name].dtype for name in weights.files}
+            finite = all(np.isfinite(weights[name]).all() for name in arrays if name in shapes)
     except FileNotFoundError:
         raise NotYet(f"{path} does not exist yet: train the model, which writes it beside this notebook.") from None
     except (OSError, ValueError, TypeError):
@@ -352,6 +353,10 @@ def check_weights(path, arrays):
         if shapes.get(name) != tuple(shape):
             mine = f"has shape {shapes[name]}" if name in shapes else "is missing"
             raise NotYet(f"{path}: {name} {mine}; it should have shape {tuple(shape)}.")
+        if types[name].kind != "f":
+            raise NotYet(
+                f"{path}: {name} is of type {types[name]}; floating point is right. Write it with save_weights."
+            )
     if not finite:
         raise NotYet(f"{path} contains numbers that are not finite: the training diverged. Try a smaller step size.")
     print(f"{path} is complete: {len(arrays)} arrays. Hand it in together with this notebook.")

@@ -292,9 +292,18 @@ def _judge_weights(exercise, reply):
     for part, points in exercise.parts.items():
         reached, wanted = measured.get(part), trained.thresholds[part]
         passed = reached is not None and reached >= wanted
-        sentence = reason or f"{reached:.3f} on examples not seen in training; {wanted:g} is required."
+        sentence = reason or _describe_measure(part, reached, wanted)
         parts.append(Part(part, points if passed else 0.0, points, "" if passed else sentence))
     return Verdict(exercise.name, float(sum(part.earned for part in parts)), exercise.points, tuple(parts))
+
+
+def _describe_measure(part, reached, wanted):
+    """Say how far a model is from a threshold. A part ``per_at_most_13`` is measured as 1 minus the PER, and read as the PER."""
+    name, is_error, _ = part.partition("_at_most_")
+    if is_error:
+        return f"{name.upper()} {1 - reached:.2%} on examples not seen in training; at most {1 - wanted:.0%} earns these points."
+    name = part.replace("_", " ").capitalize()
+    return f"{name} {reached:.4f} on examples not seen in training; at least {wanted:g} earns these points."
 
 
 def reasons_of(exercise: Exercise, case: Case, reply: Reply) -> dict[str, str]:

@@ -56,7 +56,13 @@ def test_untrained_weights_earn_nothing_and_are_told_how_far_they_came(small, as
     capstone.save_weights(capstone.build_model(), tmp_path / FILE)
     capstone_verdict = verdict(small, asked, (tmp_path / FILE).read_bytes())
     assert capstone_verdict.earned == 0
-    assert "0.000 on examples not seen in training" in capstone_verdict.parts[0].reason
+    far = "Exact match 0.0000 on examples not seen in training; at least 0.95 earns these points."
+    assert capstone_verdict.parts[0].reason == far
+
+
+def test_a_threshold_of_an_error_rate_is_told_as_one():
+    said = judge._describe_measure("per_at_most_13", 0.853, 0.87)
+    assert said == "PER 14.70% on examples not seen in training; at most 13% earns these points."
 
 
 @pytest.mark.parametrize(
@@ -124,6 +130,15 @@ def test_the_check_says_before_handing_in_what_is_wrong_with_the_file(asked, cap
         checking.check_weights(str(path), trained.arrays)
     path.write_bytes(archive(nothing=np.zeros(3)))
     with pytest.raises(compare.NotYet, match="missing"):
+        checking.check_weights(str(path), trained.arrays)
+    with np.load(io.BytesIO(capstone_weights)) as file:
+        arrays = dict(file)
+    for other in (np.int8, np.complex64):
+        path.write_bytes(archive(**arrays | {"decoder.output.weight": arrays["decoder.output.weight"].astype(other)}))
+        with pytest.raises(compare.NotYet, match=f"is of type {np.dtype(other)}; floating point is right"):
+            checking.check_weights(str(path), trained.arrays)
+    path.write_bytes(archive(**arrays | {"decoder.output.weight": arrays["decoder.output.weight"] * np.nan}))
+    with pytest.raises(compare.NotYet, match="not finite"):
         checking.check_weights(str(path), trained.arrays)
     path.write_bytes(capstone_weights)
     checking.check_weights(str(path), trained.arrays)
