@@ -34,7 +34,6 @@ from solutions.in_torch.softmax import masked_softmax  # noqa: F401
 
 EMBEDDING_SIZE, HIDDEN_SIZE, QUERY_SIZE, ATTENTION_SIZE = 32, 48, 48, 48
 MAX_LENGTH = 24
-EARLIER_NAMES = {"encoder.W_init.weight": "encoder.W_s.weight"}  # in files that earlier notebooks have written
 
 # What the assignment's notebook holds ready, by name: the language, the model of the chapters before, its file.
 PROVIDED = (
@@ -48,7 +47,6 @@ PROVIDED = (
         "QUERY_SIZE",
         "ATTENTION_SIZE",
         "MAX_LENGTH",
-        "EARLIER_NAMES",
     ),
     *("masked_softmax", "AdditiveScore", "Attention", "AdditiveAttention", "OwnAttention", "LastAnnotation"),
     *(
@@ -114,19 +112,19 @@ def load_weights(model, file):
     Raises
     ------
     ValueError
-        If an array is missing, has another shape, or holds what is no finite number; if the file is compressed with bzip2
+        If an array is missing, has another shape or type, or holds what is no finite number; if the file is compressed with bzip2
         or lzma, by which a few bytes can become gigabytes.
     """
     with np.load(file, allow_pickle=False) as arrays, torch.no_grad():
         if any(info.compress_type not in (0, 8) for info in arrays.zip.infolist()):
             raise ValueError("the file is compressed with neither of numpy's methods, stored and deflated")
         for name, parameter in model.named_parameters():
-            if name not in arrays and EARLIER_NAMES.get(name) in arrays:
-                name = EARLIER_NAMES[name]
             if name not in arrays:
                 raise ValueError(f"the array {name} is missing")
-            if arrays[name].shape != tuple(parameter.shape) or arrays[name].dtype.kind != "f":
+            if arrays[name].shape != tuple(parameter.shape):
                 raise ValueError(f"{name} has shape {arrays[name].shape}; {tuple(parameter.shape)} is right")
+            if arrays[name].dtype.kind != "f":
+                raise ValueError(f"{name} is of type {arrays[name].dtype}; floating point is right")
             if not np.isfinite(arrays[name]).all():
                 raise ValueError(f"{name} holds numbers that are not finite")
             parameter.copy_(torch.from_numpy(arrays[name].astype(np.float32)))

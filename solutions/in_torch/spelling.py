@@ -31,7 +31,7 @@ from solutions.in_numpy.spelling import (  # noqa: F401 (PROVIDED names what is 
     pronunciations,
     words_of,
 )
-from solutions.in_torch.capstone import EARLIER_NAMES, load_weights, save_weights  # noqa: F401
+from solutions.in_torch.capstone import load_weights, save_weights
 from solutions.in_torch.context import AdditiveAttention, Attention  # noqa: F401
 from solutions.in_torch.encoder import Encoder
 from solutions.in_torch.output_layer import Decoder, LastAnnotation, Seq2Seq, beam_search
@@ -44,7 +44,7 @@ SIZE = 128  # of a state: the encoder's in each direction, and the decoder's
 # What the assignment's notebook holds ready, by name: the dictionary, the model of the chapters before, its file.
 PROVIDED = (
     *("PAD", "START", "STOP", "LETTERS", "PHONEMES", "LONGEST", "MOST_PHONEMES", "PARTS", "FORTIETHS"),
-    *("EMBEDDING_SIZE", "SIZE", "EARLIER_NAMES"),
+    *("EMBEDDING_SIZE", "SIZE"),
     *("pronunciations", "words_of", "_split_words", "_divider", "encode_letters", "as_arrays", "as_tensors"),
     *("as_phonemes", "count_edits", "error_rates"),
     *("masked_softmax", "AdditiveScore", "Attention", "AdditiveAttention", "LastAnnotation", "BothEnds"),

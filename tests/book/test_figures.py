@@ -26,7 +26,6 @@ from solutions.in_numpy.scoring import additive_score, dot_product_score
 from solutions.in_numpy.softmax import masked_softmax, softmax
 from solutions.in_numpy.spelling import MOST_PHONEMES, encode_letters, words_of
 from solutions.in_torch.capstone import (
-    EARLIER_NAMES,
     MAX_LENGTH,
     build_model,
     save_weights,
@@ -658,10 +657,10 @@ def npz_of(model):
 
 
 READ = """
-const [module, file, shapes, earlier, sentences, limits, done] = arguments;
+const [module, file, shapes, sentences, limits, done] = arguments;
 const bytes = Uint8Array.from(atob(file), (letter) => letter.charCodeAt(0)).buffer;
 import(module).then(async (m) => {
-  const model = m.checked(await m.readNpz(bytes), shapes, earlier);
+  const model = m.checked(await m.readNpz(bytes), shapes);
   return sentences.map((words) => m.translate(model, words, limits));
 }).then(done, (error) => done(String(error.message)));
 """
@@ -673,7 +672,7 @@ def translate_in_page(compute, browser, address):  # noqa: F811
     def translate_in_page(file, sentences=(), limits=LIMITS, model=None):
         shapes = npz_of(model or build_model())[1]
         module, text = f"{address}/_static/figures/model.js", base64.b64encode(file).decode()
-        return browser.execute_async_script(READ, module, text, shapes, EARLIER_NAMES, sentences, limits)
+        return browser.execute_async_script(READ, module, text, shapes, sentences, limits)
 
     return translate_in_page
 
@@ -762,7 +761,7 @@ def test_a_model_without_training_is_no_luckier_in_the_page(translate_in_page, t
     np.testing.assert_allclose([step["weights"] for step in translations[0]], weights[0], rtol=0, atol=1e-4)
 
 
-def test_the_page_takes_what_earlier_notebooks_have_written_and_refuses_other_files(translate_in_page, tmp_path):
+def test_the_page_takes_both_precisions_and_refuses_other_files(translate_in_page, tmp_path):
     arrays, _ = npz_of(build_model())
 
     def said(**changed):
@@ -772,7 +771,6 @@ def test_the_page_takes_what_earlier_notebooks_have_written_and_refuses_other_fi
 
     name, weight = "encoder.W_init.weight", arrays["encoder.W_init.weight"]
     assert said() == []
-    assert said(**{name: None, EARLIER_NAMES[name]: weight}) == []
     assert said(**{name: weight.astype(np.float64)}) == []
     assert said(**{name: None}) == f"the array {name} is missing"
     assert said(**{name: weight[1:]}) == f"{name} has shape (47, 48); (48, 48) is right"

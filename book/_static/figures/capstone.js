@@ -42,8 +42,8 @@ class Translator extends Figure {
   }
   /* Read a model, and fetch the code that computes with it when it is first needed. */
   async model(name, bytes) {
-    const { shapes, earlier } = this.data, { checked, readNpz } = (this.arithmetic = await import("./model.js"));
-    this.models[name] = checked(await readNpz(await bytes), shapes, earlier);
+    const { checked, readNpz } = (this.arithmetic = await import("./model.js"));
+    this.models[name] = checked(await readNpz(await bytes), this.data.shapes);
   }
   async take(file) {
     try {

@@ -38,9 +38,9 @@ function scaled({ shape, data }, scale) {
 }
 
 /* Reject an array that is missing, has the wrong shape or is not finite; return matrices as lists of rows. */
-export function checked(arrays, shapes, earlier = {}) {
+export function checked(arrays, shapes) {
   return Object.fromEntries(Object.entries(shapes).map(([name, shape]) => {
-    const stored = arrays[name] ?? arrays[earlier[name]];
+    const stored = arrays[name];
     if (!stored) throw new Error(`the array ${name} is missing`);
     const array = scaled(stored, arrays[`${name}.scale`]);
     if (String(array.shape) !== String(shape)) throw new Error(`${name} has shape (${array.shape.join(", ")}); (${shape.join(", ")}) is right`);
