@@ -29,6 +29,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
+from autograder.files import write_text
+
 ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "benchmarks" / "faults.jsonl"
 WORK = ROOT / "_build" / "faults"
@@ -82,7 +84,7 @@ def package_of(path):
     return folder.split("/")[0] if "." in folder else folder
 
 
-def production_files():
+def find_production_files():
     """Return the tracked files of production code by package."""
     listed = subprocess.check_output(["git", "ls-files", "solutions", "autograder", "book"], cwd=ROOT, text=True)
     packages = {}
@@ -92,30 +94,28 @@ def production_files():
 
 
 def draw(count, seed):
-    """Return ``count`` faults from each package, each drawn uniformly from all places in a file drawn by its length."""
+    """Return ``count`` faults from each package, drawn uniformly from all places, at most one in a line."""
     faults = []
-    for package, paths in sorted(production_files().items()):
+    for package, paths in sorted(find_production_files().items()):
         rng, drawn, lines = random.Random(f"{seed} {package}"), [], set()
         places = [(path, *place) for path in sorted(paths) for place in find_places(ROOT / path)]
         rng.shuffle(places)
-        for path, number, old, new in places:
-            if (path, number) not in lines and len(drawn) < count and _is_valid(ROOT / path, number, new):
-                lines.add((path, number))
-                same = [
-                    k for k, line in enumerate((ROOT / path).read_text(encoding="utf-8").split("\n")) if line == old
-                ]
-                drawn.append(
-                    {"path": path, "old": old, "new": new, "occurrence": same.index(number), "state": "drawn", "by": ""}
-                )
-        faults += [{"package": package, **fault} for fault in drawn]
+        for path, old, occurrence, new in places:
+            fault = {"path": path, "old": old, "new": new, "occurrence": occurrence, "state": "drawn", "by": ""}
+            if (path, old, occurrence) not in lines and len(drawn) < count and _is_valid(fault):
+                lines.add((path, old, occurrence))
+                drawn.append({"package": package, **fault})
+        faults += drawn
     return [{"number": number, **fault} for number, fault in enumerate(faults, 1)]
 
 
 def find_places(path):
-    """Yield (line number from 0, line, changed line) for every change that ``CHANGES`` allows in a file."""
+    """Yield (line, which of the lines with this text, changed line) for every change that ``CHANGES`` allows in a file."""
     source = path.read_text(encoding="utf-8")
     seen = re.sub(TEXTS[path.suffix], lambda text: re.sub(r"[^\n]", "§", text[0]), source, flags=re.DOTALL)
-    for number, (line, shown) in enumerate(zip(source.split("\n"), seen.split("\n"), strict=True)):
+    same = Counter()
+    for line, shown in zip(source.split("\n"), seen.split("\n"), strict=True):
+        occurrence, same[line] = same[line], same[line] + 1
         if re.match(r"\s*(from|import|@|def|class|§)", shown):
             continue
         for pattern, new in CHANGES:
@@ -123,18 +123,26 @@ def find_places(path):
                 again = re.compile(pattern).search(line, match.start())
                 if again and again.span() == match.span():
                     changed = new(again) if callable(new) else again.expand(new)
-                    yield number, line, line[: match.start()] + changed + line[match.end() :]
+                    yield line, occurrence, line[: match.start()] + changed + line[match.end() :]
 
 
-def _is_valid(path, number, new):
+def plant(fault, source):
+    """Return ``source`` with the ``fault``; None if its line is gone."""
+    lines = source.split("\n")
+    same = [number for number, line in enumerate(lines) if line == fault["old"]]
+    if len(same) <= fault["occurrence"]:
+        return None
+    lines[same[fault["occurrence"]]] = fault["new"]
+    return "\n".join(lines)
+
+
+def _is_valid(fault):
     """Return whether Python still reads the file and sees another program; JavaScript is taken as it is."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    if path.suffix == ".js":
+    if fault["path"].endswith(".js"):
         return True
-    tree = ast.dump(ast.parse("\n".join(lines)))
-    lines[number] = new
+    source = (ROOT / fault["path"]).read_text(encoding="utf-8")
     try:
-        return ast.dump(ast.parse("\n".join(lines))) != tree
+        return ast.dump(ast.parse(plant(fault, source))) != ast.dump(ast.parse(source))
     except SyntaxError:
         return False
 
@@ -212,39 +220,30 @@ def judge_all(faults, tests, options):
 
 
 def _judge(tree, fault, tests, options):
-    path, source = tree / fault["path"], ""
-    if path.is_file():
-        source = path.read_text(encoding="utf-8")
-    lines = source.split("\n")
-    same = [number for number, line in enumerate(lines) if line == fault["old"]]
-    if len(same) <= fault["occurrence"]:
+    path = tree / fault["path"]
+    source = path.read_text(encoding="utf-8") if path.is_file() else ""
+    changed = plant(fault, source)
+    if changed is None:
         return {"state": "gone", "by": ""}
-    lines[same[fault["occurrence"]]] = fault["new"]
-    path.write_text("\n".join(lines), encoding="utf-8")
-    site = _plant_in_site(options.site, tree, fault, "\n".join(lines)) if options.site else None
+    site = tree / "site" if options.site else None
+    if site and not site.exists():
+        shutil.copytree(options.site, site)
+    places = [path]
+    if site and path.is_relative_to(tree / "book" / "_static"):
+        places.append(site / "_static" / path.relative_to(tree / "book" / "_static"))  # the website serves it as it is
     try:
+        for place in places:
+            place.write_text(changed, encoding="utf-8")
         if fault["by"] in tests.seconds:
             state, by = _run_tests(tree, [fault["by"]], 10 * tests.seconds[fault["by"]] + 600, site)
             if state == "noticed":
-                return {"state": state, "by": by or fault["by"]}
+                return {"state": state, "by": by}
         selected = tests.select(fault["path"], options.seconds)
         state, by = _run_tests(tree, selected, 10 * options.seconds + 600, site) if selected else ("survived", "")
         return {"state": state, "by": by}
     finally:
-        path.write_text(source, encoding="utf-8")
-        if site:
-            _plant_in_site(options.site, tree, fault, source)
-
-
-def _plant_in_site(built, tree, fault, changed):
-    """Return a copy of the website that is ``built``, with the script of a fault changed too if it serves it."""
-    site = tree / "site"
-    if not site.exists():
-        shutil.copytree(built, site)
-    served = site / "_static" / Path(fault["path"]).relative_to("book/_static") if "_static" in fault["path"] else site
-    if served.is_file():
-        served.write_text(changed, encoding="utf-8")
-    return site
+        for place in places:
+            place.write_text(source, encoding="utf-8")
 
 
 def _run_tests(tree, tests, limit, site=None):
@@ -267,25 +266,18 @@ def _run_tests(tree, tests, limit, site=None):
             return "noticed", "the tests do not end"
     if status in (0, NO_TESTS):
         return "survived", ""
-    cases = ElementTree.parse(report).iter("testcase") if report.exists() else ()
-    failed = [case for case in cases if {"failure", "error"} & {child.tag for child in case}]
-    return (
-        "noticed",
-        f"{failed[0].get('classname').replace('.', '/')}.py::{failed[0].get('name')}"
-        if failed
-        else "importing the tests",
-    )
+    for case in ElementTree.parse(report).iter("testcase") if report.exists() else ():
+        if {"failure", "error"} & {child.tag for child in case}:
+            return "noticed", f"{case.get('classname').replace('.', '/')}.py::{case.get('name')}"
+    return "noticed", "importing the tests"
 
 
 def _collect(tree):
     """Return the names of all tests in a tree."""
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-pno:cacheprovider", "tests"]
     environment = os.environ | {"PYTHONPATH": str(tree)}
-    return set(
-        subprocess.run(
-            command, cwd=tree, env=environment, check=True, capture_output=True, text=True
-        ).stdout.splitlines()
-    )
+    done = subprocess.run(command, cwd=tree, env=environment, check=True, capture_output=True, text=True)
+    return set(done.stdout.splitlines())
 
 
 def _copy_tree(target):
@@ -335,9 +327,7 @@ def main():
 
 
 def _write(faults):
-    text = "".join(json.dumps(fault, ensure_ascii=False) + "\n" for fault in faults)
-    LIST.with_suffix(".new").write_text(text, encoding="utf-8")
-    LIST.with_suffix(".new").replace(LIST)
+    write_text("".join(json.dumps(fault, ensure_ascii=False) + "\n" for fault in faults), LIST)
 
 
 def _print_summary(faults):

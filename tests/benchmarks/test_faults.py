@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import faults
-from benchmarks.faults import LIST, Judges, find_places, production_files
+from benchmarks.faults import LIST, Judges, find_places, find_production_files
 
 FAULTS = [json.loads(line) for line in LIST.read_text(encoding="utf-8").splitlines()]
 CODE = '''"""Text with 1 < 2."""
@@ -22,7 +22,7 @@ SCRIPT = """const limit = "1 < 2"; // 3 > 2
 def test_the_list_is_whole_and_covers_every_package():
     assert [fault["number"] for fault in FAULTS] == list(range(1, len(FAULTS) + 1))
     assert len(FAULTS) >= 300
-    assert {fault["package"] for fault in FAULTS} == set(production_files())
+    assert {fault["package"] for fault in FAULTS} == set(find_production_files())
     assert {fault["state"] for fault in FAULTS} <= {"drawn", "noticed", "survived", "gone", "equivalent"}
     assert all(fault["old"] != fault["new"] for fault in FAULTS)
     assert all(fault["by"] for fault in FAULTS if fault["state"] in ("noticed", "equivalent"))
