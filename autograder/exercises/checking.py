@@ -342,9 +342,11 @@ def check_weights(path, arrays):
                 raise NotYet(
                     f"{path} is compressed with bzip2 or lzma, which is not accepted. Write it with save_weights."
                 )
-            shapes = {name: weights[name].shape for name in weights.files}
-            types = {name: weights[name].dtype for name in weights.files}
-            finite = all(np.isfinite(weights[name]).all() for name in arrays if name in shapes)
+            shapes, types, finite = {}, {}, True
+            for name in weights.files:
+                array = weights[name]
+                shapes[name], types[name] = array.shape, array.dtype
+                finite &= bool(np.isfinite(array).all())
     except FileNotFoundError:
         raise NotYet(f"{path} does not exist yet: train the model, which writes it beside this notebook.") from None
     except (OSError, ValueError, TypeError):

@@ -90,16 +90,16 @@ def reference_files(questions: Sequence[Exercise]) -> dict[str, bytes]:
 
     They hold the recorded models of ``solutions.trained``; nothing is trained.
     """
-    files = {}
-    for exercise in questions:
-        if exercise.trained:
-            from solutions.in_torch.capstone import save_weights
-            from solutions.trained import load_trained
+    return {e.trained.file: _pack_recorded_model(e.entry.topic) for e in questions if e.trained}
 
-            file = io.BytesIO()
-            save_weights(load_trained(exercise.entry.topic), file)
-            files[exercise.trained.file] = file.getvalue()
-    return files
+
+def _pack_recorded_model(topic):
+    from solutions.in_torch.capstone import save_weights
+    from solutions.trained import load_trained
+
+    file = io.BytesIO()
+    save_weights(load_trained(topic), file)
+    return file.getvalue()
 
 
 def choose_trusted_isolation() -> str:
