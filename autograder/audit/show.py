@@ -169,13 +169,13 @@ def held_out_markdown(report: Report) -> str:
 
 
 def record_rates(report: Report, path: Path = RECORD) -> Path:
-    """Write the held-out rates of ``report`` as JSON, for ``recorded_rates``; return ``path``."""
+    """Write the held-out rates of ``report`` as JSON, for ``read_rates``; return ``path``."""
     rates = {"first": report.first, "now": report.now}
     write_text(as_json({when: [asdict(row) for row in rows] for when, rows in rates.items()}), path)
     return path
 
 
-def recorded_rates(path: Path = RECORD) -> Report:
+def read_rates(path: Path = RECORD) -> Report:
     """Return a ``Report`` of the held-out rates that ``record_rates`` wrote, and of nothing else."""
     rates = msgspec.json.decode(path.read_bytes(), type=dict[str, tuple[Rates, ...]])
     return Report(first=rates["first"], now=rates["now"])

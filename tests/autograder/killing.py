@@ -45,7 +45,7 @@ def is_killed_at(number, command, counted, writes=WRITES):
         os._exit(1)
 
 
-def representatives(counted, every):
+def choose_writes(counted, every):
     """Return the numbers of the writes in the file ``counted``: of ``every`` one, or of the first of each kind and of the last."""
     made = json.loads(counted.read_text())
     kinds = [tuple(kind) for kind in made]

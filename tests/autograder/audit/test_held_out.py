@@ -28,7 +28,7 @@ def test_every_held_out_answer_can_be_graded_and_the_book_shows_their_rates():
         assert row.right >= 5
     assert all(answer.truth for answer in report.answers)
     assert all(answer.hint for answer in report.answers if not answer.accepted)
-    recorded = show.recorded_rates()
+    recorded = show.read_rates()
     remedy = "run `python -m autograder audit --held-out --record`"
     assert (recorded.first, recorded.now) == (report.first, report.now), remedy
 

@@ -24,7 +24,7 @@ def test_what_is_saved_can_be_read_and_the_picture_has_a_panel_for_each_rate(tmp
     assert data["passed"]
     assert {row["rate"] for row in data["intervals"]} == {title for title, _, _ in show.RATES}
     assert (tmp_path / "heldout.svg").stat().st_size > 1000
-    recorded = show.recorded_rates(show.record_rates(Report(now=now, first=first), tmp_path / "rates.json"))
+    recorded = show.read_rates(show.record_rates(Report(now=now, first=first), tmp_path / "rates.json"))
     assert recorded == Report(now=now, first=first)
     rows = show.held_out_markdown(recorded).splitlines()
     assert len(rows) == 2 + 2 * (1 + bool(first))

@@ -20,7 +20,7 @@ from autograder.platforms.export import export
 from autograder.reports.analysis import analyse
 from autograder.reports.class_page import class_page
 from tests.autograder.essays import ESSAY, all_right
-from tests.autograder.killing import is_killed_at, representatives
+from tests.autograder.killing import choose_writes, is_killed_at
 
 pytestmark = pytest.mark.suite("assignments")
 STUDENTS = ("ada", "ben", "cem")
@@ -119,7 +119,7 @@ def test_after_a_kill_at_any_write_other_commands_work_and_all_ends_as_undisturb
     shutil.copytree(start.root.parent, tmp_path / "count")
     counted = Course.at(tmp_path / "count" / "course")
     assert not is_killed_at(0, partial(command, counted), tmp_path / "writes")
-    numbers = representatives(tmp_path / "writes", pytestconfig.getoption("--full"))
+    numbers = choose_writes(tmp_path / "writes", pytestconfig.getoption("--full"))
     assert numbers
     for number in numbers:
         other = OTHERS[number % len(OTHERS)]

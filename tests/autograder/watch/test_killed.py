@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 from autograder.courses.course import Course
 from autograder.gradebook.requests import load_requests
 from autograder.watch.record import Record
-from tests.autograder.killing import WRITES, is_killed_at, representatives
+from tests.autograder.killing import WRITES, choose_writes, is_killed_at
 
 pytestmark = pytest.mark.suite("assignments")
 WATCH_WRITES = (*WRITES, (Record, "add"), (Record, "update"))
@@ -68,7 +68,7 @@ def test_after_a_kill_before_any_write_a_restart_ends_as_undisturbed(hub, pytest
     graded = [("ada", "graded"), ("ben", "graded"), ("ada", "graded")]
     assert wanted[-1] == [*graded, ("ada", "used up"), ("cem", "set aside"), ("ada", "request")]
     assert [request.student for request in wanted[-2]] == ["ada"]
-    for number in representatives(folder / "writes", pytestconfig.getoption("--full")):
+    for number in choose_writes(folder / "writes", pytestconfig.getoption("--full")):
         other = copied(hub, folder / str(number))
         watch = partial(other.watch, any_owner=True)
         assert is_killed_at(number, watch, folder / "writes", WATCH_WRITES), number
