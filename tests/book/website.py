@@ -17,7 +17,7 @@ from tests.shared import made_once
 
 LOG = "build.log"  # beside the website: the output of the build
 STAND_BACK = 5  # how much the processes that run tests raise their niceness
-BUILT = "TESTS_WEBSITE"  # environment variable with the folder of a website that is already built; empty: there is none
+BUILT = "TESTS_WEBSITE"  # environment variable: the folder of a finished website, or "" to skip the tests that need one
 AHEAD = "TESTS_WEBSITE_AHEAD"  # environment variable through which the processes of pytest-xdist find it
 
 

@@ -32,9 +32,8 @@ QUIET = ("ada_loops", "bela_einsum", "emil_no_tanh", "gita_slips", "fay_transpos
 COPIES, WORKERS = 3, 2
 VICTIMS = ("child", "zygote", "bwrap")  # the grader survives the loss of these
 RUNS = 3  # times that grading is killed
-WAITS = (
-    "import time; time.sleep(4)\\n"  # so that there is a child to kill even if this test is seldom given the processor
-)
+# Each copy waits, so that there is a child to kill even if this test is seldom given the processor.
+WAITS = "import time; time.sleep(4)\\n"
 PATIENCE = 1200  # tenths of a second, enough for a busy machine
 
 
