@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import faults
-from benchmarks.faults import LIST, Judges, find_places, find_production_files
+from benchmarks.faults import LIST, Judges, find_places, find_production_files, plant
 
 FAULTS = [json.loads(line) for line in LIST.read_text(encoding="utf-8").splitlines()]
 CODE = '''"""Text with 1 < 2."""
@@ -49,6 +49,12 @@ def test_the_list_is_whole_and_covers_every_package():
 def test_a_change_is_made_in_code_alone(tmp_path, name, text, expected):
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert {new for _, _, new in find_places(tmp_path / name)} == expected
+
+
+def test_a_fault_is_planted_in_the_line_that_was_drawn_or_not_at_all():
+    fault = {"old": "  a = 1", "new": "  a = 2", "occurrence": 1}
+    assert plant(fault, "  a = 1\nb\n  a = 1\n  a = 1\n") == "  a = 1\nb\n  a = 2\n  a = 1\n"
+    assert plant(fault, "  a = 1\na = 1\n  a = 10\n") is None
 
 
 def test_the_tests_of_a_module_judge_it_first_and_what_a_file_shares_is_counted(tmp_path, monkeypatch):
