@@ -3,6 +3,7 @@
     python -m benchmarks.faults                     plant each fault of benchmarks/faults.jsonl, and record who notices it
     python -m benchmarks.faults --only survived     those that nobody has noticed so far
     python -m benchmarks.faults --draw 13 --seed 46 replace the list by 13 faults from each package, not yet judged
+    python -m benchmarks.faults --list FILE         other faults, which somebody wrote down in the same form
 
 A fault is one small change of one line of production code (``CHANGES``), in Python or in the website's JavaScript. The list was
 drawn by seed before any test was taken out or made smaller. A fault is found again by the text of its line. Its outcome is
@@ -295,6 +296,9 @@ def _copy_tree(target):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--list", type=Path, default=LIST, help="the faults, JSON Lines; their outcomes go in there too"
+    )
     parser.add_argument("--times", type=Path, help="the --junitxml of a whole run: how long each test takes")
     parser.add_argument("--site", type=Path, help="a website that is built, _build/html; otherwise no test needs one")
     parser.add_argument("--only", choices=("drawn", "survived", "noticed"), help="only faults with this outcome so far")
@@ -307,11 +311,13 @@ def main():
     parser.add_argument("--seed", type=int, default=46)
     options = parser.parse_args()
     if options.draw:
-        _write(draw(options.draw, options.seed))
+        _write(draw(options.draw, options.seed), options.list)
         return
     if not options.times:
         parser.error("--times is missing. Remedy: python -m pytest --junitxml=FILE, then --times FILE")
-    faults = {fault["number"]: fault for fault in map(json.loads, LIST.read_text(encoding="utf-8").splitlines())}
+    faults = {
+        fault["number"]: fault for fault in map(json.loads, options.list.read_text(encoding="utf-8").splitlines())
+    }
     waiting = [
         fault
         for fault in faults.values()
@@ -322,12 +328,12 @@ def main():
     for count, fault in enumerate(judge_all(waiting, Judges(options.times), options), 1):
         print(f"{count} of {len(waiting)}: {fault['path']} {fault['state']} {fault['by']}", file=sys.stderr, flush=True)
         faults[fault["number"]] = fault
-        _write(faults.values())
+        _write(faults.values(), options.list)
     _print_summary(faults.values())
 
 
-def _write(faults):
-    write_text("".join(json.dumps(fault, ensure_ascii=False) + "\n" for fault in faults), LIST)
+def _write(faults, path):
+    write_text("".join(json.dumps(fault, ensure_ascii=False) + "\n" for fault in faults), path)
 
 
 def _print_summary(faults):
