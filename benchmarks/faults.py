@@ -1,18 +1,21 @@
 """Do the tests notice faults? Plant the faults of a frozen list one by one, and see which test notices each.
 
-    python -m benchmarks.faults                     plant each fault of benchmarks/faults.jsonl, and record who notices it
-    python -m benchmarks.faults --only survived     those that nobody has noticed so far
-    python -m benchmarks.faults --draw 13 --seed 46 replace the list by 13 faults from each package, not yet judged
-    python -m benchmarks.faults --list FILE         other faults, which somebody wrote down in the same form
+    python -m benchmarks.faults --reached FILE                   plant each fault of the list, and record who notices it
+    python -m benchmarks.faults --reached FILE --only survived   those that nobody has noticed so far
+    python -m benchmarks.faults --draw 13 --seed 46              replace the list by 13 faults from each package
+    python -m benchmarks.faults --list OTHER --reached FILE      other faults, which somebody wrote down in the same form
 
 A fault is one small change of one line of production code (``CHANGES``), in Python or in the website's JavaScript. The list was
 drawn by seed before any test was taken out or made smaller. A fault is found again by the text of its line. Its outcome is
 "noticed", by a test or because the tests no longer end; "survived"; "gone" if its line is; or "equivalent", for a stated reason,
 by the decision of somebody who did not write the tests: no user could see a difference.
 
-Each fault is planted in a copy of the working tree. First the test that noticed it last time runs; then those of its module, those
-that name it, and those of its folder, for at most ``--seconds``. Every run has a process namespace of its own (``unshare``, as
-root), because a fault in the sandbox might make a test kill other processes.
+First the whole suite runs once, in a copy of the working tree with a probe beside each fault, and writes to ``FILE`` how long
+each test takes and which tests reach which fault. ``FILE`` is used again if it exists. Then each fault is planted in a copy. The
+test that noticed it last time runs first; then those that reach it, the quickest first, for at most ``--seconds``. A probe tells
+nothing in JavaScript, in a sandbox, or while a module is imported: there, the tests of the module, those that name it, and
+those of its folder run. Every run has a process namespace of its own (``unshare``, as root), because a fault in the sandbox
+might make a test kill other processes.
 """
 
 import argparse
@@ -130,11 +133,16 @@ def find_places(path):
 def plant(fault, source):
     """Return ``source`` with the ``fault``; None if its line is gone."""
     lines = source.split("\n")
-    same = [number for number, line in enumerate(lines) if line == fault["old"]]
-    if len(same) <= fault["occurrence"]:
+    number = _find_line(fault, lines)
+    if number is None:
         return None
-    lines[same[fault["occurrence"]]] = fault["new"]
+    lines[number] = fault["new"]
     return "\n".join(lines)
+
+
+def _find_line(fault, lines):
+    same = [number for number, line in enumerate(lines) if line == fault["old"]]
+    return same[fault["occurrence"]] if len(same) > fault["occurrence"] else None
 
 
 def _is_valid(fault):
@@ -151,16 +159,100 @@ def _is_valid(fault):
 # --- judging ---------------------------------------------------------------------------------------------------------
 
 
-class Judges:
-    """Which tests may notice a fault, the likeliest first. ``times`` is a ``--junitxml`` of a whole run."""
+PROBE = '__import__("builtins").__dict__.get("reach", int)({number})'  # int where sitecustomize is not read
+SITECUSTOMIZE = '''"""Read by every process of the run: ``reach`` writes down which test runs while a line is executed."""
 
-    def __init__(self, times):
-        self.seconds = {}
-        for case in ElementTree.parse(times).iter("testcase"):
-            file, _, of_class = case.get("classname").partition(".Test")
-            name = "::".join(filter(None, [of_class and f"Test{of_class}", case.get("name")]))
-            if {child.tag for child in case} <= {"properties"}:
-                self.seconds[f"{file.replace('.', '/')}.py::{name}"] = float(case.get("time"))
+import builtins
+import os
+
+reached = set()
+
+
+def reach(number):
+    test = os.environ.get("PYTEST_CURRENT_TEST", "")
+    if test and (number, test) not in reached:
+        reached.add((number, test))
+        try:
+            with open({log!r}, "a", encoding="utf-8") as log:
+                log.write(f"{{number}} {{test}}\\n")
+        except OSError:  # a sandbox
+            pass
+
+
+builtins.reach = reach
+'''
+
+
+def add_probes(source, faults):
+    """Return Python ``source`` with a probe before the statement in which each of the ``faults`` is planted."""
+    lines = source.split("\n")
+    bodies = [
+        body
+        for node in ast.walk(ast.parse(source))
+        for name in ("body", "orelse", "finalbody")
+        if isinstance(body := getattr(node, name, None), list)
+    ]
+    statements = [
+        statement
+        for body in bodies
+        for statement in body
+        if not re.match(r"\s*(elif|@)", lines[statement.lineno - 1]) and not getattr(statement, "decorator_list", None)
+    ]
+    probes = []
+    for fault in faults:
+        number = _find_line(fault, lines)
+        around = [part for part in statements if number is not None and part.lineno <= number + 1 <= part.end_lineno]
+        if around:
+            inner = max(around, key=lambda part: (part.col_offset, part.lineno))
+            probes.append((inner.lineno - 1, " " * inner.col_offset + PROBE.format(number=fault["number"])))
+    for number, probe in sorted(probes, reverse=True):
+        lines.insert(number, probe)
+    return "\n".join(lines)
+
+
+def measure_reach(faults, path):
+    """Run the whole suite once, and write to ``path`` the seconds of each test that passes and the tests that reach each fault."""
+    tree, log = WORK / "probed", WORK / "reached.txt"
+    shutil.rmtree(tree, ignore_errors=True)
+    log.unlink(missing_ok=True)
+    _copy_tree(tree)
+    for name in sorted({fault["path"] for fault in faults if fault["path"].endswith(".py")}):
+        if (tree / name).is_file():
+            source = (tree / name).read_text(encoding="utf-8")
+            probed = add_probes(source, [fault for fault in faults if fault["path"] == name])
+            (tree / name).write_text(probed, encoding="utf-8")
+    (tree / "sitecustomize.py").write_text(SITECUSTOMIZE.format(log=str(log)), encoding="utf-8")
+    report = tree / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
+    command += [f"--junitxml={report}", "-ojunit_family=xunit1", "-pno:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, cwd=tree, env=environment)  # some tests fail, of the style of code for example
+    seconds = read_times(report)
+    reached = {}
+    for number, test, phase in re.findall(r"^(\d+) (.+) \((\w+)\)$", log.read_text(encoding="utf-8"), re.MULTILINE):
+        file = test.partition("::")[0]
+        tests = [other for other in seconds if other.startswith(f"{file}::")] if phase != "call" else [test]
+        reached.setdefault(number, set()).update(test for test in tests if test in seconds)
+    reached = {number: sorted(tests) for number, tests in reached.items()}
+    write_text(json.dumps({"seconds": seconds, "reached": reached}), path)
+
+
+def read_times(report):
+    """Return how long each test took that passed, by its name, from a ``--junitxml``."""
+    seconds = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        file, _, of_class = case.get("classname").partition(".Test")
+        name = "::".join(filter(None, [of_class and f"Test{of_class}", case.get("name")]))
+        if {child.tag for child in case} <= {"properties"}:
+            seconds[f"{file.replace('.', '/')}.py::{name}"] = float(case.get("time"))
+    return seconds
+
+
+class Judges:
+    """Which tests may notice a fault, the likeliest first: ``measured`` is what ``measure_reach`` wrote."""
+
+    def __init__(self, measured):
+        self.seconds, self.reached = measured["seconds"], measured["reached"]
         self.texts = {}
         for file in {test.partition("::")[0] for test in self.seconds}:
             if (ROOT / file).is_file():
@@ -170,8 +262,25 @@ class Judges:
         """Forget tests that no longer exist: pytest would refuse to run the others beside them."""
         self.seconds = {test: took for test, took in self.seconds.items() if test in existing}
 
-    def select(self, path, seconds):
-        """Return tests that take ``seconds`` in all: of the module, naming it, of its folder; quick files first."""
+    def select(self, fault, seconds):
+        """Return tests that take ``seconds`` in all, those of a file together; the quickest first."""
+        reaching = self.reached.get(str(fault["number"]))
+        by_file = {}
+        for test in sorted(self.seconds, key=self.seconds.get):
+            if reaching is None or test in reaching:
+                by_file.setdefault(test.partition("::")[0], []).append(test)
+        rank = self._rank(fault["path"]) if reaching is None else lambda file: 0
+        ranked = [(rank(file), self.seconds[tests[-1]], tests) for file, tests in by_file.items()]
+        selected = []
+        for _, shared, tests in sorted(entry for entry in ranked if entry[0] is not None):
+            seconds -= shared  # what the tests of a file share is counted with the slowest, whichever run
+            for test in tests:
+                if (seconds := seconds - self.seconds[test]) > 0:
+                    selected.append(test)
+        return selected
+
+    def _rank(self, path):
+        """Return a function that ranks the files of tests: that of the module, those that name it, those of its folder."""
         path = Path(path)
         stem = {"__init__": path.parent.name, "__main__": "main"}.get(path.stem, path.stem.lstrip("_"))
         folder = "tests/" + "/".join(path.parts[: 1 if path.parts[0] != "autograder" else 2]) + "/"
@@ -183,17 +292,7 @@ class Judges:
             places = Path(file).stem == f"test_{stem}", file in naming, file.startswith(folder)
             return places.index(True) if True in places else None
 
-        by_file = {}
-        for test in sorted(self.seconds, key=self.seconds.get):
-            by_file.setdefault(test.partition("::")[0], []).append(test)
-        ranked = [(rank(file), self.seconds[tests[-1]], tests) for file, tests in by_file.items() if file in self.texts]
-        selected = []
-        for _, shared, tests in sorted(entry for entry in ranked if entry[0] is not None):
-            seconds -= shared  # what the tests of a file share is counted with the slowest, whichever run
-            for test in tests:
-                if (seconds := seconds - self.seconds[test]) > 0:
-                    selected.append(test)
-        return selected
+        return rank
 
 
 def judge_all(faults, tests, options):
@@ -205,7 +304,7 @@ def judge_all(faults, tests, options):
         _copy_tree(tree)
         trees.put(tree)
     tests.keep(_collect(tree))
-    control = tests.select("autograder/files.py", 20)
+    control = tests.select({"number": 0, "path": "autograder/files.py"}, 20)
     if _run_tests(tree, control, 400) != ("survived", ""):
         raise SystemExit(f"error: the tests fail without any fault. Remedy: see {tree / 'log.txt'}")
 
@@ -239,7 +338,7 @@ def _judge(tree, fault, tests, options):
             state, by = _run_tests(tree, [fault["by"]], 10 * tests.seconds[fault["by"]] + 600, site)
             if state == "noticed":
                 return {"state": state, "by": by}
-        selected = tests.select(fault["path"], options.seconds)
+        selected = tests.select(fault, options.seconds)
         state, by = _run_tests(tree, selected, 10 * options.seconds + 600, site) if selected else ("survived", "")
         return {"state": state, "by": by}
     finally:
@@ -299,7 +398,9 @@ def main():
     parser.add_argument(
         "--list", type=Path, default=LIST, help="the faults, JSON Lines; their outcomes go in there too"
     )
-    parser.add_argument("--times", type=Path, help="the --junitxml of a whole run: how long each test takes")
+    parser.add_argument(
+        "--reached", type=Path, help="which tests reach which fault; a whole run writes it if it is missing"
+    )
     parser.add_argument("--site", type=Path, help="a website that is built, _build/html; otherwise no test needs one")
     parser.add_argument("--only", choices=("drawn", "survived", "noticed"), help="only faults with this outcome so far")
     parser.add_argument("--package", action="append", help="only faults of this package; may be repeated")
@@ -313,8 +414,10 @@ def main():
     if options.draw:
         _write(draw(options.draw, options.seed), options.list)
         return
-    if not options.times:
-        parser.error("--times is missing. Remedy: python -m pytest --junitxml=FILE, then --times FILE")
+    if not options.reached:
+        parser.error(
+            "--reached is missing. Remedy: --reached FILE; a whole run of the tests writes it if it is missing"
+        )
     faults = {
         fault["number"]: fault for fault in map(json.loads, options.list.read_text(encoding="utf-8").splitlines())
     }
@@ -325,7 +428,10 @@ def main():
         and options.only in (None, fault["state"])
         and (not options.package or fault["package"] in options.package)
     ]
-    for count, fault in enumerate(judge_all(waiting, Judges(options.times), options), 1):
+    if not options.reached.exists():
+        measure_reach(faults.values(), options.reached)
+    judges = Judges(json.loads(options.reached.read_text(encoding="utf-8")))
+    for count, fault in enumerate(judge_all(waiting, judges, options), 1):
         print(f"{count} of {len(waiting)}: {fault['path']} {fault['state']} {fault['by']}", file=sys.stderr, flush=True)
         faults[fault["number"]] = fault
         _write(faults.values(), options.list)

@@ -1,12 +1,13 @@
 """The list of faults is sound, and each fault is one change of one line of code."""
 
 import json
-from pathlib import Path
+import subprocess
+import sys
 
 import pytest
 
 from benchmarks import faults
-from benchmarks.faults import LIST, Judges, find_places, find_production_files, plant
+from benchmarks.faults import LIST, SITECUSTOMIZE, Judges, add_probes, find_places, find_production_files, plant
 
 FAULTS = [json.loads(line) for line in LIST.read_text(encoding="utf-8").splitlines()]
 CODE = '''"""Text with 1 < 2."""
@@ -57,27 +58,59 @@ def test_a_fault_is_planted_in_the_line_that_was_drawn_or_not_at_all():
     assert plant(fault, "  a = 1\na = 1\n  a = 10\n") is None
 
 
-def test_the_tests_of_a_module_judge_it_first_and_what_a_file_shares_is_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(faults, "ROOT", tmp_path)
-    for file, text in {"test_judge": "", "test_other": "from autograder.grading import judge", "test_far": ""}.items():
-        path = tmp_path / "tests" / "autograder" / "grading" / f"{file}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    cases = {
-        ("test_far", "far"): 0.1,
-        ("test_other", "other"): 1.0,
-        ("test_judge", "slow"): 3.0,
-        ("test_judge", "quick"): 0.5,
-    }
-    xml = "".join(
-        f'<testcase classname="tests.autograder.grading.{file}" name="test_{name}" time="{time}"/>'
-        for (file, name), time in cases.items()
+def test_a_probe_stands_before_the_statement_of_each_fault_and_tells_which_test_ran_it(tmp_path):
+    source = "\n".join(
+        [
+            "def sign(x):",
+            '    """-1, 0 or 1."""',
+            "    if x < 0:",
+            "        return -1",
+            "    elif x > 0:",
+            "        return 1",
+            "    return max(",
+            "        0,",
+            "        0,",
+            "    )",
+        ]
     )
-    times = Path(tmp_path, "times.xml")
-    times.write_text(f"<testsuites><testsuite>{xml}</testsuite></testsuites>", encoding="utf-8")
+    lines = {1: "    if x < 0:", 2: "    elif x > 0:", 3: "        return 1", 4: "        0,", 5: "gone"}
+    log = tmp_path / "log.txt"
+    (tmp_path / "sitecustomize.py").write_text(SITECUSTOMIZE.format(log=str(log)), encoding="utf-8")
+    probed = add_probes(source, [{"number": n, "old": old, "new": "", "occurrence": 0} for n, old in lines.items()])
+    program = probed + "\nassert [sign(-2), sign(0), sign(0)] == [-1, 0, 0]\n"
+    environment = {"PYTHONPATH": str(tmp_path), "PYTEST_CURRENT_TEST": "test_x.py::test_a[b c] (call)"}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+    assert sorted(log.read_text(encoding="utf-8").splitlines()) == [
+        f"{number} test_x.py::test_a[b c] (call)" for number in (1, 2, 4)
+    ]
+    subprocess.run([sys.executable, "-c", program], env={}, check=True)
 
-    def selected(seconds):
-        return [test.rpartition("_")[2] for test in Judges(times).select("autograder/grading/judge.py", seconds)]
 
-    assert selected(100) == ["quick", "slow", "other", "far"]
-    assert selected(4) == ["quick"]
+CASES = {"test_far": {"far": 0.1}, "test_other": {"other": 1.0}, "test_judge": {"slow": 3.0, "quick": 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("reached", "seconds", "expected"),
+    [
+        ({}, 100, ["quick", "slow", "other", "far"]),
+        ({}, 4, ["quick"]),
+        ({"7": ["other", "far"]}, 100, ["far", "other"]),
+    ],
+)
+def test_those_that_reach_a_fault_judge_it_or_those_of_its_module_first(
+    tmp_path, monkeypatch, reached, seconds, expected
+):
+    monkeypatch.setattr(faults, "ROOT", tmp_path)
+    folder = tmp_path / "tests" / "autograder" / "grading"
+    folder.mkdir(parents=True)
+    names = {}
+    for file, tests in CASES.items():
+        text = "from autograder.grading import judge" if file == "test_other" else ""
+        (folder / f"{file}.py").write_text(text, encoding="utf-8")
+        names |= {test: f"tests/autograder/grading/{file}.py::test_{test}" for test in tests}
+    took = {names[test]: time for tests in CASES.values() for test, time in tests.items()}
+    judges = Judges(
+        {"seconds": took, "reached": {number: [names[test] for test in tests] for number, tests in reached.items()}}
+    )
+    selected = judges.select({"number": 7, "path": "autograder/grading/judge.py"}, seconds)
+    assert [test.rpartition("_")[2] for test in selected] == expected
