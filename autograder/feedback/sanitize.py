@@ -24,6 +24,7 @@ MAX_COLOUR_CHANGES = 500  # changes of colour in one output
 ESCAPE = re.compile(r"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
 ONE_COLOUR = r"(?:(?:38|48);(?:5;\d{1,3}|2;\d{1,3};\d{1,3};\d{1,3})|(?!38|48)\d{0,3})"
 COLOUR = re.compile(rf"{ONE_COLOUR}(?:;{ONE_COLOUR})*")
+TAG = re.compile(r"<[^>]*>")
 CONTROL = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 
 
@@ -132,7 +133,8 @@ class _Renderer(mathml.Renderer):
             return super().image(text, url, title)
         name = url.removeprefix("attachment:")
         if name in self.addresses:
-            return f'<img src="{html.escape(self.addresses[name])}" alt="{html.escape(text)}" loading="lazy">'
+            shown = html.escape(html.unescape(TAG.sub("", text)))  # the description comes as HTML
+            return f'<img src="{html.escape(self.addresses[name])}" alt="{shown}" loading="lazy">'
         picture = self.attachments.get(name)
         if not picture:  # pasted elsewhere, or of an unsupported type
             return f"[{html.escape(name)}: this picture was not handed in]"

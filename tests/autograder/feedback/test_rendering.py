@@ -253,6 +253,21 @@ def test_a_written_answer_is_shown_with_its_formulas_and_pictures():
     assert "<b>bold</b>" in answer.get_text()
 
 
+@pytest.mark.parametrize(
+    ("description", "read"),
+    [
+        ('a "b" & c', 'a "b" & c'),
+        ("**bold** x", "bold x"),
+        ('"><script>alert(1)</script>', '"><script>alert(1)</script>'),
+    ],
+)
+def test_a_picture_on_the_marking_page_is_described_as_the_student_wrote_it(description, read):
+    shown = sanitize.prose(f"![{description}](attachment:p.png)", {}, addresses={"p.png": "/p.png"})
+    (picture,) = BeautifulSoup(shown, "html.parser").find_all("img")
+    assert picture.attrs == {"src": "/p.png", "alt": read, "loading": "lazy"}
+    assert not BeautifulSoup(shown, "html.parser").find("script")
+
+
 def test_a_picture_is_not_shown_so_often_that_its_page_has_no_end():
     data = "a" * (sanitize.MAX_PICTURE_CHARACTERS // 3)
     shown = sanitize.prose("![x](attachment:x.png)\n" * 5, {"x.png": {"image/png": data}})
