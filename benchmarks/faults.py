@@ -196,7 +196,10 @@ def add_probes(source, faults):
         statement
         for body in bodies
         for statement in body
-        if not re.match(r"\s*(elif|@)", lines[statement.lineno - 1]) and not getattr(statement, "decorator_list", None)
+        if not re.match(
+            r"\s*(elif |@|\"\"\")", lines[statement.lineno - 1]
+        )  # not before a docstring, which would be none
+        and not getattr(statement, "decorator_list", None)
     ]
     probes = []
     for fault in faults:

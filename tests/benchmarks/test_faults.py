@@ -73,15 +73,22 @@ def test_a_probe_stands_before_the_statement_of_each_fault_and_tells_which_test_
             "    )",
         ]
     )
-    lines = {1: "    if x < 0:", 2: "    elif x > 0:", 3: "        return 1", 4: "        0,", 5: "gone"}
+    lines = {
+        1: "    if x < 0:",
+        2: "    elif x > 0:",
+        3: "        return 1",
+        4: "        0,",
+        5: "gone",
+        6: '    """-1, 0 or 1."""',
+    }
     log = tmp_path / "log.txt"
     (tmp_path / "sitecustomize.py").write_text(SITECUSTOMIZE.format(log=str(log)), encoding="utf-8")
     probed = add_probes(source, [{"number": n, "old": old, "new": "", "occurrence": 0} for n, old in lines.items()])
-    program = probed + "\nassert [sign(-2), sign(0), sign(0)] == [-1, 0, 0]\n"
+    program = probed + "\nassert [sign(-2), sign(0), sign(0)] == [-1, 0, 0]\nassert sign.__doc__\n"
     environment = {"PYTHONPATH": str(tmp_path), "PYTEST_CURRENT_TEST": "test_x.py::test_a[b c] (call)"}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
     assert sorted(log.read_text(encoding="utf-8").splitlines()) == [
-        f"{number} test_x.py::test_a[b c] (call)" for number in (1, 2, 4)
+        f"{number} test_x.py::test_a[b c] (call)" for number in (1, 2, 4, 6)
     ]
     subprocess.run([sys.executable, "-c", program], env={}, check=True)
 
