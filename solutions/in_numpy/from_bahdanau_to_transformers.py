@@ -81,11 +81,12 @@ def block_by_count():
     """
     ### BEGIN SOLUTION
     d, d_wide = 48, 160
+    attention = 4 * d * d
     network = d_wide * d + d_wide + d * d_wide + d
-    # scores and mixtures: 2 length length d; network: 2 length d d_wide
-    attention, norms = 4 * d * d, 2 * 2 * d
+    norms = 2 * 2 * d
     longer = attention + network + norms  # no array has an axis as long as the sentence
-    return {"attention": attention, "network": network, "norms": norms, "longer": longer, "length": 3 * d_wide}
+    length = 3 * d_wide  # scores and mixtures: 2 length length d; network: 2 length d d_wide
+    return {"attention": attention, "network": network, "norms": norms, "longer": longer, "length": length}
     ### END SOLUTION
 
 

@@ -216,12 +216,14 @@ def em_by_hand():
     Source: Brown et al. (1993).
     """
     ### BEGIN SOLUTION
-    return {
-        "n": [0.5, 0.25, 0.25],
-        "o": [0.3333, 0.5, 0.1667],
-        "shares": [0.6, 0.6667, 0.4, 0.6],
-        "again": [0.5625, 0.5814],
-    }
+    n = [1 / 2, 1 / 4, 1 / 4]  # of N, OW and AA, as counts: 1, 1/2 and 1/2
+    o = [1 / 3, 1 / 2, 1 / 6]  # as counts: 1, 3/2 and 1/2
+    shares = [n[0] / (n[0] + o[0]), o[1] / (n[1] + o[1]), o[2] / (n[2] + o[2]), n[0] / (n[0] + o[0])]
+    n_in_no, o_in_no, o_in_on, n_in_on = shares
+    counts_of_n = [n_in_no + n_in_on, 1 - o_in_no, 1 - o_in_on]
+    counts_of_o = [2 - n_in_no - n_in_on, 1 + o_in_no, o_in_on]
+    again = [counts_of_n[0] / sum(counts_of_n), counts_of_o[1] / sum(counts_of_o)]
+    return {"n": n, "o": o, "shares": shares, "again": again}
     ### END SOLUTION
 
 

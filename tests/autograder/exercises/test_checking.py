@@ -1,6 +1,7 @@
 """A check explains what is wrong with an answer and never reveals the right one."""
 
 import json
+import re
 from itertools import combinations
 
 import numpy as np
@@ -281,6 +282,9 @@ def test_two_decimals_are_objected_to_where_three_or_four_are_asked_for(name):
     exercise = exercise_named(name)
     text = chapter_texts(BOOK / f"{exercise.entry.topic}.md")[1][name].body
     more = "three decimals" in text or "four decimals" in text
+    more &= (
+        name != "from_bahdanau_to_transformers-saturation"
+    )  # all but its first number follow from that, which has one
     assert (FEW_DECIMALS in said_of(exercise, round_entries(exercise, 2))) == more
     assert "decimals" not in said_of(exercise, round_entries(exercise, 4))
 
@@ -352,7 +356,9 @@ def test_a_step_that_does_not_follow_from_the_students_own_is_told_and_one_that_
     exercise = exercise_named(name)
     chain = {entry: np.array(value, dtype=float) for entry, value in exercise.hidden[0].expected.items()}
     first = next(iter(chain))
-    chain[first] = chain[first] - np.linspace(0.1, 0.2, chain[first].size)
+    size = chain[first].size
+    moves = np.linspace(-0.05, 0.05, size) if size > 1 else 3 * max(0.1, exercise.entry.atol)  # the sum stays the same
+    chain[first] = chain[first] + moves
     assert f"does not follow from your own {first}" in said_of(exercise, chain)
     for entry, (steps, function) in compile_steps(exercise.follows).items():
         chain[entry] = np.asarray(function(*(chain[step] for step in steps)))
@@ -364,8 +370,7 @@ def test_the_steps_that_a_notebook_carries_do_not_lead_to_the_answer():
         exercise = exercise_named(name)
         first = next(iter(exercise.hidden[0].expected)) if exercise.follows else ""
         for step in exercise.follows.values():
-            assert f"{first} =" not in step.source
-            assert all(f"{entry} =" not in step.source for entry in step.given)
+            assert not any(re.search(rf"\b{entry} =", step.source) for entry in {first, *step.given} - {""})
 
 
 @pytest.mark.slow
