@@ -13,11 +13,13 @@ arrives first over a slow connection.
 | a dozen style sheets, whole fonts | other pages might need them | one sheet and subsets of fonts, for what pages use |
 | scripts before its text | the theme puts them there | the same scripts in order, deferred |
 | fonts of formulas after all styles and the text | a browser waits | preloaded together with the styles |
+| code whose long lines scroll or break anywhere | a ``pre`` does that | lines that continue indented below their beginning |
 | colours after a script of the theme has run | the script decides them | the light or the dark ones at once |
 | all sections laid out at once, for seconds on a phone | a browser does that | each when a reader comes near it |
 """
 
 import hashlib
+import html
 import re
 import shutil
 from pathlib import Path
@@ -58,6 +60,9 @@ VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", flags=re.DOTA
 BLOCK = "td|th|tr|thead|tbody|table|li|ul|ol|dl|dt|dd|div|section|nav|p|h[1-6]|figure|figcaption|meta|link"
 BETWEEN_BLOCKS = re.compile(rf">\n(?=</?(?:{BLOCK})\b)")
 EMPTY_SHAPE = re.compile(r"></(?:path|use|rect|line|circle|g)>")  # within SVG these need no end tag
+CODE = re.compile(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', flags=re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
+LONG_LINE = 36  # characters: more than these may not fit on the narrowest phone
 WORD = re.compile(r"[\w-]+")
 
 BUNDLE = "book.css"
@@ -138,6 +143,17 @@ def length_rules(lengths: set[tuple[str, int]]) -> str:
     )
 
 
+def hang_long_lines(text: str) -> str:
+    """Return a page in which each long line of code is an element that knows its own indent: its continuation hangs below it."""
+
+    def mark(line):
+        shown = html.unescape(TAG.sub("", line))
+        indent = len(shown) - len(shown.lstrip())
+        return f'<span class="long-line" style="--indent:{indent}ch">{line}</span>' if len(shown) > LONG_LINE else line
+
+    return CODE.sub(lambda code: "\n".join(map(mark, code[0].split("\n"))), text)  # no token of Pygments spans lines
+
+
 def collapse_space(text: str) -> str:
     """Return a page without comments in its head and without spaces that indent its HTML."""
     head, end, body = text.partition("</head>")
@@ -194,7 +210,7 @@ def optimize(app, exception):
         fix_accessibility(tree)
         font_subset.collect_letters(tree, rules, letters)
         lengths |= lighten(tree, unmarked)
-        texts[path] = collapse_space(tree.html)
+        texts[path] = hang_long_lines(collapse_space(tree.html))
     for path in {*static.glob("scripts/fontawesome*"), *static.glob("*/*.map")}:
         path.unlink()
     shutil.rmtree(static / "vendor" / "fontawesome", ignore_errors=True)

@@ -182,6 +182,15 @@ def test_of_a_page_only_space_that_nobody_sees_is_left_out(written, light):
     assert page_optimizer.collapse_space(light) == light
 
 
+def test_a_long_line_of_code_knows_its_indent_and_nothing_else_changes():
+    short, long = '    <span class="k">return</span> 100', "    x = [" + "&lt;" * 31 + "]"
+    assert len(short) > page_optimizer.LONG_LINE
+    page = f'<p>{"a" * 99}</p><div class="highlight"><pre><span></span>{short}\n{long}\n</pre></div><pre>{long}</pre>'
+    marked = page_optimizer.hang_long_lines(page)
+    assert marked == page.replace(f"{long}\n", f'<span class="long-line" style="--indent:4ch">{long}</span>\n')
+    assert BeautifulSoup(marked, "html.parser").text == BeautifulSoup(page, "html.parser").text  # what is copied
+
+
 def test_only_a_page_with_formulas_asks_for_their_fonts_and_they_are_there(site):
     assert head(site, "index.html").select('link[rel="preload"]') == []
     preloads = head(site, "deep/formulas.html").select('link[rel="preload"]')
