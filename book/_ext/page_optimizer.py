@@ -12,7 +12,7 @@ arrives first over a slow connection.
 | spaces that indent the HTML, comments of templates | templates have them | only line ends within text |
 | a dozen style sheets, whole fonts | other pages might need them | one sheet and subsets of fonts, for what pages use |
 | scripts before its text | the theme puts them there | the same scripts in order, deferred |
-| fonts of formulas after all styles and the text | a browser waits | preloaded together with the styles |
+| fonts after all styles and the text | a browser waits | preloaded together with the styles |
 | code whose long lines scroll or break anywhere | a ``pre`` does that | lines that continue indented below their beginning |
 | colours after a script of the theme has run | the script decides them | the light or the dark ones at once |
 | all sections laid out at once, for seconds on a phone | a browser does that | each when a reader comes near it |
@@ -72,13 +72,13 @@ STYLE_LINK = re.compile(
 BLOCKING_SCRIPT = re.compile(r'<script src="([^"]*)"></script>')
 OPTIONS = "documentation_options.js"  # later scripts of the page change its values, so it is inlined, not deferred
 FIRST_FACES = ("Main-Regular", "Math-Italic")  # used by nearly all formulas
-PRELOAD = '<link rel="preload" href="{}" as="font" type="font/woff" crossorigin>\n'
+PRELOAD = '<link rel="preload" href="{}" as="font" type="font/{}" crossorigin>\n'
 UNDECIDED = ' data-theme="auto"'  # no colour rule matches it: the theme decides in a script that runs last
 THEME_DECISION = 'document.documentElement.dataset.theme = localStorage.getItem("theme") || "auto";'
 EARLY_DECISION = """const asked = document.documentElement.dataset, night = matchMedia("(prefers-color-scheme: dark)").matches;
     asked.theme = asked.mode !== "auto" ? asked.mode : night ? "dark" : "light";"""
 ICON_FACES = re.compile(r'@font-face\{[^}]*?font-family:"Font Awesome[^}]*\}')
-ICON_FONT_FACE = """@font-face{font-family:"Font Awesome 6 Free";font-weight:900;src:url(styles/icons.woff) format("woff");
+ICON_FONT_FACE = """@font-face{font-family:"Font Awesome 6 Free";font-weight:900;src:url(styles/icons.woff2) format("woff2");
 font-display:block}"""
 # A section not laid out yet has an estimated height, which is then remembered. The margin is for focus rings.
 LAZY_LAYOUT = """@media screen {
@@ -163,7 +163,7 @@ def collapse_space(text: str) -> str:
     return EMPTY_SHAPE.sub("/>", "".join(parts))
 
 
-def arrange_head(text: str, bundle: str, preloads: list[str], options: str) -> str:
+def arrange_head(text: str, bundle: str, fonts: dict[str, list[str]], options: str) -> str:
     """Return a page that sets its colours at once, loads its fonts together with one style sheet, and defers its scripts.
 
     Parameters
@@ -171,16 +171,17 @@ def arrange_head(text: str, bundle: str, preloads: list[str], options: str) -> s
     text : str
     bundle : str
         The name of the style sheet that replaces all those that the page loads.
-    preloads : list of str
-        Fonts of formulas, as addresses within ``_static``. A page without formulas needs none.
+    fonts : dict of str to list of str
+        By a pattern of what needs them on a page, the fonts that load first, as addresses within ``_static``.
     options : str
         The text of ``documentation_options.js``, which is inlined.
     """
     head, end, body = text.partition("</head>")
     if link := STYLE_LINK.search(head):
         static = f"{link[1]}_static/"
-        fonts = "".join(PRELOAD.format(static + font) for font in preloads if 'class="katex' in body)
-        sheet = f'<link rel="stylesheet" href="{static}{bundle}">\n{fonts}'
+        faces = [face for pattern, faces in fonts.items() if re.search(pattern, body) for face in faces]
+        preloads = "".join(PRELOAD.format(static + face, Path(face.partition("?")[0]).suffix[1:]) for face in faces)
+        sheet = f'<link rel="stylesheet" href="{static}{bundle}">\n{preloads}'
         head = head[: link.start()] + sheet + STYLE_LINK.sub("", head[link.end() :])
     head = head.replace(UNDECIDED, ' data-theme="light"').replace(THEME_DECISION, EARLY_DECISION)
     head = BLOCKING_SCRIPT.sub(
@@ -219,13 +220,17 @@ def optimize(app, exception):
     sheet, faces = font_subset.subset_formula_faces(site, sheet, letters)
     if sheet:
         (site / font_subset.KATEX_SHEET).write_text(sheet + length_rules(lengths), encoding="utf-8")
-    version = _write_bundle(static, texts.values(), scripts)
-    preloads, options = [f"katex/{faces[face]}" for face in FIRST_FACES if face in faces], _read(static / OPTIONS)
+    text_rules, text_faces = font_subset.subset_text_faces(static, set().union(*texts.values()))
+    version = _write_bundle(static, texts.values(), scripts, text_rules)
+    fonts, options = {"": text_faces}, _read(static / OPTIONS)
+    fonts['class="katex'] = [f"katex/{faces[face]}" for face in FIRST_FACES if face in faces]
+    if (site / font_subset.HINDI_FONT).is_file():
+        fonts[font_subset.HINDI_WORD.pattern] = [font_subset.HINDI_FONT.relative_to("_static").as_posix()]
     for path, text in texts.items():
-        path.write_text(arrange_head(text, f"{BUNDLE}?v={version}", preloads, options), encoding="utf-8")
+        path.write_text(arrange_head(text, f"{BUNDLE}?v={version}", fonts, options), encoding="utf-8")
 
 
-def _write_bundle(static, texts, scripts):
+def _write_bundle(static, texts, scripts, text_rules):
     """Write the website's one style sheet, and the icons that it uses; return its version for the address."""
     lists = [[name for _, name in STYLE_LINK.findall(text.partition("</head>")[0])] for text in texts]
     names = [name for name in css_bundle.sort_names(lists) if (static / name).is_file()]
@@ -233,8 +238,8 @@ def _write_bundle(static, texts, scripts):
     sheet = ICON_FACES.sub("", css_bundle.bundle(static, names, words))
     if sheet:
         icons = THEME_STATIC / "vendor" / "fontawesome" / "webfonts" / "fa-solid-900.ttf"
-        font_subset.subset_icons(icons, static / "styles" / "icons.woff", sheet)
-    sheet = f"/*! {' '.join(names)} */\n{ICON_FONT_FACE}{sheet}{LAZY_LAYOUT}"
+        font_subset.subset_icons(icons, static / "styles" / "icons.woff2", sheet)
+    sheet = f"/*! {' '.join(names)} */\n{ICON_FONT_FACE}{text_rules}{sheet}{LAZY_LAYOUT}"
     (static / BUNDLE).write_text(sheet, encoding="utf-8")
     return hashlib.sha256(sheet.encode()).hexdigest()[:12]
 

@@ -294,7 +294,7 @@ def test_the_letters_of_every_picture_are_large_enough_and_whole_on_a_phone(brow
             assert picture["overhang"] <= 1, (page, picture)
 
 
-def test_a_picture_takes_its_colours_from_the_mode_and_its_font_from_the_page(browser, address):
+def test_a_picture_takes_its_colours_from_the_mode_and_its_font_from_its_caption(browser, address):
     size(browser, 1280)
     open_page(browser, f"{address}/book/softmax.html")
     looks = []
@@ -303,10 +303,11 @@ def test_a_picture_takes_its_colours_from_the_mode_and_its_font_from_the_page(br
         looks.append(
             browser.execute_script(
                 """
+                const [caption, page] = ["figcaption p", "article > section > p"].map((part) =>
+                  getComputedStyle(document.querySelector(part)));
                 const [line, text] = [".wide path[style*='--figure-1']", ".wide text"].map((part) =>
                   getComputedStyle(document.querySelector(`.picture ${part}`)));
-                const page = getComputedStyle(document.querySelector("article p"));
-                return [line.stroke, text.fill, text.fontFamily === page.fontFamily, text.fill === page.color];
+                return [line.stroke, text.fill, text.fontFamily === caption.fontFamily, text.fill === page.color];
                 """
             )
         )
@@ -582,7 +583,8 @@ def test_every_page_asks_this_host_only_and_finds_what_it_asks_for(visits, addre
         assert visit["failures"] == [], page
 
 
-PACKED = {".png", ".woff", ".woff2"}  # gzip makes them no smaller
+FONTS = {".woff", ".woff2"}
+PACKED = {".png", *FONTS}  # gzip makes them no smaller
 
 
 @pytest.fixture(scope="module")
@@ -625,14 +627,14 @@ def test_a_second_page_brings_40_kilobytes_at_most(weights, site):
 
 def test_a_second_page_has_no_font_to_wait_for(weights):
     first = weights["book/for_students.html"]  # this page shows neither Hindi nor a formula
-    fonts = {path.name for files in weights.values() for path in files if path.suffix == ".woff"}
-    assert {"KaTeX_Main-Regular.woff", "KaTeX_AMS-Regular.woff"} < fonts
+    fonts = {path.name for files in weights.values() for path in files if path.suffix in FONTS}
+    assert {"KaTeX_Main-Regular.woff2", "KaTeX_AMS-Regular.woff2"} < fonts
     assert any(name.startswith("noto-sans-devanagari") for name in fonts)
-    assert fonts == {path.name for path in first if path.suffix == ".woff"}
+    assert fonts == {path.name for path in first if path.suffix in FONTS}
 
 
 def test_every_icon_is_in_the_font_of_icons(browser, address, site):
-    font = {chr(code) for code in TTFont(site / "_static" / "styles" / "icons.woff").getBestCmap()}
+    font = {chr(code) for code in TTFont(site / "_static" / "styles" / "icons.woff2").getBestCmap()}
     shown = set()
     for page in ("scoring", "errata", "for_students"):
         open_page(browser, f"{address}/book/{page}.html")
@@ -690,7 +692,7 @@ def test_every_letter_of_a_formula_is_in_the_font_that_the_page_sets_it_in(brows
     assert {"AMS-Regular", "Main-Bold", "Main-Regular", "Math-Italic", "Size1-Regular"} <= set(faces)
     for face, letters in faces.items():
         whole = TTFont(formulas.KATEX / "fonts" / f"KaTeX_{face}.ttf").getBestCmap()
-        light = TTFont(site / "_static" / "katex" / "fonts" / f"KaTeX_{face}.woff").getBestCmap()
+        light = TTFont(site / "_static" / "katex" / "fonts" / f"KaTeX_{face}.woff2").getBestCmap()
         assert {ord(letter) for letter in letters} & set(whole) <= set(light), face
 
 

@@ -4,10 +4,13 @@ import io
 import json
 import re
 import shutil
+from pathlib import Path
 
+import matplotlib
 import pytest
 import uharfbuzz
 from fontTools.ttLib import TTFont
+from fontTools.varLib import instancer
 from selectolax.lexbor import LexborHTMLParser
 
 from autograder import formulas
@@ -155,3 +158,41 @@ def test_the_face_of_a_letter_is_that_of_the_innermost_that_names_one():
         "Size1-Regular": {"e", "f"},
         "Math-Italic": {"h"},
     }
+
+
+def test_the_typeface_has_all_letters_of_the_pages_in_all_weights_and_comes_with_its_licence(tmp_path):
+    letters = set("Is 0.70 a weight? “Yes” – naïve, ffi")
+    rules, addresses = font_subset.subset_text_faces(tmp_path, letters | {"क"})
+    faces = re.findall(r"font-style:(\w+);font-weight:400 700;[^}]*url\(([^)]+)\) format\(\"woff2\"\)", rules)
+    assert [style for style, _ in faces] == ["normal", "italic"]
+    assert [address for _, address in faces] == addresses
+    for _, address in faces:
+        path, _, version = address.partition("?v=")
+        assert re.fullmatch(r"\w{12}", version)
+        font = TTFont(tmp_path / path)
+        assert letters <= {chr(code) for code in font.getBestCmap()} <= letters | {"\xa0"}
+        (axis,) = font["fvar"].axes
+        assert (axis.axisTag, axis.minValue, axis.maxValue) == ("wght", 400, 700)
+    assert "Open Font License" in (tmp_path / "text" / "LICENSE").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("style", "weight", "name", "enlarged"), font_subset.STAND_INS)
+def test_until_the_typeface_comes_a_line_has_the_same_length_and_height_in_its_stand_in(style, weight, name, enlarged):
+    """STIX General, which comes with matplotlib, has the widths of Times."""
+    page = (ROOT / "book" / "for_students.md").read_text(encoding="utf-8")
+    text = re.sub(r"[^A-Za-z ,.]", "", " ".join(line for line in page.splitlines() if len(line) > 100))
+    assert len(text) > 1000
+    font = TTFont(font_subset.TEXT_FACES / f"stix-two-text-latin-wght-{style}.woff2")
+    own = instancer.instantiateVariableFont(font, {"wght": int(weight[:3])})
+    times = TTFont(
+        Path(matplotlib.get_data_path()) / "fonts" / "ttf" / f"STIXGeneral{name.strip().replace('Bold', 'Bol')}.ttf"
+    )
+
+    def measure(font):
+        letters, widths = font.getBestCmap(), font["hmtx"]
+        return sum(widths[letters[ord(letter)]][0] for letter in text) / font["head"].unitsPerEm
+
+    assert enlarged / 100 * measure(times) == pytest.approx(measure(own), rel=0.015)
+    lines = [own["hhea"].ascent, -own["hhea"].descent, own["hhea"].lineGap]
+    per_cent = [100 * height / own["head"].unitsPerEm for height in lines]
+    assert per_cent == pytest.approx([font_subset.ASCENT, font_subset.DESCENT, font_subset.LINE_GAP])

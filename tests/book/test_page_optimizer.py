@@ -191,16 +191,17 @@ def test_a_long_line_of_code_knows_its_indent_and_nothing_else_changes():
     assert BeautifulSoup(marked, "html.parser").text == BeautifulSoup(page, "html.parser").text  # what is copied
 
 
-def test_only_a_page_with_formulas_asks_for_their_fonts_and_they_are_there(site):
-    assert head(site, "index.html").select('link[rel="preload"]') == []
-    preloads = head(site, "deep/formulas.html").select('link[rel="preload"]')
-    names = [link["href"].partition("?")[0].rpartition("/")[2] for link in preloads]
-    assert names == ["KaTeX_Main-Regular.woff", "KaTeX_Math-Italic.woff"]
+def test_a_page_asks_early_for_the_typeface_and_for_the_fonts_of_formulas_if_it_has_any_and_they_are_there(site):
+    preloads = {page: head(site, page).select('link[rel="preload"]') for page in ("index.html", "deep/formulas.html")}
+    names = [[link["href"].partition("?")[0].rpartition("/")[2] for link in links] for links in preloads.values()]
+    formulas = ["KaTeX_Main-Regular.woff2", "KaTeX_Math-Italic.woff2"]
+    text = ["STIXTwoText-normal.woff2", "STIXTwoText-italic.woff2"]
+    assert names == [text, [*text, *formulas]]
     sheet = read(site, "_static/book.css")
-    for link in preloads:
+    for link in preloads["deep/formulas.html"]:
         address = link["href"].removeprefix("../_static/")
         assert (site / "_static" / address.partition("?")[0]).is_file()
-        assert (link["as"], link["type"]) == ("font", "font/woff")
+        assert (link["as"], link["type"]) == ("font", "font/woff2")
         assert link.has_attr("crossorigin")  # otherwise the browser requests it twice
         assert address in sheet
 
@@ -240,13 +241,13 @@ def test_the_pages_ask_for_one_file_of_styles_that_has_all_of_theirs_in_their_or
 
 
 def test_the_font_of_icons_has_those_that_are_drawn_and_few_others(site):
-    letters = TTFont(site / "_static" / "styles" / "icons.woff").getBestCmap()
+    letters = TTFont(site / "_static" / "styles" / "icons.woff2").getBestCmap()
     drawn = re.findall(r'\.fa-[\w-]+:before\{content:"(?:\\([0-9a-f]+)|(.))"', read(site, "_static/book.css"))
     assert len(drawn) > 8
     assert {int(code, 16) if code else ord(letter) for code, letter in drawn} <= set(letters)
     assert {0xF303, 0xF107} <= set(letters)  # the pencil of an exercise, the arrow of "on this page"
     assert len(letters) < 50
-    assert (site / "_static" / "styles" / "icons.woff").stat().st_size < 10_000
+    assert (site / "_static" / "styles" / "icons.woff2").stat().st_size < 10_000
 
 
 def asked(site, page):
