@@ -1,11 +1,12 @@
 """Add chapter cards, assignment cards, numbers by chapter and the inputs of exercises to the pages.
 
 In: the table of contents, the answer key, the chapters' titles, the notebooks that ``course_site`` has found, and ``course_hosts``.
-Out: on the first page, a card for each chapter with its question; after a chapter's first paragraph, a card with the size of its
-assignment and links to the exercises and notebooks. A host is a label and an address that contains ``{notebook}``, such as Binder's
-for the branch with the notebooks. Exercises, equations and figures are numbered by chapter: 2.1 is the first of the second chapter
-that has exercises, as in notebooks and feedback, because ``autograder.notebooks.chapter`` numbers the chapters for all of them. On
-other pages they are numbered from 1. The text of an exercise in code ends with the inputs that the key allows.
+Out: on the first page, a card for each chapter with its question; above a page about a part of attention, all its steps, with that
+part lit; after a chapter's first paragraph, a card with the size of its assignment and links to the exercises and notebooks. A host
+is a label and an address that contains ``{notebook}``, such as Binder's for the branch with the notebooks. Exercises, equations and
+figures are numbered by chapter: 2.1 is the first of the second chapter that has exercises, as in notebooks and feedback, because
+``autograder.notebooks.chapter`` numbers the chapters for all of them. On other pages they are numbered from 1. The text of an
+exercise in code ends with the inputs that the key allows.
 """
 
 import copy
@@ -26,6 +27,17 @@ ASSIGNMENT_CARD = """<aside class="assignment-card" aria-label="Assignment">
 <p><strong>Assignment{number}</strong> <span>{exercises} exercises, {points:g} points, {least} to {most} minutes</span></p>
 <p>{links}</p>
 </aside>"""
+STEPS = {  # of attention, and the page about each
+    "words": "intro",
+    "annotations": "encoder",
+    "scores": "scoring",
+    "weights": "softmax",
+    "context": "context",
+    "state": "decoder_fusion",
+    "word": "output_layer",
+}
+WHOLE = "whole_model"  # the page about all of them
+STEP = '<li><a href="{page}.html"{lit}>{step}</a></li>'
 LINK = '<a href="{}"{}>{}</a>'
 NUMBERED = ("exercise", "displaymath", "figure")
 EXERCISE = re.compile(
@@ -87,6 +99,18 @@ def add_assignment_card(app, doctree):
     first.parent.insert(first.parent.index(first) + 1, nodes.raw("", text, format="html"))
 
 
+def add_steps(app, pagename, templatename, context, doctree):
+    """Put the steps of attention above a page that is about some of them."""
+    page = pagename.rpartition("/")[2]
+    if page not in {*STEPS.values(), WHOLE} - {"intro"} or not context.get("body"):
+        return
+    lit = {page: ' class="lit" aria-current="page"'} | (
+        {} if page != WHOLE else dict.fromkeys(STEPS.values(), ' class="lit"')
+    )
+    steps = "".join(STEP.format(page=page, lit=lit.get(page, ""), step=step) for step, page in STEPS.items())
+    context["body"] = f'<nav class="steps" aria-label="The steps of attention"><ol>{steps}</ol></nav>{context["body"]}'
+
+
 def complete_exercises(app, docname, source):
     """Mark the exercises of the core path, and append to the text of each what the inputs of its function may be."""
     topic = docname.rpartition("/")[2]
@@ -126,6 +150,7 @@ def setup(app):
     app.add_config_value("course_hosts", {}, "env")
     app.connect("source-read", complete_exercises)
     app.connect("doctree-read", add_assignment_card)
+    app.connect("html-page-context", add_steps)
     app.connect("env-before-read-docs", restore_numbers)
     app.connect("env-get-updated", number_by_chapter, priority=900)  # after Sphinx has numbered them
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,9 +8,11 @@ from bs4 import BeautifulSoup
 from selectolax.lexbor import LexborHTMLParser
 
 from autograder.notebooks.chapter import chapter_texts
-from autograder.paths import BOOK
+from autograder.paths import BOOK, ROOT
 from solutions import answer_key
-from tests.book.small_site import build_site, write_site
+from tests.book.small_site import build_site, import_extension, write_site
+
+chapters = import_extension("chapters")
 
 CONF = """
 extensions = ["myst_nb", "sphinx_exercise", "katex_prerender", "course_site", "chapters"]
@@ -180,3 +182,19 @@ def test_every_equation_with_a_label_is_mentioned_somewhere():
     labels = re.findall(r"^\$\$ \(([\w-]+)\)$", text, flags=re.MULTILINE)
     assert len(labels) > 8
     assert set(re.findall(r"\{eq\}`([\w-]+)`", text)) == set(labels)
+
+
+def test_the_steps_of_attention_lead_to_their_pages_and_those_of_a_page_are_lit(small):
+    (small / "whole_model.md").write_text("---\norphan: true\n---\n\n# All\n\nAll of it.\n", encoding="utf-8")
+    site, _ = build_site(small.parents[1])
+    lit = {}
+    for path in (site / "book").glob("*.html"):
+        page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for steps in page.select("nav.steps"):
+            assert [link.text for link in steps.select("a")] == list(chapters.STEPS)
+            assert [link["href"] for link in steps.select("a")] == [f"{name}.html" for name in chapters.STEPS.values()]
+            assert [link["href"] for link in steps.select("[aria-current]")] in ([path.name], [])
+            assert steps.find_next("h1")
+            lit[path.stem] = [link.text for link in steps.select(".lit")]
+    assert lit == {"encoder": ["annotations"], "scoring": ["scores"], "whole_model": list(chapters.STEPS)}
+    assert all((ROOT / "book" / f"{name}.md").is_file() for name in [*chapters.STEPS.values(), chapters.WHOLE])
