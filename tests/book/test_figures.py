@@ -211,12 +211,16 @@ def test_the_modules_are_small():
         assert sum(len(every[module]) for module in seen) <= 20_000, (name, seen)
 
 
-def figure(browser, address, element, query=""):  # noqa: F811
-    """Open the page of a figure, and return the figure once it is live."""
+def figure(browser, address, element, query="", unfold=True):  # noqa: F811
+    """Open the page of a figure, and return the figure once it is live, with all its values shown."""
     browser.get(f"{address}/book/{PAGES[element]}.html{query}")
     until(browser, lambda: browser.execute_script(f"return document.querySelector('{element} .says')?.textContent"))
     figure_element = browser.find_element(By.TAG_NAME, element)
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", figure_element)
+    values = "return arguments[0].querySelector('.more').open"
+    assert not browser.execute_script(values, figure_element)  # they are there on demand
+    if unfold:
+        browser.execute_script(f"{values} = true", figure_element)
     return figure_element
 
 
@@ -619,7 +623,7 @@ def test_without_scripts_a_figure_is_a_table_of_the_reference(site, element):
 def test_the_step_has_from_the_first_moment_the_height_that_it_will_have(browser, address, width):  # noqa: F811
     shape = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 992}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
-    element = figure(browser, address, "step-figure")
+    element = figure(browser, address, "step-figure", unfold=False)
     reserved, *heights = browser.execute_script(
         """
         const [element] = arguments, reserved = parseFloat(getComputedStyle(element).minHeight);

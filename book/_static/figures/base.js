@@ -139,7 +139,6 @@ export class Figure extends HTMLElement {
     const { view, says, more } = this.draw(this.values, this.data), details = this.live.querySelector(".more");
     this.view.innerHTML = view;
     if (more) {
-      if (details.hidden) details.open = this.width > WIDE;
       details.hidden = false;
       details.lastChild.innerHTML = more;
     }

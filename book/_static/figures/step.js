@@ -14,9 +14,9 @@ export function decode(p) {
 const hindi = (word) => (word === "STOP" ? word : `<span lang="hi">${word}</span>`);
 
 customElements.define("step-figure", class extends Figure {
-  controls({ target }) {
+  controls({ target, said }) {
     return `<fieldset class="chips"><legend>Choose a word of the translation</legend>${target.map((word, i) =>
-      `<label><input type="radio" name="word" value="${i}"${i ? "" : " checked"}>${hindi(word)}</label>`).join("")}</fieldset>`;
+      `<label><input type="radio" name="word" value="${i}"${i ? "" : " checked"}>${hindi(word)}<small>${said[i]}</small></label>`).join("")}</fieldset>`;
   }
   draw({ word }, data) {
     const { source, target } = data, all = decode(data), i = Number(word), now = all[i];
