@@ -38,7 +38,7 @@ STOP_WORDS = english_stopwords | set(QUESTION_WORDS.split())
 # Readers look for what a section teaches before its exercises, and for either before errata and references.
 EXERCISE_WEIGHT = 0.6
 PAGE_WEIGHTS = {"errata": 0.4, "sources": 0.4, "for_contributors": 0.6}
-HEADING_WEIGHTS = {"Sources": 0.3, "Check yourself": 0.6, "Exercises": 0.6, "In answers": 0.6, "In models": 0.6}
+HEADING_WEIGHTS = {"Sources": 0.3, "Check yourself": 0.6, "Exercises": 0.6}
 # Phrases that readers use for the same thing.
 SYNONYMS = [
     ["energy", "score"],

@@ -26,7 +26,7 @@ from tests.book.test_build import all_pages
 
 pytestmark = pytest.mark.e2e
 
-MENU, ON_THIS_PAGE = "nav.bd-links a[href='softmax.html']", "nav.page-toc a[href='#the-idea']"
+MENU, ON_THIS_PAGE = "nav.bd-links a[href='softmax.html']", "nav.page-toc a[href='#three-ways-to-score']"
 WIDTHS = {320: 640, 375: 740, 768: 1024, 1280: 900}  # width of the window: its height
 
 
@@ -135,7 +135,7 @@ def complaints(browser):
 @pytest.mark.parametrize("width", [375, 768])
 @pytest.mark.parametrize(
     ("toggle", "entry", "reached"),
-    [("primary", MENU, "/book/softmax.html"), ("secondary", ON_THIS_PAGE, "#the-idea")],
+    [("primary", MENU, "/book/softmax.html"), ("secondary", ON_THIS_PAGE, "#three-ways-to-score")],
     ids=["menu", "on this page"],
 )
 def test_on_a_phone_and_a_tablet_a_menu_opens_closes_and_leads_on(browser, address, width, toggle, entry, reached):

@@ -338,7 +338,7 @@ def rank_of(results, wanted):
         if re.match(r"Exercise \d", heading):
             names.add(f"{page}#Exercises")
         if page == "errata" and re.match(r"[A-E]-\d", heading):
-            names.add(f"errata#Note {heading[0]}")
+            names.add(f"errata#Errors in note {heading[0]}")
         if names & set(wanted):
             return place
     return 0

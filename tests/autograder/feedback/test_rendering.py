@@ -161,8 +161,8 @@ def test_what_to_look_at_next_is_where_most_points_are_and_where_it_stands_in_th
     assert items[2].find_all("a")[1]["href"] == f"{chapter}#{ONE}"
     text = section(tree, "next").get_text()
     assert "one more exercise has points to gain" in text
-    assert section(tree, "next").find("a", href=f"{chapter}#what-goes-wrong")
-    assert "What goes wrong" in section(page(*lost), "next").get_text()  # without a website
+    assert section(tree, "next").find("a", href=f"{chapter}#scoring-mistakes")
+    assert "explains common mistakes" in section(page(*lost), "next").get_text()  # without a website
 
 
 def test_with_all_points_there_is_nothing_to_look_at():
@@ -173,9 +173,8 @@ def test_with_all_points_there_is_nothing_to_look_at():
 
 def test_every_page_of_the_book_has_the_place_that_the_feedback_leads_to():
     for topic in TOPICS:
-        assert re.search(r"^## What goes wrong$", (BOOK / f"{topic}.md").read_text(encoding="utf-8"), re.MULTILINE), (
-            topic
-        )
+        text = (BOOK / f"{topic}.md").read_text(encoding="utf-8")
+        assert f"\n({topic.replace('_', '-')}-mistakes)=\n## " in text, topic
 
 
 def test_an_answer_that_lost_points_is_open_and_one_that_did_not_is_folded():
