@@ -378,15 +378,18 @@ def test_a_finger_that_scrolls_from_a_slider_leaves_its_value_and_one_that_slide
 @pytest.mark.parametrize("width", [320, 375, 1280])
 def test_the_softmax_figure_keeps_its_height_and_its_columns_whatever_is_added(browser, address, width):  # noqa: F811
     size(browser, width)
-    element = figure(browser, address, "softmax-figure")
+    element = figure(browser, address, "softmax-figure", unfold=False)
     heights = set()
     for k in range(6):
         if k:
             control(element, "added").send_keys(Keys.ARROW_RIGHT)
         until(browser, lambda k=k: ("overflow" in element.find_element(By.CSS_SELECTOR, ".says").text) == (k == 5))
         heights.add(element.size["height"])
-        beyond = """const right = arguments[0].getBoundingClientRect().right;
-          return [...arguments[0].querySelectorAll("th, td")].filter((cell) => cell.getBoundingClientRect().right > right).length"""
+        beyond = """const right = arguments[0].getBoundingClientRect().right, values = arguments[0].querySelector(".more");
+          values.open = true;
+          const cells = [...values.querySelectorAll("th, td")].filter((cell) => cell.getBoundingClientRect().right > right);
+          values.open = false;
+          return cells.length"""
         assert browser.execute_script(beyond, element) == 0
     assert len(heights) == 1
 
@@ -406,6 +409,31 @@ def test_weights_follow_the_mask_the_temperature_and_one_large_score(browser, ad
     (rows,) = shown(element).values()
     assert column(rows, -1) == [1, 0, 0, 0]
     until(browser, lambda: "overflow" in element.find_element(By.CSS_SELECTOR, "[role=status]").text)
+
+
+def test_a_score_dragged_by_its_ring_moves_by_as_much_and_the_weights_with_it(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "softmax-figure")
+    (before,) = shown(element).values()
+    ring = element.find_element(By.CSS_SELECTOR, "[data-handle='3'] circle")
+    ActionChains(browser).click_and_hold(ring).move_by_offset(
+        0, -44
+    ).release().perform()  # pixels: one and a half units up
+    (after,) = shown(element).values()
+    scores, moved = column(before, 1), column(after, 1)
+    assert moved[:2] == scores[:2]
+    assert moved[2] - scores[2] == pytest.approx(1.5, abs=0.06)
+    np.testing.assert_allclose(column(after, -1), [*softmax(np.array(moved[:3])), 0], atol=2e-3)
+    drawn = browser.execute_script(
+        "return [...arguments[0].querySelectorAll('.inside')].map((share) => Number(share.textContent))", element
+    )
+    np.testing.assert_allclose(drawn, column(after, -1)[:3], atol=6e-3)
+    until(browser, lambda: "softmax.score3" in browser.current_url)  # drawn once more, after a pause
+    ActionChains(browser).click_and_hold(
+        element.find_element(By.CSS_SELECTOR, "[data-handle='1'] circle")
+    ).move_by_offset(0, -300).release().perform()
+    (after,) = shown(element).values()
+    assert column(after, 1)[0] == 3  # the top of the picture
 
 
 def test_the_two_orders_on_the_page_are_those_of_note_c(browser, address):  # noqa: F811

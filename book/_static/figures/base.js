@@ -93,15 +93,17 @@ export class Figure extends HTMLElement {
     /* A finger on the handle drags; anywhere else it scrolls. Chromium ignores touch-action on shapes within an SVG. */
     this.view.addEventListener("touchstart", (event) => event.target.closest(".handle") && event.preventDefault(), { passive: false });
     this.view.addEventListener("pointerdown", (event) => {
-      if (!event.target.closest(".handle")) return;
+      this.held = event.target.closest(".handle");
+      if (!this.held) return;
       event.preventDefault();
+      this.held = this.held.dataset.handle;
       this.view.setPointerCapture(event.pointerId);
     });
     this.view.addEventListener("pointermove", (event) => {
       if (!this.view.hasPointerCapture(event.pointerId)) return;
       const drawn = this.view.querySelector("[data-plane]"), box = drawn.getBoundingClientRect();
       const [x0, y1, scale] = drawn.dataset.plane.split(",").map(Number);
-      this.drag([x0 + (event.clientX - box.left - 10) / scale, y1 - (event.clientY - box.top - 10) / scale]);
+      this.drag([x0 + (event.clientX - box.left - 10) / scale, y1 - (event.clientY - box.top - 10) / scale], this.held);
       this.changed();
     });
     new ResizeObserver(([{ contentRect }]) => contentRect.width !== this.width && this.show()).observe(this.view);
