@@ -242,6 +242,10 @@ def control(element, name, value=None):
     return element.find_element(By.CSS_SELECTOR, f"[name='{name}']{more}")
 
 
+def numbers_of(element):
+    return json.loads(element.find_element(By.TAG_NAME, "script").get_attribute("textContent"))
+
+
 def column(rows, place):
     return [row[place] for row in rows]
 
@@ -249,11 +253,12 @@ def column(rows, place):
 def test_the_scores_on_the_page_follow_the_keyboard_and_the_kind(browser, address):  # noqa: F811
     size(browser, 1280)
     element = figure(browser, address, "scoring-figure")
-    inputs = answer_key.worked_example("scoring-additive_score").inputs
+    start = np.array([numbers_of(element)["s"]])
+    inputs = answer_key.worked_example("scoring-additive_score").inputs | {"query": start}
     (rows,) = shown(element).values()
     np.testing.assert_allclose(column(rows, -1), additive_score(**inputs)[0], atol=5e-5)
     control(element, "s1").send_keys(Keys.ARROW_LEFT * 3, Keys.TAB, Keys.ARROW_RIGHT * 2)
-    moved = inputs | {"query": np.array([[0.7, 0.2]])}
+    moved = inputs | {"query": start + np.array([[-0.3, 0.2]])}
     (rows,) = shown(element).values()
     np.testing.assert_allclose(column(rows, -1), additive_score(**moved)[0], atol=5e-5)
     np.testing.assert_allclose(np.array([row[1:-1] for row in rows]).sum(axis=1), column(rows, -1), atol=2e-4)
@@ -263,14 +268,44 @@ def test_the_scores_on_the_page_follow_the_keyboard_and_the_kind(browser, addres
     until(browser, lambda: "Dot product" in element.find_element(By.CSS_SELECTOR, "[role=status]").text)
 
 
+@pytest.mark.parametrize("kind", ["additive", "linear", "dot"])
+def test_a_place_has_the_colour_of_the_annotation_that_wins_there(browser, address, kind):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "scoring-figure")
+    control(element, "kind", kind).send_keys(Keys.SPACE)
+    inputs = answer_key.worked_example("scoring-additive_score").inputs
+    score = {
+        "additive": lambda query: additive_score(**inputs | {"query": query}),
+        "linear": lambda query: additive_score__no_tanh(**inputs | {"query": query}),
+        "dot": lambda query: dot_product_score(query, inputs["keys"]),
+    }[kind]
+    places = [(x, y) for x in np.linspace(-1.9, 2.3, 13) for y in np.linspace(-1.9, 1.9, 11)]
+    colours = browser.execute_script(
+        """
+        const drawn = arguments[0].querySelector("[data-plane]"), box = drawn.getBoundingClientRect();
+        const [x0, y1, scale] = drawn.dataset.plane.split(",").map(Number), [left, top] = [box.left + 10, box.top + 10];
+        return arguments[1].map(([x, y]) => document.elementsFromPoint(left + (x - x0) * scale, top + (y1 - y) * scale)
+          .filter((one) => one.matches(".region")).map((one) => Number(one.getAttribute("class")[1])));
+        """,
+        element,
+        places,
+    )
+    scores = np.array([score(np.array([place]))[0] for place in places])
+    clear = np.diff(np.sort(scores), axis=1)[:, -1] > 0.15  # away from a border, where a stripe is four pixels wide
+    assert clear.sum() > 100
+    winners = scores.argmax(axis=1) + 1
+    assert [colours[i] for i in np.flatnonzero(clear)] == [[winners[i]] for i in np.flatnonzero(clear)]
+    assert len(set(winners[clear])) == {"additive": 3, "linear": 1, "dot": 2}[kind]
+
+
 def test_a_state_can_be_dragged_through_the_plane(browser, address):  # noqa: F811
     size(browser, 1280)
     element = figure(browser, address, "scoring-figure")
     handle = element.find_element(By.CSS_SELECTOR, ".handle circle")
-    ActionChains(browser).drag_and_drop_by_offset(handle, -60, 40).perform()
+    scale = float(element.find_element(By.CSS_SELECTOR, "[data-plane]").get_attribute("data-plane").split(",")[2])
+    ActionChains(browser).drag_and_drop_by_offset(handle, 60, 40).perform()
     s = [float(control(element, name).get_property("value")) for name in ("s1", "s2")]
-    assert s[0] < 0.8
-    assert s[1] < -0.2
+    np.testing.assert_allclose(s, np.add(numbers_of(element)["s"], [60 / scale, -40 / scale]), atol=0.06)
     inputs = answer_key.worked_example("scoring-additive_score").inputs | {"query": np.array([s])}
     (rows,) = shown(element).values()
     np.testing.assert_allclose(column(rows, -1), additive_score(**inputs)[0], atol=5e-5)
@@ -398,7 +433,7 @@ def test_weights_follow_the_mask_the_temperature_and_one_large_score(browser, ad
     size(browser, 1280)
     element = figure(browser, address, "softmax-figure")
     (rows,) = shown(element).values()
-    scores = np.array(json.loads(element.find_element(By.TAG_NAME, "script").get_attribute("textContent"))["scores"])
+    scores = np.array(numbers_of(element)["scores"])
     np.testing.assert_allclose(column(rows, -1), [*softmax(scores[:3]), 0], atol=5e-5)
     control(element, "masked").send_keys(Keys.SPACE)
     control(element, "temperature").send_keys(Keys.ARROW_RIGHT * 4)

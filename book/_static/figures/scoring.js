@@ -1,5 +1,5 @@
 import { terms, total } from "./arithmetic.js";
-import { Figure, WIDE, chart, digits, list, plane, radios, slider, table } from "./base.js";
+import { Figure, WIDE, digits, list, plane, radios, slider, table } from "./base.js";
 
 const KINDS = { additive: "Additive", linear: "Additive, without the tanh", multiplicative: "Multiplicative", dot: "Dot product" };
 
@@ -11,19 +11,16 @@ customElements.define("scoring-figure", class extends Figure {
     this.set({ s1: x, s2: y });
   }
   draw({ kind, s1, s2 }, data) {
-    const { keys, names } = data, score = (s, j) => total(terms[kind](s, keys, data)[j]);
+    const { keys, names } = data;
     const parts = terms[kind]([s1, s2], keys, data), scores = parts.map(total), best = scores.indexOf(Math.max(...scores));
-    const reached = keys.flatMap((_, j) => [-2, 2].flatMap((x) => [-2, 0, 2].map((y) => score([x, y], j))));
-    const wide = this.width > WIDE, half = wide ? this.width / 2 - 10 : this.width;
+    const winner = (s) => terms[kind](s, keys, data).map(total).reduce((top, e, j, all) => (e > all[top] ? j : top), 0) + 1;
     const points = keys.map((at, j) => ({ at, name: names[j], tone: j + 1 }));
     return {
-      view: `<p>The annotations, and the state <i>s</i>. Drag it.</p>${plane(wide ? 320 : Math.min(half, 250), [-2.2, 2.6, -2.2, 2.2], {
-        points: [...points, { at: [s1, s2], name: "s", tone: 0, handle: true }] })}`,
-      more: `<div class="beside"><div><p>The scores, while entry 1 moves.</p>${chart(half, { x: [-2, 2], y: [Math.min(...reached), Math.max(...reached)],
-          at: s1, label: "entry 1 of the state", lines: keys.map((_, j) => ({ f: (x) => score([x, s2], j), name: names[j], tone: j + 1 })) })}</div><div>` +
-        table("Each score is the sum of its terms", ["Position", ...parts[0].map((_, k) => `Term ${k + 1}`), "Score"],
-          parts.map((row, j) => [`<b class="dot t${j + 1}"></b>${names[j]}`, ...row.map((x) => `<td>${digits(x)}</td>`),
-            `<td${j === best ? ' class="best"' : ""}>${digits(scores[j])}</td>`])) + "</div></div>",
+      view: `<p>A place has the colour of the annotation that scores highest for a state <i>s</i> there. Drag <i>s</i>.</p>${plane(this.width > WIDE ? 400 : Math.min(this.width, 280), [-2.2, 2.6, -2.2, 2.2], {
+        regions: winner, points: [...points, { at: [s1, s2], name: "s", tone: 0, handle: true }] })}`,
+      more: table("Each score is the sum of its terms", ["Position", ...parts[0].map((_, k) => `Term ${k + 1}`), "Score"],
+        parts.map((row, j) => [`<b class="dot t${j + 1}"></b>${names[j]}`, ...row.map((x) => `<td>${digits(x)}</td>`),
+          `<td${j === best ? ' class="best"' : ""}>${digits(scores[j])}</td>`])),
       says: `${KINDS[kind]}, s = ${list([s1, s2], 1)}. Highest is ${names[best]}: ${scores.map((e, j) => `${names[j]} ${digits(e, 2)}`).join(", ")}.`,
     };
   }
