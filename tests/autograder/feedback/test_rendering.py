@@ -446,3 +446,8 @@ def test_an_output_changes_its_colour_no_more_often_than_a_page_can_bear():
     shown = sanitize.printable(many)
     assert shown.count("\x1b[") == sanitize.MAX_COLOUR_CHANGES == 500
     assert sanitize.plain(shown) == sanitize.plain(many) == "".join(map(str, range(507)))
+
+
+def test_a_title_set_for_the_terminal_and_control_characters_vanish_and_nothing_after_them_does():
+    progress = "before\x1b]0;half done\x07 after\x1b]2;done\x1b\\ \x00end\x1b[2K"
+    assert sanitize.plain(progress) == sanitize.printable(progress) == "before after end"

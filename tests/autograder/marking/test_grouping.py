@@ -43,7 +43,16 @@ def test_case_layout_and_signs_at_the_edges_of_words_make_no_other_answer(text):
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("W + w", "W + W"), ("W + w", "W - w"), ("a(b)", "ab"), ("0.5", "05"), ("T_x", "t_x"), ("not so", "so")],
+    [
+        ("W + w", "W + W"),
+        ("W + w", "W - w"),
+        ("a(b)", "ab"),
+        ("0.5", "05"),
+        ("T_x", "t_x"),
+        ("not so", "so"),
+        ("-1", "1"),
+        ("It is -x", "It is x"),
+    ],
 )
 def test_what_may_mean_another_thing_is_another_answer(first, second):
     assert normalise(first) != normalise(second)
