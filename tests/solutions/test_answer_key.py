@@ -156,6 +156,7 @@ def test_every_written_answer_has_a_model_answer_and_comments(topic):
         assert entry.answer.strip()
         assert entry.criteria
         assert all(criterion.text and criterion.comment for criterion in entry.criteria)
+        assert len({criterion.comment for criterion in entry.criteria}) == len(entry.criteria), entry.name
 
 
 def test_a_worked_example_is_a_shown_case_with_arrays():

@@ -1,11 +1,13 @@
 """Spelling to sound: the dictionary is read completely, no word family is split, and errors are counted as is usual."""
 
 import itertools
+import re
 import sys
 
 import numpy as np
 import pytest
 
+from solutions import answer_key
 from solutions.in_numpy import spelling
 from solutions.in_numpy.spelling import (
     PHONEMES,
@@ -13,13 +15,16 @@ from solutions.in_numpy.spelling import (
     STOP,
     as_arrays,
     as_phonemes,
+    draw_test_words,
     edit_distance,
     edit_operations,
+    em_by_hand,
     error_rates,
     kind_of_error,
     pronunciations,
     words_of,
 )
+from solutions.mistakes import spelling as mistakes
 
 pytestmark = pytest.mark.suite("solutions")
 
@@ -51,6 +56,17 @@ def test_the_parts_are_disjoint_and_no_family_of_inflected_words_is_divided():
         assert 0.015 < len(parts[part]) / len(part_of) < 0.035
 
 
+def test_a_reader_who_changes_the_list_of_words_finds_it_whole_the_next_time():
+    words = words_of("test")
+    words[:] = words[:10]
+    assert len(words_of("test")) > 1000
+
+
+def test_another_seed_draws_other_test_words():
+    assert draw_test_words(20, seed=4) == draw_test_words(20, seed=4)
+    assert set(draw_test_words(20, seed=4)) != set(draw_test_words(20, seed=5))
+
+
 def test_arrays_begin_with_start_and_end_in_stop():
     arrays = as_arrays(["at", "knight"])
     assert arrays["source"].tolist() == [[1, 20, 0, 0, 0, 0], [11, 14, 9, 7, 8, 20]]
@@ -60,6 +76,11 @@ def test_arrays_begin_with_start_and_end_in_stop():
     assert arrays["target_in"][:, 0].tolist() == [START, START]
     np.testing.assert_array_equal(arrays["target_in"][1, 1:], arrays["target"][1, :-1])
     assert STOP not in arrays["target_in"]
+
+
+def test_a_pronunciation_ends_before_the_first_stop_or_else_with_the_last_phoneme():
+    first, second = (PHONEMES.index(phoneme) for phoneme in ("AE", "T"))
+    assert as_phonemes([first, second, STOP, second, STOP]) == as_phonemes([first, second]) == ("AE", "T")
 
 
 @pytest.mark.parametrize(
@@ -96,3 +117,38 @@ def test_the_edits_are_named(written, wanted, edits):
 def test_errors_are_of_five_kinds():
     kinds = [kind_of_error(*edit) for edit in (("AH", "IH"), ("S", "Z"), ("", "AH"), ("T", ""), ("Y", "IY"))]
     assert kinds == ["vowel for vowel", "consonant for consonant", "left out", "added", "mixed"]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "arguments", "value"),
+    [
+        ("edit_distance__neighbours_exchanged", ([5, 6], [6, 5]), 1),
+        ("edit_distance__as_a_rate", ([25, 21, 17, 31], [25, 8, 31]), 2 / 3),
+        ("alignment_error_rate__hand_summed", ([0, 1, 1], [[2, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 2]]), 1 - 4 / 9),
+    ],
+)
+def test_a_listed_mistake_gives_what_students_who_make_it_get(mistake, arguments, value):
+    assert getattr(mistakes, mistake)(*map(np.array, arguments)) == pytest.approx(value)
+
+
+def test_the_mistake_of_the_other_letter_has_the_rest_of_every_share():
+    others = mistakes.em_by_hand__other_letter()["shares"]
+    np.testing.assert_allclose(others, 1 - np.array(em_by_hand()["shares"]), atol=1e-4)
+
+
+def test_each_mistake_has_a_hint_of_its_own():
+    hints = [function.__doc__ for name, function in vars(mistakes).items() if "__" in name[1:-2] and callable(function)]
+    assert len(hints) == len(set(hints)) > 15
+
+
+def test_in_the_model_answer_attention_makes_fewer_errors_in_every_group_of_lengths():
+    answer = answer_key.load("spelling")["spelling-ablation"].answer
+    rates = [(int(first), int(second)) for first, second in re.findall(r"(\d+) and (\d+)%", answer)]
+    assert len(rates) == 4
+    assert all(attention < fixed for attention, fixed in rates)
+
+
+def test_the_thresholds_of_the_trained_model_are_the_error_rates_in_their_names():
+    thresholds = answer_key.load("spelling")["spelling-train_and_save"].thresholds
+    promised = {name: 1 - int(name.rpartition("_")[2]) / 100 for name in thresholds}
+    assert thresholds == pytest.approx(promised)
