@@ -70,8 +70,25 @@ def test_only_a_written_answer_that_changed_waits_for_a_person_again(course):
     hand_in(course, "mia", change=lambda data: data["cells"].append(dict(data["cells"][0], metadata={}, id="own")))
     assert grade_quickly(course)["mia"].waiting == ()
     hand_in(course, "mia", "Another answer.")
-    row = grade_quickly(course)["mia"]
-    assert (row.total, row.waiting, written(course, "mia")) == (AUTOMATIC + 1.5, (ESSAY,), (1.5, True))
+    for again in (False, True):
+        row = grade_quickly(course, again=again)["mia"]
+        assert (row.total, row.waiting, written(course, "mia")) == (AUTOMATIC + 1.5, (ESSAY,), (1.5, True))
+
+
+def test_a_written_answer_with_another_picture_waits_for_a_person_again(course):
+    def attach(picture):
+        def change(data):
+            (cell,) = (c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)
+            cell["attachments"] = {"graph.png": {"image/png": picture}}
+
+        return change
+
+    hand_in(course, "mia", "![a graph](attachment:graph.png)", change=attach("aGVsbG8="))
+    grade_quickly(course)
+    mark(course, "mia", 1.5)
+    assert grade_quickly(course, again=True)["mia"].waiting == ()
+    hand_in(course, "mia", "![a graph](attachment:graph.png)", change=attach("d29ybGQ="))
+    assert grade_quickly(course)["mia"].waiting == (ESSAY,)
 
 
 def test_a_page_that_a_persons_marks_change_is_made_again_without_running_anything(course):

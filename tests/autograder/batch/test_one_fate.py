@@ -384,10 +384,26 @@ def test_a_cell_that_an_old_release_lacked_earns_nothing_and_stops_nothing(relea
     assert {result.name: result.auto_score for result in results}[name] == 0.0
 
 
+def test_a_written_exercise_added_after_a_notebook_was_handed_out_waits_for_a_person_without_a_comment(released):
+    handed_out = nbformat.read(released.release("scoring"), as_version=4)
+    cells = [cell for cell in handed_out.cells if cell.metadata.nbgrader.grade_id != ESSAY]
+    older = nbformat.from_dict({**handed_out, "cells": cells})
+    results = pages.enter_results(older, Graded((), {}), handed_out, {}, later=[ESSAY])
+    (added,) = (result for result in results if result.name == ESSAY)
+    assert (added.auto_score, added.comment) == (None, None)
+
+
 def test_an_output_is_bounded_in_every_kind():
     cell = nbformat.v4.new_code_cell("x", outputs=[new_output("display_data", data={"text/html": "<b>" * 10**5})])
     cell, _ = sanitize.Outputs(enabled=True, tags=TAGS).preprocess_cell(cell, {}, 0)
     assert "text/html" not in cell.outputs[0].data
+
+
+def test_a_table_whose_html_is_too_long_is_shown_as_its_plain_text():
+    data = {"text/html": "<td>1</td>" * 10**4, "text/plain": "   a  b\n0  1  2"}
+    cell = nbformat.v4.new_code_cell("x", outputs=[new_output("display_data", data=data)])
+    cell, _ = sanitize.Outputs(enabled=True, tags=TAGS).preprocess_cell(cell, {}, 0)
+    assert cell.outputs[0].data == {"text/plain": data["text/plain"]}
 
 
 def test_a_file_that_is_a_pipe_does_not_hold_anybody_up(tmp_path):

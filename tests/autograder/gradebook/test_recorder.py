@@ -4,7 +4,7 @@ import pytest
 from nbgrader.api import Gradebook
 from sqlalchemy import event
 
-from autograder.feedback.marks import CellResult, GradebookEntry, Mark, Marks
+from autograder.feedback.marks import CellComment, CellResult, GradebookEntry, Mark, Marks
 from autograder.gradebook.lateness import ReceivedTime
 from autograder.gradebook.recorder import Recorder
 
@@ -72,6 +72,12 @@ def found_name(marks):
 )
 def test_a_score_is_the_persons_before_the_graders_with_what_was_given_on_top(entry, score):
     assert entry.score == score
+
+
+@pytest.mark.parametrize("manual", ["Well said.", ""])
+def test_a_comment_is_the_persons_before_the_graders_even_if_the_person_emptied_it(manual):
+    assert CellComment("No response.").text == "No response."
+    assert CellComment("No response.", manual).text == manual
 
 
 def test_nothing_that_is_asked_for_a_submission_looks_at_the_rows_of_the_whole_class(course):
