@@ -33,7 +33,10 @@ def render(markdown):
 
 def test_a_formula_becomes_mathml():
     assert to_mathml("a^2") == '<math display="inline"><mrow><msup><mi>a</mi><mn>2</mn></msup></mrow></math>'
-    assert to_mathml("a^2", block=True).startswith('<span class="formula" tabindex="0"><math display="block">')
+    block = '<span class="formula" tabindex="0"><math display="block">'
+    assert to_mathml("a^2", block=True).startswith(block)
+    for displayed in ("$$a^2$$", "\\begin{equation}a^2\\end{equation}"):
+        assert block in render(displayed)
 
 
 @pytest.mark.parametrize("name", ["align", "align*", "aligned", "split", "gather", "gathered", "matrix", "cases"])

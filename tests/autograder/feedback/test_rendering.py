@@ -52,7 +52,7 @@ def verdict(name, earned=None, reasons=("",), hints=()):
     return Verdict(name, points if earned is None else earned, points, parts, tuple(hints))
 
 
-def marks(*verdicts, comments=None, late_penalty=0.0, came="", due="", **others):
+def marks(*verdicts, comments=None, late_penalty=0.0, came="", due="", is_earliest=False, **others):
     """Full marks except for ``verdicts``; written answers wait for marking unless ``others`` has their ``Mark``."""
     cells = {}
     earned = {outcome.exercise: outcome.earned for outcome in verdicts}
@@ -61,19 +61,18 @@ def marks(*verdicts, comments=None, late_penalty=0.0, came="", due="", **others)
         mark = Mark(automatic or 0.0, exercise.points, automatic, False, automatic is None)
         cells[points_id(exercise)] = others.get(exercise.function, mark)
     total = (sum(getattr(mark, what) for mark in cells.values()) for what in ("score", "points"))
-    return Marks(cells, comments or {}, *total, late_penalty, came, due)
+    return Marks(cells, comments or {}, *total, late_penalty, came, due, is_earliest)
 
 
-def page(*verdicts, change=None, website="", failure="", **more):
+def page(*verdicts, change=None, website="", failure="", shown="all", **more):
     """Return the parsed page of a notebook with the reference answers."""
     notebook = release(website)
     if change:
         change(notebook)
     pages.write_verdicts(notebook, Graded(verdicts, {}, failure))
     released_handout = handout(release(website))
-    return BeautifulSoup(
-        pages.page(notebook, marks(*verdicts, **more), "ada", "scoring", [released_handout]), "html.parser"
-    )
+    text = pages.page(notebook, marks(*verdicts, **more), "ada", "scoring", [released_handout], shown)
+    return BeautifulSoup(text, "html.parser")
 
 
 def section(tree, name):
@@ -150,6 +149,11 @@ def test_a_verdict_in_the_table_is_one_short_line(length, shown):
     assert line.endswith("…") == (length > shown)
 
 
+def test_a_verdict_in_the_table_ends_with_its_first_sentence_and_not_at_a_decimal_point():
+    tree = page(verdict(ONE, 0, ["The largest difference is 0.25. It is in row 1."]))
+    assert row(tree, ONE)[2] == "part 0 (1): The largest difference is 0.25."
+
+
 def test_what_to_look_at_next_is_where_most_points_are_and_where_it_stands_in_the_book():
     lost = [verdict(name, 0, ["wrong"]) for name in (TWO, ONE, "scoring-score_every_step")]
     lost.append(verdict("scoring-gradients_by_hand", 1.5, ["wrong"]))
@@ -188,6 +192,13 @@ def test_an_answer_that_lost_points_is_open_and_one_that_did_not_is_folded():
     assert not section(untouched, ONE).find("details", class_="answer").has_attr("open")
 
 
+def test_while_points_are_withheld_every_answer_is_open_whether_right_or_wrong():
+    tree = page(verdict(ONE, 0, ["wrong"]), shown="hints")
+    answers = [section(tree, name).find("details", class_="answer") for name in (ONE, TWO)]
+    assert all(answer.has_attr("open") for answer in answers)
+    assert tree.find(class_="points") is None
+
+
 def test_question_and_check_are_folded_and_say_whose_they_are():
     check_output = new_output("stream", text="additive_score: the shown cases are right.\n")
     tree = page(change=put(f"{ONE}-check", outputs=[check_output]))
@@ -211,10 +222,19 @@ def test_reasons_and_hints_stand_in_the_section_and_are_text():
     assert text.find(("b", "i")) is None
 
 
+def test_the_formgrader_shows_angle_brackets_in_a_reason_as_text():
+    notebook = release()
+    pages.write_verdicts(notebook, Graded([verdict(ONE, 0, ["It returned <class 'list'>."])], {}))
+    (cell,) = [cell for cell in notebook.cells if id_of(cell) == cell_ids.test_id(ONE)]
+    assert "It returned <class 'list'>." in BeautifulSoup(cell.outputs[0].data["text/html"], "html.parser").get_text()
+
+
 def test_a_right_answer_with_a_remark_says_so():
     tree = page(verdict(ONE, hints=["It changed its input keys."]))
     assert row(tree, ONE)[1:] == ["3 of 3", "Right, with a remark."]
     assert "It changed its input keys." in section(tree, ONE).get_text()
+    # Gradescope and the formgrader show these sentences.
+    assert "It changed its input keys." in pages.describe_verdict(verdict(ONE, hints=["It changed its input keys."]))
 
 
 def test_what_a_person_marked_has_the_comment_and_the_points():
@@ -222,6 +242,14 @@ def test_what_a_person_marked_has_the_comment_and_the_points():
     assert row(tree, WRITTEN)[1:] == ["1.5 of 3", "Marked by a person."]
     comment = section(tree, WRITTEN).find(class_="comment")
     assert [line.get_text() for line in comment.find_all("p")] == ["Well said.", "Why <so> fast?"]
+
+
+def test_full_points_from_a_person_remove_the_graders_reasons():
+    wrong = verdict(ONE, 0, ["It raised ValueError."])
+    assert "It raised ValueError." in section(page(wrong), ONE).get_text()
+    tree = page(wrong, additive_score=Mark(3.0, 3.0, 0.0, True, False), comments={ONE: "This is right."})
+    assert "It raised ValueError." not in section(tree, ONE).get_text()
+    assert "This is right." in section(tree, ONE).get_text()
 
 
 def test_what_waits_says_that_its_zero_does_not_count():
@@ -284,6 +312,7 @@ def test_cells_of_ones_own_stand_folded_below_the_exercise_before_them():
     assert "seen" in folded.get_text()
     assert not folded.has_attr("open")
     assert "mine = 1" in section(page(change=below("heading", own)), "answers").find("details").get_text()
+    assert "mine = 1" in section(page(change=below(f"{ONE}-text", own)), ONE).get_text()
 
 
 def test_a_cell_that_all_have_shows_where_it_failed():
@@ -322,6 +351,11 @@ def test_it_says_when_it_was_handed_in_and_whether_that_was_late(came, due, word
     assert page(came=came, due=due).header.find_all("dd")[2].get_text() == words
 
 
+def test_it_says_that_work_was_late_when_nobody_knows_by_how_much():
+    tree = page(came="2030-01-01T10:05:01", due="2030-01-01T10:05:00", is_earliest=True)
+    assert tree.header.find_all("dd")[2].get_text() == "late, by an unknown amount"
+
+
 def test_a_late_penalty_is_taken_off_and_named():
     asked = topic_exercises("scoring")
     everything, automatic = sum(e.points for e in asked), sum(e.points for e in asked if e.is_automatic)
@@ -340,6 +374,11 @@ def test_outputs_have_no_heading_no_id_and_no_picture_without_words():
     assert picture == '<img alt="A picture drawn by this cell" src="data:image/png;base64,aGk=">'
 
 
+def test_an_error_without_a_traceback_is_shown_by_its_name_and_message():
+    shown = cell_html.output(new_output("error", ename="TimeoutError", evalue="after 60 s", traceback=[]))
+    assert BeautifulSoup(shown, "html.parser").get_text() == "TimeoutError: after 60 s"
+
+
 @pytest.mark.parametrize("count", [cell_html.MAX_LINES_SHOWN, cell_html.MAX_LINES_SHOWN + 1])
 def test_a_long_output_is_folded_and_its_last_line_is_seen(count):
     shown = BeautifulSoup(
@@ -348,6 +387,12 @@ def test_a_long_output_is_folded_and_its_last_line_is_seen(count):
     assert bool(shown.details) == (count > cell_html.MAX_LINES_SHOWN)
     assert f"line <{count - 1}>" in (shown.summary or shown).get_text()
     assert shown.pre.get_text().count("\n") == count - 1
+
+
+def test_the_last_line_of_a_folded_output_is_cut_between_characters():
+    text = "line\n" * cell_html.MAX_LINES_SHOWN + "a" + "<" * 250
+    shown = BeautifulSoup(cell_html.output(new_output("stream", text=text)), "html.parser")
+    assert shown.summary.code.get_text() == "a" + "<" * 199
 
 
 @pytest.mark.parametrize("source", ["x = '<b>'  # & so", "def f(:", "a\x1b[31mb", "\tx", "%time x", ""])
@@ -361,6 +406,10 @@ def test_code_that_is_too_long_for_colours_is_shown_without():
     shown = cell_html.code("x = 1\n" * 10_000)
     assert "<span" not in shown
     assert shown.count("x = 1") == 10_000
+    for highlight in (cell_html.code, sanitize.Highlighted()):
+        shown = BeautifulSoup(highlight("x < 1  # <b>\n" * 5000), "html.parser")
+        assert shown.get_text().count("x < 1  # <b>") == 5000
+        assert not shown.find("b")
 
 
 def test_the_limit_of_a_page_counts_bytes_not_characters(monkeypatch):
