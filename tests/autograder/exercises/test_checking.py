@@ -344,6 +344,8 @@ def test_what_the_check_says_does_not_settle_the_answer(name):
         ("decoder_fusion-two_decimals", {"weights": [0.4, 0.5, 0.6, 0.7, 0.8, 0.9], "alike": [4, 1]},
          "Name two methods, the smaller number first"),
         ("context-weights_from_context", [0.5, 0.3, 0.3], r"The weights must sum to 1 \(yours: 1\.1\)\."),
+        ("spelling-em_by_hand", {"n": [0.5, 0.25, 0.25], "o": [0.333, 0.5, 0.167], "shares": [0.6, 1.5, 0.4, 0.6],
+         "again": [0.5625, 0.5814]}, "Each share is below 1"),
     ],
 )  # fmt: skip
 def test_numbers_that_cannot_be_right_are_told_why(name, value, sentence):
