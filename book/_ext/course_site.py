@@ -124,8 +124,10 @@ class CorePath(SphinxRole):
 
 def configure(app, config):
     """Tell other extensions the address, and record which notebooks exist: pages are read again when that changes."""
-    config.ogp_site_url, config.ogp_site_name = config.html_baseurl, config.html_title
-    top = config.notfound_urls_prefix = f"/{urlsplit(config.html_baseurl).path.strip('/')}/".replace("//", "/")
+    base = config.html_baseurl
+    config.ogp_site_url = f"{base.rstrip('/')}/" if base else ""  # to which addresses of pages are joined
+    config.ogp_site_name = config.html_title
+    top = config.notfound_urls_prefix = f"/{urlsplit(base).path.strip('/')}/".replace("//", "/")
     config.notfound_context = {"title": "Page not found", "body": NOT_FOUND.format(top=top)}
     config.course_assignments = sorted(path.stem for path in _beside(app, ASSIGNMENTS).glob("*.ipynb"))
     os.environ["COURSE_MADE_FILES"] = str(_beside(app, GENERATED))

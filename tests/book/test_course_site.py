@@ -126,12 +126,13 @@ def test_what_pages_offer_follows_from_what_lies_beside_the_website(folder, site
     assert not (site / "made").exists()
 
 
+@pytest.mark.parametrize("address", [ADDRESS, ADDRESS.rstrip("/")])
 def test_with_addresses_the_sitemap_lists_every_page_a_dead_link_finds_them_and_pages_link_to_the_repository(
-    folder, site
+    folder, site, address
 ):
     (folder / "source" / "conf.py").write_text(
         (folder / "source" / "conf.py").read_text()
-        + f"html_baseurl = {ADDRESS!r}\ncourse_repository = 'https://git.example.edu/course'\n"
+        + f"html_baseurl = {address!r}\ncourse_repository = 'https://git.example.edu/course'\n"
     )
     build_site(folder)
     assert "https://git.example.edu/course" in links_of(site / "book" / "intro.html")
