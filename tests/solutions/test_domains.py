@@ -98,6 +98,16 @@ def test_every_axis_is_long_in_some_case(name):
     assert {f"{letter} {exercise.entry.most.get(letter, 71)}" for letter in letters} <= words
 
 
+@pytest.mark.parametrize("name", CODE)
+def test_no_case_is_larger_than_the_text_allows(name):
+    exercise = exercise_named(name)
+    for argument, declared in exercise.entry.arguments.items():
+        for case in exercise.cases:
+            sizes = dict(zip(declared.axes, np.shape(case.inputs.get(argument, ())), strict=False))
+            for letter in sizes.keys() & declared.letters:
+                assert sizes[letter] <= exercise.entry.most.get(letter, 71), (argument, case.name, letter)
+
+
 def shake(item, rng):
     """Return ``item`` with each float moved up or down in its last digit."""
     item = np.asarray(item)
