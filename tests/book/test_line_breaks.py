@@ -16,7 +16,7 @@ PAGE = """# Scores
 In [here](https://example.org), [there](https://example.org), $a < b$, $c$, and [again](https://example.org), $d$.
 Of 20 000 words 3/37 [3-21 %] and [0.5, 2]; `x [1, 2] 30 000`; $e$ is last.
 
-In note C, line 9, are 3 million notes [^a], and $P(y \\mid x) = \\tanh(1 + 2 x + 3 y)$.
+In note C, note E, line 9, are 3 million notes [^a], and $P(y \\mid x) = \\tanh(1 + 2 x + 3 y)$.
 
 `--no-links` and `torch.nn.functional.scaled_dot_product_attention`
 
@@ -55,7 +55,7 @@ def test_each_sign_stands_once_and_in_its_place(text):
 
 def test_what_is_named_by_a_letter_or_a_number_and_what_is_cited_stays_beside_it(text):
     paragraph = text.select("p")[1].text
-    assert paragraph.startswith("In note\u00a0C, line\u00a09, are 3\u00a0million notes\u00a0[1], and")
+    assert paragraph.startswith("In note\u00a0C, note\u00a0E, line\u00a09, are 3\u00a0million notes\u00a0[1], and")
 
 
 def test_a_name_is_called_long_where_it_is(text):

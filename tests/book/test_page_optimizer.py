@@ -1,6 +1,8 @@
 """Finished pages are repaired and made light: they look the same, take fewer bytes, and load little at first."""
 
+import json
 import re
+import subprocess
 
 import nbformat
 import pytest
@@ -224,6 +226,21 @@ def test_a_page_has_its_colours_before_any_script_of_the_theme_runs(site):
     assert '"auto";' not in text.replace('getItem("mode") || "auto";', "")  # nor does the theme decide again afterwards
 
 
+@pytest.mark.parametrize("night", [True, False])
+@pytest.mark.parametrize("chosen", [None, "light", "dark", "auto"])
+def test_a_page_has_the_colours_that_its_reader_chose_and_else_those_of_the_machine(site, chosen, night):
+    (script,) = (each.get_text() for each in head(site, "index.html").select("script") if "matchMedia" in each.text)
+    program = f"""
+        const document = {{documentElement: {{dataset: {{}}}}}};
+        const localStorage = {{getItem: (name) => name === "mode" ? {json.dumps(chosen)} : null}};
+        const matchMedia = () => ({{matches: {json.dumps(night)}}});
+        {script}
+        console.log(document.documentElement.dataset.theme);
+    """
+    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == (chosen if chosen in ("light", "dark") else "dark" if night else "light")
+
+
 def test_the_pages_ask_for_one_file_of_styles_that_has_all_of_theirs_in_their_order(site):
     for page in ("index.html", "deep/formulas.html"):
         sheets = [link["href"] for link in head(site, page).select('link[rel="stylesheet"]')]
@@ -236,6 +253,7 @@ def test_the_pages_ask_for_one_file_of_styles_that_has_all_of_theirs_in_their_or
     assert {"basic.css", "pygments.css", "katex/katex.css", "copybutton.css"} <= set(names)
     assert names.index("basic.css") < names.index("styles/pydata-sphinx-theme.css") < names.index("katex/katex.css")
     assert "content-visibility" in sheet
+    assert re.search(r"contain-intrinsic-size:\s*auto", sheet)  # or a page would jump when a reader scrolls back up
     for address in re.findall(r"url\([\"']?(?!data:)([^\"')?]+)", sheet):
         assert (site / "_static" / address).is_file(), address
 
@@ -257,7 +275,11 @@ def asked(site, page):
 def test_a_page_asks_for_what_it_holds_and_no_page_for_fontawesome_or_the_index_of_the_search(site):
     plain, card = asked(site, "index.html"), asked(site, "card.html")
     assert plain < card
-    assert {address.rpartition("/")[2] for address in card - plain} >= {"design-tabs.js", "copybutton.js"}
+    assert {address.rpartition("/")[2] for address in card - plain} >= {
+        "design-tabs.js",
+        "copybutton.js",
+        "clipboard.min.js",
+    }
     for page in ("index.html", "card.html"):
         assert not re.search(r"fontawesome|searchindex\.js|searchtools\.js", read(site, page))
     assert "searchindex.js" in read(site, "search.html")
