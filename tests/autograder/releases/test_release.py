@@ -30,6 +30,7 @@ from autograder.grading import grade
 from autograder.notebooks import cell_ids
 from autograder.releases import proof, release
 from solutions import answer_key
+from tests.autograder.essays import ESSAY
 from tests.autograder.test_main import succeed
 
 pytestmark = pytest.mark.suite("assignments")
@@ -321,6 +322,13 @@ def test_a_proof_says_which_step_it_is_at(notebooks, monkeypatch):
     assert steps == ["Proof of the assignment scoring, 1 of 6: grading the reference with the cases of attempt 1 …"]
 
 
+@pytest.mark.parametrize("marker", ["### BEGIN SOLUTION", "### END SOLUTION", "### END HIDDEN TESTS"])
+def test_a_release_that_shows_where_an_answer_or_a_hidden_test_was_is_refused(notebooks, marker):
+    shown = changed(notebooks[1], "scoring-additive_score", "raise NotImplementedError()", marker)
+    with pytest.raises(CourseError, match="is left in the release"):
+        proof._refuse_leaks(shown, exercises.load("scoring", 0), "assignment scoring")
+
+
 def test_a_page_that_does_not_fit_leaves_the_course_as_it_was(tmp_path):
     course = init(tmp_path / "course")
     page = tmp_path / "book" / "scoring.md"
@@ -429,3 +437,34 @@ def test_what_changed_of_an_exercise_is_said_part_by_part():
     assert release._describe_parts("a", before, before) == []
     after = cells("What is 1 + 2?", "def a(): ...", "assert a() == 3", 1.5)
     assert release._describe_parts("a", before, after) == ["its text", "its check", "its points, from 1 to 1.5"]
+
+
+@pytest.mark.parametrize(
+    ("grade_id", "name"),
+    [("scoring-additive_score-test", "scoring-additive_score"), (ESSAY, ESSAY)],
+    ids=["code", "written"],
+)
+def test_the_log_of_a_release_has_the_changed_points_of_every_kind_of_exercise(notebooks, grade_id, name):
+    old, new = (nbformat.reads(nbformat.writes(notebooks[1]), as_version=4) for _ in range(2))
+    for notebook, points in ((old, 2), (new, 2.5)):
+        (cell,) = (cell for cell in notebook.cells if cell_ids.id_of(cell) == grade_id)
+        cell.metadata.nbgrader.points = points
+    assert release.describe_changes(old, new) == [f"{name}: its points, from 2 to 2.5."]
+
+
+@pytest.mark.parametrize("grade_id", [cell_ids.COMPARE, cell_ids.IMPORTS])
+def test_the_log_of_a_release_names_what_the_checks_use_if_one_cell_of_it_has_changed(notebooks, grade_id):
+    new = changed(notebooks[1], grade_id, "import", "import  ")
+    assert release.describe_changes(notebooks[1], new) == ["What the checks use."]
+
+
+def test_the_log_blames_other_hidden_cases_on_the_seed_or_on_the_exercises_but_not_on_both(notebooks):
+    before, after = (exercises.digest(exercises.load("scoring", seed)) for seed in (0, 1))
+
+    def describe(state):
+        return release.describe_changes_since((notebooks[1], 0, before), notebooks[1], state)
+
+    assert before != after
+    assert describe((0, before)) == ()
+    assert describe((1, after)) == ("Hidden cases: drawn from another seed.",)
+    assert describe((0, after)) == ("Hidden cases, references or mistakes: different from before.",)
