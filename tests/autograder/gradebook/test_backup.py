@@ -43,6 +43,20 @@ def test_of_the_last_ten_backups_that_differ_the_oldest_can_be_restored(course):
     assert_refused(autograder("restore", "../../nbgrader_config.py", "--course", course.root), "no backup")
 
 
+def test_a_backup_made_after_the_clock_went_back_is_the_newest_and_overwrites_none(course):
+    add_student(course, "ada")
+    backup.back_up(course, "grade")
+    made = backup.list_backups(course)[0]
+    future = made.rename(made.with_name("2999-01-01-000000-000000-before-grade.db"))
+    add_student(course, "ben")
+    backup.back_up(course, "grade")
+    newest, second = backup.list_backups(course)[:2]
+    assert second == future
+    for path, names in ((second, {"ada"}), (newest, {"ada", "ben"})):
+        backup.restore(course, path.name)
+        assert students(course) == names
+
+
 KILLED = """
 import os, signal, sqlite3, sys
 from autograder.gradebook import backup

@@ -5,6 +5,7 @@ import zipfile
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from nbgrader.api import Gradebook
 
 from autograder.errors import CourseError
 from autograder.gradebook.lateness import Lateness, nbgrader_config
@@ -127,6 +128,21 @@ def test_an_extension_is_on_the_first_page_as_it_is_in_the_penalty(late_course):
         assert "late by 20 hours" in page(late_course, "ada")
         assert "(on time)" in page(late_course, "ida")
         assert standing(late_course, "ida")[1] == 0
+
+
+def test_an_extension_granted_after_the_work_was_graded_reaches_nbgrader(late_course):
+    hand_in(late_course, "ada")
+    came(late_course, "ada")
+
+    def grade_and_read_lateness():
+        grade_quickly(late_course)
+        with Gradebook(late_course.gradebook) as gradebook:
+            return gradebook.find_submission("scoring", "ada").total_seconds_late
+
+    assert grade_and_read_lateness() == 20 * 3600
+    plan = late_course.root / "course.toml"
+    plan.write_text(plan.read_text(encoding="utf-8").replace("ida = ", "ada = "), encoding="utf-8")
+    assert grade_and_read_lateness() == 0
 
 
 def notebook(course):

@@ -7,6 +7,7 @@ from sqlalchemy import event
 from autograder.feedback.marks import CellComment, CellResult, GradebookEntry, Mark, Marks
 from autograder.gradebook.lateness import ReceivedTime
 from autograder.gradebook.recorder import Recorder
+from autograder.gradebook.scores import load_results
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -51,6 +52,7 @@ def test_marks_are_those_that_nbgrader_reads(course):
         second = recorder.record("mia", entered, ReceivedTime(), {})
         assert recorder.current_state("mia").marks == second
     assert second == as_nbgrader_reads_it(course, "mia")
+    assert load_results(course, "scoring")["mia"].earned == second.score
     assert "Well said." in second.comments.values()
     assert second.score == first.score + 1.0 + 0.25 - first.cells[found_name(second)].score
 

@@ -21,6 +21,7 @@ from nbgrader.api import Gradebook
 from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.feedback import cell_html
+from autograder.gradebook.scores import load_results
 from autograder.marking import cli, server
 from autograder.marking import session as session_module
 from autograder.marking.answers import load_scheme
@@ -189,6 +190,8 @@ def test_marks_survive_a_regrade_until_the_answer_is_another(session, course):
     assert ESSAY not in rows["ada_king"].waiting
     assert "Which one?" in course.feedback("ada_king", "scoring").read_text(encoding="utf-8")
     assert now["cem_kaya"] == (2.0, True, None)  # waits for another look
+    results = load_results(course, "scoring")
+    assert (results["ada_king"].waiting, results["cem_kaya"].waiting) == ((), (ESSAY,))
     with pytest.raises(Conflict, match="something else") as conflict:
         session.mark(MarkRequest(seen, 2))
     assert "now" not in conflict.value.response  # the page must be reloaded
@@ -401,6 +404,21 @@ def test_a_mark_is_saved_as_soon_as_another_command_unlocks_the_course(address, 
                 assert not reply.done()
         assert reply.result()[0] == 200
     assert not session.unsaved
+
+
+def test_marks_that_could_not_be_saved_are_unsaved_until_each_is_sent_again(session, course):
+    session.page()
+    first, second = (
+        MarkRequest(tuple(ClientState(**session._show(a)) for a in session.answers() if a.student == student), 1.0)
+        for student in ("cem_kaya", "dora_lee")
+    )
+    with exclusive_lock(course):
+        for request in (first, second):
+            with pytest.raises(CourseError, match="another command"):
+                session.mark(request)
+    for request, others in ((second, {first.answers[0].id}), (first, set())):
+        session.mark(request)
+        assert session.unsaved == others
 
 
 class SavedLater(set):
