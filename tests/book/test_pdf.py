@@ -23,6 +23,7 @@ nb_execution_mode = "off"
 html_theme = "sphinx_book_theme"
 html_title = "A small book"
 html_context = {{"default_mode": "dark"}}
+html_theme_options = {{"home_page_in_toc": True}}
 html_math_renderer = "katex"
 """
 LANDING = """# The beginning
@@ -140,8 +141,9 @@ def test_the_contents_say_on_which_page_a_chapter_begins(printed):
 
 def test_each_sheet_has_its_number_and_at_its_head_the_title_of_its_page(printed):
     sheets = [" ".join(page.extract_text().split()) for page in printed.pages]
-    assert [sheet.count("The beginning") for sheet in sheets] == [0, 2, 0]  # in the page header, and as the title
-    assert [sheet.count("The chapter") for sheet in sheets] == [1, 0, 2]  # in the contents
+    # In the contents, then in the page header and as the title.
+    assert [sheet.count("The beginning") for sheet in sheets] == [1, 2, 0]
+    assert [sheet.count("The chapter") for sheet in sheets] == [1, 0, 2]
     heads = ("1 ", "The beginning 2 ", "The chapter 3 ")
     assert [sheet for head, sheet in zip(heads, sheets, strict=True) if not sheet.startswith(head)] == []
 
@@ -188,15 +190,14 @@ def test_the_reasons_of_a_self_check_are_open(printed):
 def test_links_lead_within_the_pdf_or_nowhere(printed, site):
     whole = BeautifulSoup(pdf.whole_book(site, pdf._page_order(site)), "html.parser")
     links = [link["href"] for link in whole.select("a[href]")]
-    assert {"#one--top", "#one--a-formula", "#one--known", "#one--id2"} <= set(links)
+    assert {"#index--top", "#one--top", "#one--a-formula", "#one--known", "#one--id2"} <= set(links)
     for link in links:
         assert link.startswith("#")
         assert len(whole.select(f'[id="{link[1:]}"]')) == 1, link
     assert "a file" in whole.get_text()
     notes = [note.get_object() for page in printed.pages for note in page.get("/Annots", ())]
-    assert sorted({note["/Dest"] for note in notes}) == [
-        f"/one--{name}" for name in ("a-formula", "id2", "known", "top")
-    ]
+    names = ("index--top", "one--a-formula", "one--id2", "one--known", "one--top")
+    assert sorted({note["/Dest"] for note in notes}) == [f"/{name}" for name in names]
 
 
 def test_the_pdf_has_no_dark_ground_though_the_screen_has(printed):
@@ -216,6 +217,14 @@ def test_a_page_that_a_reader_prints_is_light_and_has_no_menu(site, tmp_path):
     assert min(fills(light), default=1.0) > 0.85
     assert ALPHABET in letters(light)
     assert not re.search("folded|Showcode|Search|Contents|Theonlypart", letters(light))
+
+
+def test_where_chromium_prints_nothing_an_older_pdf_does_not_hide_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(pdf, "PROGRAMS", ("true",))
+    (tmp_path / "page.html").write_text("<p>New.</p>", encoding="utf-8")
+    (tmp_path / "book.pdf").write_bytes(b"%PDF of an earlier build")
+    with pytest.raises(pdf.PrintError, match="Chromium printed nothing"):
+        pdf.print_page(tmp_path / "page.html", tmp_path / "book.pdf")
 
 
 def test_the_landing_page_links_the_pdf_once_it_is_there(before, printed, site):
