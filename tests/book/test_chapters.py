@@ -1,6 +1,8 @@
 """Numbers count by chapter, as in notebooks, and the card on each chapter leads to its exercises and notebook."""
 
 import re
+import shutil
+from functools import partial
 
 import nbformat
 import pytest
@@ -143,6 +145,38 @@ def test_a_build_in_which_nothing_is_new_writes_no_page(small):
     build_site(small.parents[1])
     encoder = BeautifulSoup(pages[2].read_text(encoding="utf-8"), "html.parser")
     assert captions(encoder) == ["Exercise 1.1", "Exercise 1.2"]
+
+
+MORE = """
+[scoring-more]
+kind = "text"
+points = 1
+answer = "So."
+
+[[scoring-more.criterion]]
+points = 1
+text = "Says so."
+comment = "Why?"
+"""
+
+
+def test_the_card_of_a_chapter_counts_an_exercise_that_the_key_gains(tmp_path, monkeypatch):
+    keys = shutil.copytree(answer_key.FOLDER, tmp_path / "keys")
+    monkeypatch.setattr(answer_key, "FOLDER", keys)
+    for name in ("load", "topics"):
+        monkeypatch.setattr(answer_key, name, partial(getattr(answer_key, name), folder=keys))
+    topics, count = answer_key.topics(), len(answer_key.load("scoring"))
+    cards = "\n".join(f"{topic}: What is it?" for topic in topics)
+    contents = "\n".join(topics)
+    intro = f"# Book\n\n```{{chapters}}\n{cards}\n```\n\n```{{toctree}}\n{contents}\n```\n"
+    pages = {f"book/{topic}.md": f"# About {topic}: more\n\nIt.\n\n## Exercises\n\nOne.\n" for topic in topics}
+    write_site(tmp_path, CONF, {"favicon.svg": "<svg/>", "book/intro.md": intro, **pages})
+    for number in (count, count + 1):
+        page = (build_site(tmp_path)[0] / "book" / "intro.html").read_text(encoding="utf-8")
+        (card,) = BeautifulSoup(page, "html.parser").select('.cards a[href="scoring.html"]')
+        assert card.small.text.startswith(f"{number} exercises, ")
+        with open(keys / "scoring.toml", "a", encoding="utf-8") as key:
+            key.write(MORE)
 
 
 def test_the_numbers_of_texts_follow_the_table_of_contents(small):

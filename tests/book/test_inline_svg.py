@@ -257,6 +257,14 @@ def test_a_picture_stands_in_its_page_with_its_words_and_is_numbered_by_chapter(
         assert not list((site / "_images").glob("*.svg")) if (site / "_images").exists() else True
 
 
+def test_the_code_of_a_moving_figure_stands_below_it(tmp_path):
+    moving = cell("")
+    moving.outputs = [nbformat.v4.new_output("display_data", data={"text/html": '<div class="moving">It moves.</div>'})]
+    write_site(tmp_path, CONF, {"index.ipynb": notebook(nbformat.v4.new_markdown_cell("# A page"), moving)})
+    text = (build_site(tmp_path)[0] / "index.html").read_text(encoding="utf-8")
+    assert re.findall(r'<div class="(moving|cell_input)', text) == ["moving", "cell_input"]
+
+
 def test_a_picture_without_words_is_a_warning(tmp_path, drawn):
     write_site(tmp_path, CONF, {"index.ipynb": notebook(nbformat.v4.new_markdown_cell("# A page"), cell(drawn))})
     _, warnings = build_site(tmp_path, strict=False)
