@@ -90,20 +90,31 @@ def notebooks():
 def ran(notebooks, tmp_path_factory):
     """``{name: (exit status, output)}`` of chapters, of chapters with answers beside them, and of test pages."""
     root = tmp_path_factory.mktemp("ran")
-    cells = "\n\n".join(f"```{{code-cell}} python\n{source}\n```" for source in SOURCES)
     pages = {
-        "following": f"{CHAPTER.partition('```')[0]}{cells}\n",
+        "following": page_of(SOURCES),
         "failing": CHAPTER.replace("print(1 + 1)", "print(1 + unknown)"),
     }
     jobs = {**notebooks, **{f"{topic}, answered": notebooks[topic] for topic in ANSWERED}}
     for name, text in pages.items():
         (root / f"{name}.md").write_text(text, encoding="utf-8")
         jobs[name] = chapter_notebooks.build_notebook(root / f"{name}.md")
+    beside = {f"{topic}, answered": (topic, answered(topic)) for topic in ANSWERED}
+    return run_notebooks(root, jobs, beside)
+
+
+def page_of(sources):
+    """Return a page whose code cells are ``sources``."""
+    cells = "\n\n".join(f"```{{code-cell}} python\n{source}\n```" for source in sources)
+    return f"{CHAPTER.partition('```')[0]}{cells}\n"
+
+
+def run_notebooks(root, jobs, beside):
+    """Run each of ``jobs``, ``{name: notebook}``, in a folder of ``root``; ``beside`` has a topic and its assignment by name."""
     for name, notebook in jobs.items():
         (root / name).mkdir()
         nbformat.write(notebook, root / name / "chapter.ipynb")
-    for topic in ANSWERED:
-        nbformat.write(answered(topic), root / f"{topic}, answered" / f"{topic}.ipynb")
+    for name, (topic, notebook) in beside.items():
+        nbformat.write(notebook, root / name / f"{topic}.ipynb")
     # in a notebook, pictures are drawn inline
     environment = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
     command = [sys.executable, "-c", RUN_EACH, *(root / name for name in jobs)]
@@ -179,6 +190,33 @@ def test_what_follows_from_an_answer_needs_it_too_and_what_takes_its_name_does_n
             "Here the page goes on with what only the repository of the course can run.",
         ],
     )
+
+
+def test_answers_may_use_what_is_provided_and_a_lost_name_has_no_older_value(tmp_path):
+    sources = [
+        "weights = [1.0]",
+        "from solutions.in_numpy.softmax import masked_softmax",
+        "weights = masked_softmax(2)",
+        "print(weights)",
+    ]
+    (tmp_path / "page.md").write_text(page_of(sources), encoding="utf-8")
+    notebook = chapter_notebooks.build_notebook(tmp_path / "page.md")
+    provided = nbformat.v4.new_code_cell("def double(x):\n    return 2 * x")
+    provided.metadata["nbgrader"] = {"grade_id": "provided", "solution": False}
+    answer = nbformat.v4.new_code_cell("def masked_softmax(x):\n    return double(x)")
+    answer.metadata["nbgrader"] = {"grade_id": "softmax-masked_softmax", "solution": True}
+    assignment = nbformat.v4.new_notebook(cells=[provided, answer])
+    jobs = {"answered": notebook, "unanswered": notebook}
+    said = run_notebooks(tmp_path, jobs, {"answered": ("softmax", assignment)})
+    assert said["answered"] == (0, "4\n")
+    assert said["unanswered"] == (0, f"{LACKING} masked_softmax of softmax.ipynb.\n" * 2)
+
+
+def test_what_makes_the_modules_of_a_notebook_is_folded(notebooks):
+    for topic, notebook in notebooks.items():
+        made = [cell for cell in notebook.cells if "%%course" in cell.source or "_lost" in cell.source]
+        assert made, topic
+        assert all(cell.metadata.jupyter.get("source_hidden") for cell in made), topic
 
 
 def test_an_error_that_lacks_no_answer_is_raised(ran):
