@@ -24,6 +24,7 @@ from autograder.courses.course import init
 from autograder.courses.locking import exclusive_lock
 from autograder.errors import CourseError
 from autograder.gradebook import assignments, backup
+from autograder.gradebook.scores import load_results
 from autograder.marking.answers import load_answers
 from autograder.marking.override import override
 from autograder.paths import BOOK
@@ -356,6 +357,18 @@ def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course):
     )
     assert "it has been restored" in notices[0]
     assert "restore" in notices[0]
+
+
+def test_a_gradebook_with_earlier_points_gets_those_of_the_release(course):
+    hand_in(course, "mia")
+    with Gradebook(course.gradebook) as gradebook:
+        cells = gradebook.find_notebook("scoring", "scoring").grade_cells
+        points = sum(cell.max_score for cell in cells)
+        for cell in cells:
+            cell.max_score *= 2
+        gradebook.db.commit()
+    grade_quickly(course)
+    assert load_results(course, "scoring")["mia"].points == points
 
 
 def test_with_the_gradebook_gone_marks_come_back_from_the_backup(course):

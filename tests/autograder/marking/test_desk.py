@@ -143,6 +143,12 @@ def test_the_page_says_who_has_marked_an_answer_that_waits_again(shared, sit):
     assert (group["points"], group["waiting"], group["by"]) == (1, True, ["ada"])
 
 
+def test_the_page_names_nobody_for_an_answer_that_was_marked_in_the_formgrader(shared, sit):
+    by_hand(shared, NAMES[3], 1, waiting=True)
+    (group,) = (group for group in page_data(sit("ben", NAMES[3]).page())["groups"] if group["points"] == 1)
+    assert group["by"] == []
+
+
 def test_an_answer_that_is_asked_for_by_its_student_is_offered_alone_whoever_has_marked_it(shared, sit):
     ada = sit("ada")
     give(ada, NAMES[0], 1)
