@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import pytest
@@ -15,7 +15,7 @@ from selenium.webdriver.common.keys import Keys
 
 from autograder.courses.locking import exclusive_lock
 from autograder.marking import session as sessions
-from autograder.marking.session import Session
+from autograder.marking.session import ClientState, MarkRequest, Session
 from autograder.notebooks.cell_ids import id_of
 from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade
 from tests.autograder.feedback.test_in_browser import OPEN_ALL, in_mode
@@ -160,6 +160,39 @@ def test_marks_wait_for_another_command_and_are_saved_by_themselves(browser, cou
         until(browser, lambda: text_of(browser, "#progress") == "4 of 4 marked")
         assert text_of(browser, "#problem") == ""
     assert {in_gradebook(course)[student][0] for student in WRITTEN} == {2.0}
+
+
+def test_a_comment_typed_while_marks_are_saved_stays_in_the_field(browser, course):  # noqa: F811
+    for student in WRITTEN:
+        by_hand(course, student, None)
+    with served(Session(course, "scoring", "what_to_recompute")) as address:
+        size(browser, 1280)
+        open_page(browser, address)
+        with exclusive_lock(course):
+            press(browser, "a", "c", "Well put.")
+        saved(browser, "Saved: 2 of 2 points.")
+        assert browser.execute_script("return document.querySelector('#words').value") == "Well put."
+        press(browser, Keys.ESCAPE)
+        until(browser, lambda: "Well put." in {comment for _, _, comment in in_gradebook(course).values()})
+
+
+def test_points_are_no_longer_those_of_a_marker_once_another_has_changed_them(browser, released, tmp_path):  # noqa: F811
+    course = essays(released, tmp_path)
+    (course.root / "course.toml").write_text('markers = ["ada", "ben"]\n', encoding="utf-8")
+
+    def sit(marker):
+        return closing(Session(course, "scoring", "what_to_recompute", marker=marker, student="cem_kaya"))
+
+    with sit("ben") as session:
+        (answer,) = session.answers()
+        session.mark(MarkRequest((ClientState(**session._show(answer)),), 1.0))
+    with sit("ada") as session, served(session) as address:
+        size(browser, 1280)
+        open_page(browser, address)
+        assert text_of(browser, ".state") == "1 of 2 points, marked by ben"
+        press(browser, "a")
+        saved(browser, "Saved: 2 of 2 points.")
+        until(browser, lambda: text_of(browser, ".state") == "2 of 2 points")
 
 
 def test_changed_criteria_show_whose_marks_they_move_and_ask_before_they_do(browser, course, monkeypatch):  # noqa: F811
