@@ -3,7 +3,8 @@
     python -m benchmarks.faults --reached FILE                   plant each fault of the list, and record who notices it
     python -m benchmarks.faults --reached FILE --only survived   those that nobody has noticed so far
     python -m benchmarks.faults --draw 13 --seed 46              replace the list by 13 faults from each package
-    python -m benchmarks.faults --list OTHER --reached FILE      other faults, which somebody wrote down in the same form
+    python -m benchmarks.faults --reached FILE --list benchmarks/faults_by_hand.jsonl
+                                                                 those that two readers of the code alone wrote down
 
 A fault is one small change of one line of production code (``CHANGES``), in Python or in the website's JavaScript. The list was
 drawn by seed before any test was taken out or made smaller. A fault is found again by the text of its line. Its outcome is
@@ -354,7 +355,8 @@ def _run_tests(tree, tests, limit, site=None):
     (tree / "tests.txt").write_text("\n".join(tests), encoding="utf-8")
     report = tree / "report.xml"
     report.unlink(missing_ok=True)
-    isolated = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    isolated = ["setpriv", "--pdeathsig", "KILL", "--"]  # when judging is killed, so are the tests
+    isolated += ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
     isolated += ["sh", "-c", '"$@"; exit $?', "sh"]  # as process 1, sh waits for orphans, which pytest would not
     command = [*isolated, sys.executable, "-m", "pytest", "-q", "-x", "-n0", f"--junitxml={report}"]
     command += ["-pno:cacheprovider", "-ojunit_family=xunit1", "@tests.txt"]

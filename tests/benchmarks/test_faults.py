@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
+from autograder.paths import ROOT
 from benchmarks import faults
 from benchmarks.faults import LIST, SITECUSTOMIZE, Judges, add_probes, find_places, find_production_files, plant
 
+BY_HAND = LIST.with_name("faults_by_hand.jsonl")
 FAULTS = [json.loads(line) for line in LIST.read_text(encoding="utf-8").splitlines()]
 CODE = '''"""Text with 1 < 2."""
 limit = 14  # of 20
@@ -27,6 +30,19 @@ def test_the_list_is_whole_and_covers_every_package():
     assert {fault["state"] for fault in FAULTS} <= {"drawn", "noticed", "survived", "gone", "equivalent"}
     assert all(fault["old"] != fault["new"] for fault in FAULTS)
     assert all(fault["by"] for fault in FAULTS if fault["state"] in ("noticed", "equivalent"))
+
+
+def test_each_fault_written_by_hand_says_what_a_user_sees_and_who_noticed_it():
+    by_hand = [json.loads(line) for line in BY_HAND.read_text(encoding="utf-8").splitlines()]
+    assert [fault["number"] for fault in by_hand] == list(range(1, len(by_hand) + 1))
+    assert set(Counter(fault["package"] for fault in by_hand).values()) == {25}
+    for fault in by_hand:
+        assert len(fault["seen"].split()) > 5
+        assert fault["old"] != fault["new"]
+        assert fault["state"] in ("drawn", "noticed", "survived", "gone", "equivalent")
+        file, _, name = fault["by"].partition("::")
+        assert (fault["state"] == "noticed") == bool(name)
+        assert not name or f"def {name.partition('[')[0]}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
