@@ -10,6 +10,7 @@ from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 from selectolax.lexbor import LexborHTMLParser
 
+from autograder.formulas import NODE
 from tests.book.small_site import build_site, import_extension, write_site
 
 page_optimizer = import_extension("page_optimizer")
@@ -237,7 +238,7 @@ def test_a_page_has_the_colours_that_its_reader_chose_and_else_those_of_the_mach
         {script}
         console.log(document.documentElement.dataset.theme);
     """
-    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    done = subprocess.run([NODE, "-e", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == (chosen if chosen in ("light", "dark") else "dark" if night else "light")
 
 
