@@ -14,6 +14,7 @@ from sysconfig import get_path
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 import autograder
@@ -196,17 +197,26 @@ def test_the_versions_that_were_tested_are_within_the_bounds():
         assert requirement.specifier.contains(tested[canonicalize_name(requirement.name)]), requirement
 
 
-def test_make_installs_the_versions_that_were_tested():
-    """With `make CONSTRAINTS=`, or on another platform, it installs others; the file that is read here says which."""
+def list_installed():
+    """Return the installed distributions if `make` used ``constraints.txt``, as it does unless told otherwise; else none."""
     used = ROOT / ".venv" / ".constraints"
-    if used.exists() and used.read_text() == "-c constraints.txt\n":
-        lines = [line.strip() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line]
-        tested = {canonicalize_name(name): tested for name, _, tested in (line.partition("==") for line in lines)}
-        present = {
-            canonicalize_name(each.name): each.version.partition("+")[0]
-            for each in distributions(path=[get_path("purelib")])
-        }
-        assert {name: present.get(name, number) for name, number in tested.items()} == tested
+    is_used = used.exists() and used.read_text() == "-c constraints.txt\n"
+    return list(distributions(path=[get_path("purelib")])) if is_used else []
+
+
+def test_make_installs_the_versions_that_were_tested():
+    """With `make CONSTRAINTS=`, or on another platform, it installs others."""
+    lines = [line.strip() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line]
+    tested = {canonicalize_name(name): tested for name, _, tested in (line.partition("==") for line in lines)}
+    present = {canonicalize_name(each.name): each.version.partition("+")[0] for each in list_installed()}
+    assert {name: present.get(name, number) for name, number in tested.items()} == tested
+
+
+def test_the_versions_that_were_tested_can_be_installed_with_every_python_of_their_series():
+    """`make` uses them with any Python 3.11, and distributions of Linux have older ones than ours."""
+    series = re.search(r"Python (\d\.\d+)", (ROOT / "constraints.txt").read_text())[1]
+    needed = {each.name: each.metadata["Requires-Python"] for each in list_installed()}
+    assert {name: which for name, which in needed.items() if which and f"{series}.0" not in SpecifierSet(which)} == {}
 
 
 def imported(*folders):
