@@ -1,6 +1,6 @@
 /* <scoring-figure> and its family: native controls above, a drawn view below, all from the JSON that the page computed.
    A figure defines controls(data), and draw(values, data) -> {view, says, more}: HTML, a sentence that is also read aloud,
-   and HTML with every value, which a phone shows on demand, so that controls and effect fit on one screen. */
+   and HTML with every value, which unfolds on demand. */
 export const WIDE = 560; // pixels: above this, two drawings fit side by side
 export const digits = (x, n = 4) => (Number.isNaN(x) ? "no number" : Math.abs(x) === Infinity ? "∞" :
   (Math.abs(x) < 0.5 * 10 ** -n ? 0 : x).toFixed(n).replace("-", "−"));
@@ -44,30 +44,28 @@ export function chart(width, { x: [x0, x1], y: [y0, y1], at, lines, label }) {
     apart(lines.map(({ f, name }) => [Y(f(x1)) + 4, name])).map(([y, name]) => text(width - 22, y, name, "start")).join(""));
 }
 
-/* The tone of each place, in stripes of 4 pixels: {tone: path}. */
+/* The regions of one tone each, in stripes of 4 pixels. */
 function stripes(width, height, tone) {
   const paths = {};
   for (let y = 10; y < height - 10; y += 4) {
-    for (let from = 10, x = 10; x < width - 10; x += 4) {
-      const here = tone(x + 2, y + 2);
-      if (x + 4 < width - 10 && tone(x + 6, y + 2) === here) continue;
+    for (let from = 10, x = 10, here = tone(x + 2, y + 2); x < width - 10; x += 4) {
+      const next = x + 4 < width - 10 ? tone(x + 6, y + 2) : 0;
+      if (next === here) continue;
       paths[here] = `${paths[here] ?? ""}M${from} ${y}h${x + 4 - from}v4h${from - x - 4}z`;
-      from = x + 4;
+      [from, here] = [x + 4, next];
     }
   }
-  return paths;
+  return Object.entries(paths).map(([tone, path]) => `<path class="t${tone} region" d="${path}"/>`).join("");
 }
 
-/* Points {at, name, tone, r}, arrows {from, to, tone}, a polygon and regions (place => tone) in a plane. The point with `handle`
-   can be dragged. */
+/* Points {at, name, tone, handle}, arrows {from, to, tone}, a polygon, and regions {tone: place => tone, kept: {} across draws}. */
 export function plane(width, [x0, x1, y0, y1], { points, arrows = [], area = [], regions }) {
   const scale = (width - 20) / (x1 - x0), height = Math.round((y1 - y0) * scale + 20);
   const at = ([x, y]) => [10 + (x - x0) * scale, height - 10 - (y - y0) * scale];
   const line = (points) => points.map((p) => at(p).join(" ")).join("L");
-  const coloured = regions ? stripes(width, height, (a, b) => regions([x0 + (a - 10) / scale, y0 + (height - 10 - b) / scale])) : {};
+  const tone = (a, b) => regions.tone([x0 + (a - 10) / scale, y0 + (height - 10 - b) / scale]);
   return svg(width, height,
-    Object.entries(coloured).map(([tone, path]) => `<path class="t${tone} region" d="${path}"/>`).join("") +
-    `<path class="grid" d="M${line([[x0, 0], [x1, 0]])}M${line([[0, y0], [0, y1]])}"/><path class="area" d="M${line(area.length ? area : [[0, 0]])}Z"/>` +
+    (regions ? (regions.kept[width] ??= stripes(width, height, tone)) : "") + `<path class="grid" d="M${line([[x0, 0], [x1, 0]])}M${line([[0, y0], [0, y1]])}"/><path class="area" d="M${line(area.length ? area : [[0, 0]])}Z"/>` +
     arrows.map(({ from, to, tone }) => {
       const [[a, b], [c, d]] = [at(from), at(to)], turn = (Math.atan2(d - b, c - a) * 180) / Math.PI;
       return `<path class="line l${tone}" d="M${a} ${b}L${c} ${d}"/><path class="t${tone}" d="M0 0l-9-4v8z" transform="translate(${c} ${d})rotate(${turn})"/>`;

@@ -4,6 +4,7 @@ import { Figure, WIDE, digits, list, plane, radios, slider, table } from "./base
 const KINDS = { additive: "Additive", linear: "Additive, without the tanh", multiplicative: "Multiplicative", dot: "Dot product" };
 
 customElements.define("scoring-figure", class extends Figure {
+  kept = {};
   controls({ s }) {
     return radios("kind", "Score", KINDS) + s.map((x, k) => slider(`s${k + 1}`, `State, entry ${k + 1}`, -2, 2, 0.1, x)).join("");
   }
@@ -17,7 +18,7 @@ customElements.define("scoring-figure", class extends Figure {
     const points = keys.map((at, j) => ({ at, name: names[j], tone: j + 1 }));
     return {
       view: `<p>A place has the colour of the annotation that scores highest for a state <i>s</i> there. Drag <i>s</i>.</p>${plane(this.width > WIDE ? 400 : Math.min(this.width, 280), [-2.2, 2.6, -2.2, 2.2], {
-        regions: winner, points: [...points, { at: [s1, s2], name: "s", tone: 0, handle: true }] })}`,
+        regions: { tone: winner, kept: (this.kept[kind] ??= {}) }, points: [...points, { at: [s1, s2], name: "s", tone: 0, handle: true }] })}`,
       more: table("Each score is the sum of its terms", ["Position", ...parts[0].map((_, k) => `Term ${k + 1}`), "Score"],
         parts.map((row, j) => [`<b class="dot t${j + 1}"></b>${names[j]}`, ...row.map((x) => `<td>${digits(x)}</td>`),
           `<td${j === best ? ' class="best"' : ""}>${digits(scores[j])}</td>`])),

@@ -25,14 +25,14 @@ customElements.define("softmax-figure", class extends Figure {
     const tone = (j) => (real[j] ? j + 1 : 0), wide = this.width > WIDE, panel = wide ? this.width * 0.4 : this.width, step = panel / words.length;
     const rect = (x, y, width, height, j) => `<rect class="t${tone(j)}" x="${x}" y="${y}" width="${width}" height="${Math.max(height, 0.5)}"/>`;
     const bars = e.map((score, j) => {
-      const x = step * (j + 0.5), y = ZERO - UNIT * clip(score), up = score >= 0, word = `${text(x, TALL + 52, words[j], "middle", mask[j] ? "name" : "name struck")}`;
+      const x = step * (j + 0.5), y = ZERO - UNIT * clip(score), free = real[j] && !(j === 0 && ADDED[added]);
       const ring = (r) => `<circle class="t${tone(j)}" cx="${x}" cy="${y}" r="${r}"/>`;
       return `<g class="${mask[j] ? "" : "faint"}">${rect(x - step * 0.28, Math.min(y, ZERO), step * 0.56, Math.abs(y - ZERO), j)}</g>` +
-        text(x, up ? y - 14 : y + 24, digits(score, 2)) + word + (real[j] && !(j === 0 && ADDED[added]) ? `<g class="handle" data-handle="${j + 1}">${ring(22)}${ring(8)}</g>` : "");
+        text(x, score < 0 ? y + 24 : y - 14, digits(score, 2)) + text(x, TALL + 52, words[j], "middle", mask[j] ? "name" : "name struck") +
+        (free ? `<g class="handle" data-handle="${j + 1}">${ring(22)}${ring(8)}</g>` : "");
     }).join("");
     const shares = (draw) => weights.reduce(([all, from], w, j) => [all + draw(w, from, j), from + w], ["", 0])[0];
     const left = this.width * 0.5, third = (this.width * 0.28) / words.length, right = this.width * 0.86;
-    const label = (x, y, words) => text(x, y, words, "start", "label");
     const exponentials = powers.map((power, j) => rect(left + third * (j + 0.2), 10 + TALL * (1 - power), third * 0.6, TALL * power, j) +
       text(left + third * (j + 0.5), TALL + 30, digits(power, 2))).join("");
     const stack = shares((w, from, j) => rect(right, 10 + TALL * from, 40, TALL * w, j) +
@@ -43,7 +43,7 @@ customElements.define("softmax-figure", class extends Figure {
     return {
       view: wide
         ? svg(this.width, TALL + 84, `${zero}${bars}${exponentials}${stack}<path class="grid" d="M${left} ${TALL + 10}H${left + third * words.length}"/>` +
-            [[0, "scores"], [left, "exp((score − highest) / τ)"], [right, "weights"]].map(([x, name]) => label(x, TALL + 74, name)).join("") +
+            [[0, "scores"], [left, "exp((score − highest) / τ)"], [right, "weights"]].map(([x, name]) => text(x, TALL + 74, name, "start", "label")).join("") +
             [[panel, left, "exp"], [left + third * words.length, right, "÷ sum"]].map(([a, b, name]) => text((a + b) / 2, ZERO - 8, name, "middle", "label") +
               `<path class="cursor" d="M${a + 8} ${ZERO}H${b - 8}"/>`).join(""), plane)
         : svg(this.width, TALL + 60, zero + bars, plane) + `<p class="note">The weights, shares of one whole:</p>` + svg(this.width, 36, row),
