@@ -35,6 +35,17 @@ def course(released, tmp_path_factory):
 
 
 @contextmanager
+def unmarked(browser, course, **options):  # noqa: F811
+    """Open the page of an exercise in which nobody has a mark."""
+    for student in WRITTEN:
+        by_hand(course, student, None)
+    with served(Session(course, "scoring", "what_to_recompute", **options)) as address:
+        size(browser, 1280)
+        open_page(browser, address)
+        yield
+
+
+@contextmanager
 def marking(course):
     """Run `mark`; yield the address that it prints, and the process. Ctrl-C ends it, as a marker would."""
     command = [sys.executable, "-u", "-m", "autograder", "mark", "scoring", "what_to_recompute", "--no-browser"]
@@ -119,11 +130,7 @@ def test_three_answers_are_marked_by_keyboard_alone(browser, course):  # noqa: F
 
 
 def test_what_another_marker_gave_is_said_and_like_answers_can_be_marked_apart(browser, course):  # noqa: F811
-    for student in WRITTEN:
-        by_hand(course, student, None)
-    with served(Session(course, "scoring", "what_to_recompute", names=True)) as address:
-        size(browser, 1280)
-        open_page(browser, address)
+    with unmarked(browser, course, names=True):
         assert "ada_king" in text_of(browser, "article[aria-current]")
         by_hand(course, "ben_ito", 0.5, "Nearly.")
         press(browser, "a")
@@ -142,11 +149,7 @@ def test_what_another_marker_gave_is_said_and_like_answers_can_be_marked_apart(b
 
 
 def test_marks_wait_for_another_command_and_are_saved_by_themselves(browser, course):  # noqa: F811
-    for student in WRITTEN:
-        by_hand(course, student, None)
-    with served(Session(course, "scoring", "what_to_recompute")) as address:
-        size(browser, 1280)
-        open_page(browser, address)
+    with unmarked(browser, course):
         with exclusive_lock(course):
             for _ in range(3):  # all answers
                 press(browser, "a", Keys.ENTER)
@@ -163,11 +166,7 @@ def test_marks_wait_for_another_command_and_are_saved_by_themselves(browser, cou
 
 
 def test_a_comment_typed_while_marks_are_saved_stays_in_the_field(browser, course):  # noqa: F811
-    for student in WRITTEN:
-        by_hand(course, student, None)
-    with served(Session(course, "scoring", "what_to_recompute")) as address:
-        size(browser, 1280)
-        open_page(browser, address)
+    with unmarked(browser, course):
         with exclusive_lock(course):
             press(browser, "a", "c", "Well put.")
         saved(browser, "Saved: 2 of 2 points.")
