@@ -37,7 +37,7 @@ STEPS = {  # of attention, and the page about each
     "word": "output_layer",
 }
 WHOLE = "whole_model"  # the page about all of them
-STEP = '<li><a href="{page}.html"{lit}>{step}</a></li>'
+STEP = '<li><a href="{page}.html"{lit}{current}>{step}</a></li>'
 LINK = '<a href="{}"{}>{}</a>'
 NUMBERED = ("exercise", "displaymath", "figure")
 EXERCISE = re.compile(
@@ -104,10 +104,16 @@ def add_steps(app, pagename, templatename, context, doctree):
     page = pagename.rpartition("/")[2]
     if page not in {*STEPS.values(), WHOLE} - {"intro"} or not context.get("body"):
         return
-    lit = {page: ' class="lit" aria-current="page"'} | (
-        {} if page != WHOLE else dict.fromkeys(STEPS.values(), ' class="lit"')
+    lit = STEPS.values() if page == WHOLE else [page]
+    steps = "".join(
+        STEP.format(
+            page=other,
+            lit=' class="lit"' if other in lit else "",
+            current=' aria-current="page"' if other == page else "",
+            step=step,
+        )
+        for step, other in STEPS.items()
     )
-    steps = "".join(STEP.format(page=page, lit=lit.get(page, ""), step=step) for step, page in STEPS.items())
     context["body"] = f'<nav class="steps" aria-label="The steps of attention"><ol>{steps}</ol></nav>{context["body"]}'
 
 
