@@ -160,6 +160,7 @@ def _is_valid(fault):
 # --- judging ---------------------------------------------------------------------------------------------------------
 
 
+NO_PROBE_BEFORE = re.compile(r'\s*(elif |@|""")')  # a docstring would be none
 PROBE = '__import__("builtins").__dict__.get("reach", int)({number})'  # int where sitecustomize is not read
 SITECUSTOMIZE = '''"""Read by every process of the run: ``reach`` writes down which test runs while a line is executed."""
 
@@ -197,10 +198,7 @@ def add_probes(source, faults):
         statement
         for body in bodies
         for statement in body
-        if not re.match(
-            r"\s*(elif |@|\"\"\")", lines[statement.lineno - 1]
-        )  # not before a docstring, which would be none
-        and not getattr(statement, "decorator_list", None)
+        if not NO_PROBE_BEFORE.match(lines[statement.lineno - 1]) and not getattr(statement, "decorator_list", None)
     ]
     probes = []
     for fault in faults:
@@ -269,6 +267,7 @@ class Judges:
     def select(self, fault, seconds):
         """Return tests that take ``seconds`` in all, those of a file together; the quickest first."""
         reaching = self.reached.get(str(fault["number"]))
+        reaching = reaching if reaching is None else set(reaching)
         by_file = {}
         for test in sorted(self.seconds, key=self.seconds.get):
             if reaching is None or test in reaching:
