@@ -294,6 +294,39 @@ def test_the_letters_of_every_picture_are_large_enough_and_whole_on_a_phone(brow
             assert picture["overhang"] <= 1, (page, picture)
 
 
+@pytest.mark.parametrize("width", [375, 1280])
+def test_no_line_of_code_is_cut_off_or_has_to_be_scrolled_to(browser, address, width):
+    size(browser, width)
+    for name in ("spelling", "the_paper", "whole_model", "for_instructors"):
+        open_page(browser, f"{address}/book/{name}.html")
+        blocks, cut = browser.execute_script(
+            """
+            document.querySelectorAll("details").forEach((each) => (each.open = true));
+            const blocks = [...document.querySelectorAll("div.highlight pre")];
+            return [blocks.length, blocks.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)];
+            """
+        )
+        assert blocks > 5
+        assert cut == [], name
+
+
+def test_lines_of_text_have_about_70_characters(browser, address):
+    size(browser, 1280)
+    for name in ("softmax", "capstone", "for_students"):
+        open_page(browser, f"{address}/book/{name}.html")
+        lengths = browser.execute_script(
+            """
+            return [...document.querySelectorAll("article section > p")].slice(0, 20)
+              .filter((one) => one.textContent.length > 250).map((one) => {
+                const lines = one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight);
+                return one.textContent.length / lines;
+              });
+            """
+        )
+        assert len(lengths) > 2
+        assert 58 < sum(lengths) / len(lengths) < 70, (name, lengths)
+
+
 def test_a_picture_takes_its_colours_from_the_mode_and_its_font_from_its_caption(browser, address):
     size(browser, 1280)
     open_page(browser, f"{address}/book/softmax.html")

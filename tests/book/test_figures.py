@@ -296,6 +296,11 @@ def test_a_place_has_the_colour_of_the_annotation_that_wins_there(browser, addre
     winners = scores.argmax(axis=1) + 1
     assert [colours[i] for i in np.flatnonzero(clear)] == [[winners[i]] for i in np.flatnonzero(clear)]
     assert len(set(winners[clear])) == {"additive": 3, "linear": 1, "dot": 2}[kind]
+    read = """return [...arguments[0].querySelectorAll(".region")].map((one) => one.getBBox())
+      .reduce((most, box) => Math.max(most, box.x + box.width), 0)"""
+    wide = browser.execute_script(read, element)
+    size(browser, 375)
+    until(browser, lambda: browser.execute_script(read, element) < 0.75 * wide)  # drawn anew for a narrower plane
 
 
 def test_a_state_can_be_dragged_through_the_plane(browser, address):  # noqa: F811
@@ -463,6 +468,18 @@ def test_a_score_dragged_by_its_ring_moves_by_as_much_and_the_weights_with_it(br
         "return [...arguments[0].querySelectorAll('.inside')].map((share) => Number(share.textContent))", element
     )
     np.testing.assert_allclose(drawn, column(after, -1)[:3], atol=6e-3)
+    tallest, *powers = sorted(
+        browser.execute_script(
+            """
+        const [low, high] = [0.5, 0.8].map((part) => part * arguments[0].width);  // between the scores and the weights
+        return [...arguments[0].querySelectorAll("rect")].map((one) => one.getBBox())
+          .filter(({x}) => x > low && x < high).map(({height}) => height);
+        """,
+            element,
+        ),
+        reverse=True,
+    )
+    np.testing.assert_allclose(np.array(powers) / tallest, sorted(column(after, -2), reverse=True)[1:], atol=4e-3)
     until(browser, lambda: "softmax.score3" in browser.current_url)  # drawn once more, after a pause
     ActionChains(browser).click_and_hold(
         element.find_element(By.CSS_SELECTOR, "[data-handle='1'] circle")
@@ -556,11 +573,12 @@ def test_a_word_of_the_landing_page_lights_up_its_source_words(browser, address)
     control(element, "word", "0").send_keys(Keys.ARROW_RIGHT)
     until(browser, lambda: "most at with" in says.text)
     labels = element.find_elements(By.CSS_SELECTOR, ".chips label")
+    assert [label.text.split("\n")[1:] for label in labels] == [["tark"], ["ke"], ["saath"], ["kaaran"], []]
     ActionChains(browser).move_to_element(labels[3]).perform()
     until(browser, lambda: "most at reason" in says.text)
     for rows in shown(element).values():
         assert rows
-    data = json.loads(element.find_element(By.TAG_NAME, "script").get_attribute("textContent"))
+    data = numbers_of(element)
     x = {name: np.array(value) for name, value in data.items() if name not in ("source", "target")}
     state = x["state"]
     for word in np.eye(5)[:4]:

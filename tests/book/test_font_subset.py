@@ -173,6 +173,14 @@ def test_the_typeface_has_all_letters_of_the_pages_in_all_weights_and_comes_with
         assert letters <= {chr(code) for code in font.getBestCmap()} <= letters | {"\xa0"}
         (axis,) = font["fvar"].axes
         assert (axis.axisTag, axis.minValue, axis.maxValue) == ("wght", 400, 700)
+    stand_ins = [
+        dict(re.findall(r"([a-z-]+)-(?:adjust|override):([\d.]+)%", rule)) for rule in rules.split("@font-face")[3:]
+    ]
+    assert [float(rule["size"]) for rule in stand_ins] == [enlarged for *_, enlarged in font_subset.STAND_INS]
+    for rule in stand_ins:  # enlarged, they are as high as the typeface
+        heights = [float(rule[name]) * float(rule["size"]) / 100 for name in ("ascent", "descent", "line-gap")]
+        typeface = [font_subset.ASCENT, font_subset.DESCENT, font_subset.LINE_GAP]
+        assert heights == pytest.approx(typeface, abs=0.1)
     assert "Open Font License" in (tmp_path / "text" / "LICENSE").read_text(encoding="utf-8")
 
 

@@ -188,9 +188,13 @@ def test_of_a_page_only_space_that_nobody_sees_is_left_out(written, light):
 def test_a_long_line_of_code_knows_its_indent_and_nothing_else_changes():
     short, long = '    <span class="k">return</span> 100', "    x = [" + "&lt;" * 31 + "]"
     assert len(short) > page_optimizer.LONG_LINE
-    page = f'<p>{"a" * 99}</p><div class="highlight"><pre><span></span>{short}\n{long}\n</pre></div><pre>{long}</pre>'
+    marked_up = f'<span class="w">  </span><span class="k">return</span> {"x" * 40}'
+    page = f'<p>{"a" * 99}</p><div class="highlight"><pre><span></span>{short}\n{long}\n{marked_up}\n</pre></div><pre>{long}</pre>'
     marked = page_optimizer.hang_long_lines(page)
-    assert marked == page.replace(f"{long}\n", f'<span class="long-line" style="--indent:4ch">{long}</span>\n')
+    expected = page
+    for line, indent in ((long, 4), (marked_up, 2)):
+        expected = expected.replace(f"{line}\n", f'<span class="long-line" style="--indent:{indent}ch">{line}</span>\n')
+    assert marked == expected
     assert BeautifulSoup(marked, "html.parser").text == BeautifulSoup(page, "html.parser").text  # what is copied
 
 

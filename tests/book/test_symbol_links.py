@@ -145,7 +145,10 @@ def test_each_section_with_formulas_has_one_link_for_itself_and_its_subsections_
 
 @pytest.mark.parametrize("key", [Keys.ENTER, Keys.SPACE])
 def test_the_keyboard_reads_all_symbols_of_a_section_and_comes_back(page, key):
+    width = "return document.querySelector('#first .symbols-of').getBoundingClientRect().width"
+    assert page.execute_script(width) <= 1  # seen only where the keyboard is
     page.execute_script("document.querySelector('#first .symbols-of a').focus()")
+    assert page.execute_script(width) > 40
     ActionChains(page).send_keys(key).perform()
     until(page, lambda: note(page))
     assert note(page) == {
