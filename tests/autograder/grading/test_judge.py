@@ -353,11 +353,11 @@ def right_chain(exercise):
 
 
 def continued(exercise, chain, first):
-    """Return the chain with every step after ``first`` computed from the steps before it."""
-    chain, late = dict(chain), False
+    """Return the chain with every step after ``first`` that has a rule computed from the steps before it."""
+    chain, late, follows = dict(chain), False, compile_steps(exercise.follows)
     for entry in chain:
-        if late:
-            steps, function = compile_steps(exercise.follows)[entry]
+        if late and entry in follows:
+            steps, function = follows[entry]
             chain[entry] = np.asarray(function(*(chain[step] for step in steps)))
         late = late or entry == first
     return chain
@@ -392,9 +392,10 @@ def test_a_wrong_step_costs_its_own_points_and_no_others_if_the_rest_follows_fro
     exercise = exercise_named(name)
     wrong = data.draw(st.sampled_from(list(exercise.parts)))
     chain = right_chain(exercise)
-    chain[wrong] = (chain[wrong] + change[: chain[wrong].size]).round(4)
+    change = change[: chain[wrong].size].reshape(chain[wrong].shape) * max(1, 100 * exercise.entry.atol)
+    chain[wrong] = (chain[wrong] + change).round(4)
     chain = continued(exercise, chain, wrong)
-    assume(all(np.ptp(step) > 0.01 for step in chain.values()))
+    assume(all(np.ptp(step) > 0.01 for step in chain.values() if step.size > 1))
     ends = [abs(step - end).min() for step in chain.values() for end in (-1, 0, 1)]
     assume(min(ends) > 2 * exercise.entry.atol)  # a step that is saturated by chance is not carried forward
     verdict = verdict_on_chain(exercise, chain)
@@ -433,7 +434,8 @@ def test_a_step_that_is_one_number_throughout_carries_nothing_forward(name, numb
         verdict = verdict_on_chain(exercise, chain)
         following = next((step for step, rule in exercise.follows.items() if entry in rule.given), None)
         assert earned_by(verdict)[entry] == 0
-        assert following is None or earned_by(verdict)[following] == 0
+        may_be_a_slip = right_chain(exercise)[entry].size == 1 and abs(number) in (0.5, 1, 2)
+        assert following is None or may_be_a_slip or earned_by(verdict)[following] == 0
 
 
 @each_chain
@@ -470,11 +472,13 @@ def test_after_an_honest_slip_every_step_that_follows_from_the_students_own_keep
     for entry, points in exercise.parts.items():
         right = not compare.explain_mismatch(chain[entry], case.expected[entry], case.atol)
         steps, function = follows.get(entry, ((), None))
-        blank = any(np.ptp(chain[step]) < case.atol for step in (entry, *steps))
+        blank = any(chain[step].size > 1 and np.ptp(chain[step]) < case.atol for step in (entry, *steps))
+        sizes = [np.abs(chain[step]).max() / np.abs(case.expected[step]).max() for step in (entry, *steps)]
+        far = not 1 / compare.MAX_RATIO < min(sizes) <= max(sizes) < compare.MAX_RATIO
         followed = steps and not compare.explain_mismatch(
             chain[entry], function(*(chain[step] for step in steps)), case.atol
         )
-        assert earned[entry] == (points if right or (followed and not blank) else 0), entry
+        assert earned[entry] == (points if right or (followed and not blank and not far) else 0), entry
 
 
 @cache
