@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from math import inf
 
 import numpy as np
 
@@ -92,6 +93,8 @@ SECOND_MISTAKE = "This does not explain the cases with {}, where there is a seco
 SEVERAL_WAYS = "Cases with {} are wrong: {}"
 LOST_AXIS = "An axis of length 1 went missing: where an axis of the result has length 1, it must stay."
 EXTRA_AXIS = "Your result has an axis of length 1 too many: index it with 0, or squeeze that axis alone."
+SMALLEST = "The smallest input that shows it: {}."
+MAX_READABLE = 12  # numbers of an input that is shown
 ROUNDED = "Right, but rounded to fewer decimals than asked for."
 
 NO_WEIGHTS = {
@@ -365,13 +368,26 @@ def _explain_shapes(exercise, replies, all_reasons):
 
 
 def _first_reason(part, rows):
-    for row in rows:
-        for entry in row.wrong_entries:
-            if part in (row.case.part, entry):
-                reason = row.reasons[entry]
-                is_named = row.case.part and reason not in REASONS_WITHOUT_ANSWER.values() and not row.reply.module
-                return compare.full_sentence(f'in the case "{row.case.name}", {reason}' if is_named else reason)
-    return ""
+    """Return why the first case fails; or, of the cases with few whole numbers, the smallest one, and its input."""
+    wrong = [(row, entry) for row in rows for entry in row.wrong_entries if part in (row.case.part, entry)]
+    if not wrong:
+        return ""
+    row, entry = min(wrong, key=lambda each: _count_readable(each[0].case))
+    reason = row.reasons[entry]
+    is_named = row.case.part and reason not in REASONS_WITHOUT_ANSWER.values() and not row.reply.module
+    sentence = compare.full_sentence(f'in the case "{row.case.name}", {reason}' if is_named else reason)
+    if _count_readable(row.case) == inf or reason in REASONS_BY_EXCEPTION.values() or row.reply.module:
+        return sentence
+    inputs = (f"{name} = {value.tolist()}" for name, value in row.case.inputs.items())
+    return f"{sentence} {SMALLEST.format(' and '.join(inputs))}"
+
+
+def _count_readable(case):
+    """Return how many numbers a case takes, if they are few whole numbers in arrays; else infinity."""
+    inputs = [np.asarray(value) for value in case.inputs.values()]
+    count = sum(value.size for value in inputs)
+    is_readable = count <= MAX_READABLE and all(value.ndim and value.dtype.kind in "iub" for value in inputs)
+    return count if inputs and is_readable else inf
 
 
 def _hint_from_failing_cases(exercise, rows):

@@ -338,6 +338,56 @@ def test_two_axes_are_taken_for_one_where_exactly_their_being_different_raises()
     assert hint not in verdict_on(exercise, raising_where(exercise, differ)).hints
 
 
+@pytest.mark.parametrize(
+    ("family", "advice"),
+    [
+        ("written_len = 20", "what does your code do only when this axis is so long?"),
+        ("written_len = 1", "which line treats such an axis differently?"),
+    ],
+)
+def test_a_length_that_alone_goes_wrong_is_named(family, advice):
+    exercise = exercise_named("spelling-edit_distance")
+    numbers = [n for n, case in enumerate(exercise.hidden) if family in case.families]
+    assert verdict_on(exercise, wrong_where(exercise, numbers)).hints == (
+        f"Only cases with {family} are wrong: {advice}",
+    )
+
+
+def wrong_where(exercise, numbers, **reply):
+    """Return the replies of an answer that is wrong in the hidden cases with these ``numbers``, and right elsewhere."""
+    return right_replies(exercise) | {(exercise.name, n): Reply(**({"value": 99} | reply)) for n in numbers}
+
+
+def count_numbers(case):
+    return sum(np.size(value) for value in case.inputs.values())
+
+
+@pytest.mark.parametrize("name", ["spelling-edit_distance", "spelling-alignment_error_rate", "capstone-exact_match"])
+def test_the_smallest_input_that_shows_the_mistake_is_shown_if_it_is_a_few_whole_numbers(name):
+    exercise = exercise_named(name)
+    sizes = {n: count_numbers(case) for n, case in enumerate(exercise.hidden)}
+    largest, least = max(sizes, key=sizes.get), min(sizes, key=sizes.get)
+    few = max((n for n, size in sizes.items() if size <= judge.MAX_READABLE), key=sizes.get)
+    for numbers, shown in (((largest, few, least), least), ((largest, few), few), ((largest,), None)):
+        for reply in ({}, {"raised": "IndexError"}):
+            (part,) = verdict_on(exercise, wrong_where(exercise, numbers, **reply)).parts
+            assert ("smallest input" in part.reason) == (shown is not None), part.reason
+            for argument, value in exercise.hidden[shown].inputs.items() if shown is not None else ():
+                assert f"{argument} = {value.tolist()}" in part.reason
+    (part,) = verdict_on(exercise, wrong_where(exercise, [least], raised="CellTimeout")).parts
+    assert "smallest input" not in part.reason
+    (part,) = verdict_on(exercise, wrong_where(exercise, [least], raised="ModuleNotFoundError", module="nltk")).parts
+    assert "smallest input" not in part.reason
+
+
+@pytest.mark.parametrize("name", ["scoring-additive_score", "softmax-score_differences", "context-batch_shapes"])
+def test_no_input_of_other_exercises_is_shown(name):
+    exercise = exercise_named(name)
+    (part, *_) = verdict_on(exercise, same_reply(exercise, Reply(raised="IndexError"))).parts
+    assert part.reason
+    assert "smallest input" not in part.reason
+
+
 def test_what_raises_without_a_gradient_was_not_written_into():
     exercise = exercise_named("softmax-entropy")
     replies = same_reply(exercise, Reply(raised="RuntimeError", line=2))
