@@ -25,6 +25,7 @@ SIZE_ONE = ("size_one",)
 ONE_OF = {"batch": "a batch of one sentence", "source_len": "sentences of one position", "target_len": "a single step"}
 PLAIN = "ordinary numbers"
 TAKEN_FOR_ONE = "which two axes are confused?"
+WHERE_LONG = "what does your code do only when this axis is so long?"
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _sizes(arguments, least):
     yield SizeConstraint()
     short = [letter for letter in letters if least.get(letter, 1) == 1]
     for letter in short:
-        yield SizeConstraint(frozenset([letter]), words=ONE_OF.get(letter, f"{letter} 1"), parts=SIZE_ONE)
+        yield SizeConstraint(frozenset([letter]), words=ONE_OF.get(letter, f"{letter} = 1"), parts=SIZE_ONE)
     if short == letters:
         yield SizeConstraint(frozenset(letters), words="all sizes 1", parts=SIZE_ONE)
     if len(letters) > 2:
@@ -176,7 +177,7 @@ def _long_sizes(entry):
     """Yield, for each letter, the sizes in which its axis is long."""
     for letter in _letters(entry.arguments):
         length = entry.most.get(letter, LONGEST)
-        yield SizeConstraint(long=(letter, length), words=f"{letter} {length}")
+        yield SizeConstraint(long=(letter, length), words=f"{letter} = {length}", advice=WHERE_LONG)
 
 
 # --- which to combine ------------------------------------------------------------------------------------------------

@@ -294,8 +294,7 @@ class _Operators(ast.NodeVisitor):
                 2 * value: ("one of the numbers used for {of} is counted twice", 8),
             }
         elif self.around.kind == "number":
-            zero = "one of the zeros used for {of} is treated as 1, as if what it excludes were included"
-            clauses = {1: (zero, 8)}
+            clauses = {1: ("one of the zeros used for {of} counts as 1", 8)}
         for other in others:
             new = ast.Constant(other) if other >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-other))
             clause, rank = clauses.get(other, ("", 5))
