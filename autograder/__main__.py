@@ -212,7 +212,10 @@ def collect(
         ),
     ] = False,
     undo: Annotated[
-        bool, Option("--undo", help="Undo the last collection, so that the previous submissions count again.")
+        bool,
+        Option(
+            "--undo", help="Undo the last collection, or round of watch, so that the previous submissions count again."
+        ),
     ] = False,
     times: Annotated[
         Path | None,
@@ -230,7 +233,7 @@ def collect(
     """
     from autograder.platforms.attempts import Journal
     from autograder.platforms.collect import collect as put
-    from autograder.platforms.collect import set_times
+    from autograder.platforms.collect import end_collection, set_times
     from autograder.platforms.collect import undo as take_back
     from autograder.platforms.times import read_times
     from autograder.reports.tables import tabulate_collected
@@ -256,6 +259,7 @@ def collect(
         collected += done
         left += unused
     collected += set_times(root, topic, stated, journal)
+    end_collection(root, journal)
     if collected:
         out.print(tabulate_collected(collected, root.plan().names_by_id()))
     status = _report_collection(root, topic, collected, left)

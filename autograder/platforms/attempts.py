@@ -70,20 +70,24 @@ class Attempt:
 class Journal:
     """The attempts of each student before the last collection of ``topic`` changed them, for ``undo``.
 
-    The first change of a collection restarts the journal. One collection may read several archives.
+    One collection may read several archives; a round of `watch` is one. Its first change restarts the journal.
     """
 
     def __init__(self, course: Course, topic: str):
         self.folder, self.begun = course.root / ".autograder" / "undo" / topic, False
 
-    def remember(self, course: Course, student: str, known: list["Attempt"]) -> None:
-        """Save the attempts ``known`` of ``student``, unless this collection has done so already."""
-        place = self.folder / f"{student}.json"
+    def restart(self, course: Course) -> None:
+        """Forget the collection before this one, unless this collection has done so already."""
         if not self.begun:
             for path in self.folder.glob("*.json"):
                 with write_guard(course, path):
                     path.unlink()
         self.begun = True
+
+    def remember(self, course: Course, student: str, known: list["Attempt"]) -> None:
+        """Save the attempts ``known`` of ``student``, unless this collection has done so already."""
+        place = self.folder / f"{student}.json"
+        self.restart(course)
         if not place.exists():
             write_record(course, place, known)
 

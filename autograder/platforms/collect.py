@@ -207,7 +207,10 @@ def collect(
         notice(f"recognised as {run.platform}{within}")
         if run.platform == "Blackboard" and plan.assignment(topic).due:
             notice("Blackboard states times without a time zone: nobody counts as late unless --times gives the times")
-        return _collect_everybody(run, entries, reader)
+        collected = _collect_everybody(run, entries, reader)
+    if journal is None:
+        end_collection(course, run.journal)
+    return collected
 
 
 def _find_inbound(archive, platform):
@@ -633,17 +636,28 @@ def _write_refusal_page(run, student, problem, parts):
 # --- what was collected ----------------------------------------------------------------------------------------------
 
 
+def end_collection(course: Course, journal: Journal) -> None:
+    """End the collection of ``journal``: even if it took nothing, none before it can be undone any more.
+
+    Raises ``CourseError`` if something is in the way.
+    """
+    try:
+        journal.restart(course)
+    except RefusedEntry as refusal:
+        raise CourseError(str(refusal), str(course.root), "remove it, and run the command again.") from None
+
+
 def undo(course: Course, topic: str) -> list[Collected]:
-    """Undo the last collection of ``topic`` that changed anything: what counted before it counts again.
+    """Undo the last collection of ``topic``, or round of `watch`: what counted before it counts again.
 
     The undone attempts are kept with the earlier ones, and can be collected again.
 
-    Raises ``CourseError`` if there is no such collection, or something cannot be written.
+    Raises ``CourseError`` if that collection took nothing or was undone, or something cannot be written.
     """
     records = sorted(Journal(course, topic).folder.glob("*.json"))
     if not records:
-        remedy = "nothing has been collected since the last --undo; earlier attempts are in .autograder/earlier."
-        raise CourseError(f"there is no collection of {topic} to undo", str(course.root), remedy)
+        what = f"there is nothing to undo: the last collection of {topic} took nothing, or was undone"
+        raise CourseError(what, str(course.root), "earlier attempts are in .autograder/earlier.")
     assignment, undone = course.plan().assignment(topic), []
     for record in records:
         try:

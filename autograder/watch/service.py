@@ -78,7 +78,7 @@ class Service:
     ) -> None:
         self.settings, self.record, self.topic, self.source, self.forget = settings, record, topic, source, forget
         self.course, self.say = settings.course, settings.status.say
-        self.journal = Journal(self.course, topic)
+        self.journal = Journal(self.course, topic)  # of this round
         self.lock = partial(patient_lock, self.course, self.say)
         self.tries: dict[int, int] = {}  # number of an arrival -> rounds that ended in an error
         # number of an arrival -> rules, monotonic time until which it waits
@@ -99,6 +99,7 @@ class Service:
         if not pending and not overdue:
             return 0
         self._load_released()  # raises the course's errors, for which no hand-in is to blame
+        self.journal = Journal(self.course, self.topic)
         to_grade: dict[str, Arrival] = {}  # by student
         done, size = 0, self.settings.size
         for arrival in islice(self._select_arrivals(pending, rules_now), OPENED_PER_STUDENT * size):

@@ -1148,9 +1148,6 @@ def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
     assert collected.returncode == 0, collected.stderr
     assert course.submission("ada", "scoring").read_text() == "third"
     assert times(course)["ada"]
-    autograder(
-        "collect", "scoring", first, "--course", course.root
-    )  # changes nothing, so there is nothing to take back
     output = succeed("collect", "scoring", "--undo", "--course", course.root)
     assert "2 undone" in output
     assert (kept(course, "ada"), kept(course, "cem")) == (["first", "second", "third"], ["cem's"])
@@ -1160,7 +1157,27 @@ def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
     assert after == before
     assert course.students("scoring") == ["ada", "ben_i"]
     second_undo = autograder("collect", "scoring", "--undo", "--course", course.root)
-    assert (second_undo.returncode, "no collection of scoring to undo" in second_undo.stderr) == (2, True)
+    assert (second_undo.returncode, "nothing to undo" in second_undo.stderr) == (2, True)
+
+
+def test_after_a_collection_that_took_nothing_there_is_nothing_to_undo(course, tmp_path):
+    with_a_roster(course)
+    place = handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", "first"))
+    collect(course, "scoring", place)
+    with pytest.raises(CourseError, match="there is no such archive"):
+        collect(course, "scoring", tmp_path / "misspelt.zip")
+    collecting.undo(course, "scoring")  # an archive that cannot be read is no collection
+    assert course.students("scoring") == []
+    for _ in range(2):  # the second takes nothing new
+        succeed("collect", "scoring", place, "--course", course.root)
+    second = everything(course)
+    undone = autograder("collect", "scoring", "--undo", "--course", course.root)
+    assert (undone.returncode, "the last collection of scoring took nothing" in undone.stderr) == (2, True)
+    assert everything(course) == second
+    for _ in range(2):
+        collect(course, "scoring", place)
+    with pytest.raises(CourseError, match="nothing to undo"):
+        collecting.undo(course, "scoring")
 
 
 def test_undo_restores_the_second_to_last_attempt(course, tmp_path):

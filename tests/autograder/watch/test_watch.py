@@ -18,13 +18,14 @@ from autograder.errors import CourseError
 from autograder.exercises.drawing import candidate_seeds
 from autograder.grading import submission
 from autograder.paths import ROOT
+from autograder.platforms import collect as collecting
 from autograder.platforms.times import parse_time
 from autograder.reports import tables
 from autograder.watch import polling, service
 from autograder.watch import run as running
 from autograder.watch.record import Record
 from tests.autograder.essays import all_right, grade_quickly
-from tests.autograder.watch.hub import LIMITS
+from tests.autograder.watch.hub import LIMITS, Mended
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 SCANDIR = os.scandir
@@ -128,6 +129,22 @@ def test_before_it_starts_it_says_of_which_attempts_the_hidden_cases_are_verifie
     assert any(notice in line for line in hub.watch())
     hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[40])
     assert not any("verif" in line for line in hub.watch())
+
+
+def test_one_round_is_what_can_be_undone_and_the_inbound_folder_can_be_collected_again(hub):
+    hub.submit("ada", "one")
+    hub.watch(stop=Mended(lambda: [hub.submit("ada", "two"), hub.submit("ben")]))
+    assert hub.graded == ["one", "two", "Because."]
+    assert [done.student for done in collecting.undo(hub.course, "scoring")] == ["ada", "ben"]
+    assert hub.course.students("scoring") == ["ada"]
+    assert hub.notebook("one") == hub.course.submission("ada", "scoring").read_text(encoding="utf-8")
+    with pytest.raises(CourseError, match="nothing to undo"):
+        collecting.undo(hub.course, "scoring")
+    hub.watch()
+    assert hub.course.students("scoring") == ["ada"]
+    collecting.collect(hub.course, "scoring", hub.inbound)
+    assert hub.course.students("scoring") == ["ada", "ben"]
+    assert hub.notebook("two") == hub.course.submission("ada", "scoring").read_text(encoding="utf-8")
 
 
 def test_one_bad_hand_in_stops_nobody(hub):
