@@ -833,6 +833,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     from autograder.gradebook.requests import load_requests
     from autograder.grading import cluster
     from autograder.reports import tables as report
+    from autograder.with_nbgrader.exchange import publish_again
 
     sandbox.require_known(options.isolation)
     if options.isolation == "none":
@@ -878,6 +879,8 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
         place = f"submitted/STUDENT/{topic}/{topic}.ipynb"
         out.print(f"Ignored: {notices.plain(path)}. Submissions belong in {place}.", markup=False)
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
+    if changed := publish_again(course, topic, [row.student for row in rows]):
+        _print_line(f"Feedback pages that have changed, published again in the exchange: {len(changed)}.")
     requests = load_requests(course, topic, [row.student for row in rows])
     if count := sum(not request.answer for request in requests):
         command = _format_command(f"requests {topic}", course.root)

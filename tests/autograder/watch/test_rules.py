@@ -15,7 +15,9 @@ from autograder.verdicts import Part
 from autograder.watch import record as records
 from autograder.watch import rules
 from autograder.watch.record import Arrival, Clock, Record
+from autograder.with_nbgrader.exchange import publish_again
 from tests.autograder.essays import all_right, mark
+from tests.autograder.test_main import succeed
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -260,6 +262,39 @@ def test_a_page_with_hints_has_what_a_person_answered_and_why_points_were_change
     assert "It works for short sentences only." in page
     assert "One of two criteria" not in page  # the comment on a written answer says what it earned
     assert "<dt>Points</dt>" not in page
+
+
+def test_what_was_published_is_published_again_when_it_has_changed_and_nothing_else_is(hub):
+    secrets = [hub.submit(student) for student in ("ada", "ben")]
+    hub.watch()
+    assert publish_again(hub.course, "scoring", ["ada", "ben"]) == []
+    mark(hub.course, "ada", 1.0, "One of two criteria is met.")
+    hub.submit("cem")
+    collect(hub.course, "scoring", hub.inbound)  # cem's page was never published
+    hub.regrade()
+    assert hub.course.feedback("cem", "scoring").is_file()
+    unchanged = hub.page(secrets[1])
+    assert "One of two criteria" not in hub.page(secrets[0])
+    assert publish_again(hub.course, "scoring", ["ben", "cem"]) == []
+    assert publish_again(hub.course, "scoring", ["ada", "ben", "cem"]) == ["ada"]
+    assert "One of two criteria is met." in hub.page(secrets[0])
+    assert hub.page(secrets[1]) == unchanged
+    assert len(list((hub.exchange / "attention" / "feedback").iterdir())) == 2
+
+
+def test_grade_publishes_marks_in_the_exchange_and_says_so(hub):
+    ada = hub.submit("ada")
+    hub.watch()
+    mark(hub.course, "ada", 1.0, "One of two criteria is met.")
+    said = "Feedback pages that have changed, published again in the exchange: 1."
+    for is_first in (True, False):
+        output = succeed("grade", "scoring", "--isolation", "none", "--course", hub.course.root)
+        assert (said in output) == is_first
+        assert "One of two criteria is met." in hub.page(ada)
+
+
+def test_a_course_without_an_exchange_publishes_nothing_again(released):
+    assert publish_again(released, "scoring", ["ada"]) == []
 
 
 def test_the_record_keeps_the_order_and_takes_nothing_twice(hub):
