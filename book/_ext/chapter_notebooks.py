@@ -223,6 +223,7 @@ def module_cells(source):
 def _is_available(module):
     return module.rpartition(".")[0] in AVAILABLE_PACKAGES or module in (
         "solutions.answer_key",
+        "figures.drawings",
         "figures.moving",
         "figures.pictures",
     )

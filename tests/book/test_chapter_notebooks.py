@@ -230,6 +230,8 @@ def test_a_part_of_the_course_brings_along_what_it_uses():
         "from solutions.in_numpy.encoder import bidirectional_annotations"
     ).values()
     assert "rnn_states" in text.partition("\n")[0].split()
+    drawn = chapter_notebooks.module_cells("from figures.drawings import draw_order")
+    assert list(drawn) == ["figures.pictures", "figures.drawings"]
 
 
 CONF = """
