@@ -53,7 +53,7 @@ class Collected:
 
     ``file`` is its name in the archive, ``version`` the number of the release that it was made from (0 if unknown), ``code``
     its receipt code ("" if it is not a notebook), and ``note`` any further remark. A refused hand-in from nbgrader's exchange
-    has the exchange's ``secret``.
+    has the exchange's ``secret``; ``is_nobodys`` says that it was refused because it is not known whose it is.
     """
 
     student: str
@@ -64,6 +64,7 @@ class Collected:
     code: str = ""
     note: str = ""
     secret: str = ""
+    is_nobodys: bool = False
 
     def describe_problem(self) -> str:
         """Return the problem, and the note on it if there is one, for the instructor."""
@@ -374,14 +375,15 @@ def _refuse_names(parts, folders):
     files = [escape_unprintable(part.name) for part in owners.values()]
     if problem := next((part.owner.problem for part in parts if part.owner.problem), ""):
         has_notebook = any(is_notebook(part.name) for part in parts)
-        return [Collected(students[0], problem, file=files[0])] if has_notebook else []
+        return [Collected(students[0], problem, file=files[0], is_nobodys=True)] if has_notebook else []
     if len(owners) > 1:
         problem = f"{' and '.join(files)} would be the same student here; add both to the roster, or rename them in the archive"
-        return [Collected(student, problem, file=file) for student, file in zip(students, files, strict=True)]
+        named = zip(students, files, strict=True)
+        return [Collected(student, problem, file=file, is_nobodys=True) for student, file in named]
     if others := folders - {students[0]}:
         other = escape_unprintable(min(others))
         problem = f"submitted/{other} already exists, and the names are too similar: is this the same person?"
-        return [Collected(students[0], problem, file=files[0])]
+        return [Collected(students[0], problem, file=files[0], is_nobodys=True)]
     return None
 
 

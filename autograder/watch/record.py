@@ -138,9 +138,9 @@ class Record(contextlib.ExitStack):
         ended = {"ended": now.wall, "boot": now.boot, "uptime": now.uptime}
         return self.update(arrival, state=DONE, outcome=outcome, shown=shown, **ended)
 
-    def reopen_failed(self, topic: str) -> None:
-        """Reopen the arrivals of ``topic`` on which the grader failed, so that they are tried again."""
-        self._change("UPDATE arrival SET state = ?, outcome = '' WHERE topic = ? AND outcome = ?", NEW, topic, FAILED)
+    def reopen(self, topic: str, outcome: str) -> None:
+        """Reopen the arrivals of ``topic`` that ended with ``outcome``, so that they are tried again."""
+        self._change("UPDATE arrival SET state = ?, outcome = '' WHERE topic = ? AND outcome = ?", NEW, topic, outcome)
 
     def set_shown(self, topic: str, student: str, shown: str) -> None:
         """Record how much of the feedback the published pages of ``student`` show."""

@@ -26,7 +26,7 @@ from autograder.marking.cli import on_signals
 from autograder.platforms.collect import escape_unprintable
 from autograder.watch.page import load_token, status_page
 from autograder.watch.polling import Inbox
-from autograder.watch.record import ADMITTED, NEW, WAITING, Record
+from autograder.watch.record import ADMITTED, FAILED, NEW, WAITING, Record
 from autograder.watch.service import Service, Settings
 from autograder.watch.sources import Source, find_sources
 from autograder.watch.status import Status
@@ -106,10 +106,6 @@ def _prepare(stack, course, topics, grading, options, status):
     stack.enter_context(watch_lock(course))
     grading = replace(grading, accepts_provisional=True)  # `grade` runs again what reached a limit
     runs = [load_run(course, topic, grading) for topic in topics]
-    for run in runs:
-        if run.assignment.attempts > (proved := 1 + len(run.released.attempt_seeds)):
-            what = f"{run.topic}: hidden cases were verified for {proved} of {run.assignment.attempts} attempts."
-            status.say(f"{what} To verify the others, run `release {run.topic}` again.")
     sources, exchange = find_sources(course, topics, options.folder)
     if problem := course.find_access_problem():
         what, folder, remedy = problem
@@ -157,7 +153,7 @@ class _Loop:
             )
             self.inboxes.append((source, inbox))
             for topic in mine:
-                record.reopen_failed(topic)
+                record.reopen(topic, FAILED)
                 self.services.append(Service(settings, record, topic, source, inbox.forget))
         self.backed_up: float | None = None
 

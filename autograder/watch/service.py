@@ -24,7 +24,7 @@ from autograder.batch.grade_class import PAGE_BRAKE_SECONDS, WORKER_ERRORS, Exec
 from autograder.batch.results import SubmissionResult
 from autograder.courses.course import Course
 from autograder.courses.locking import patient_lock
-from autograder.courses.plan import Assignment, is_student_name
+from autograder.courses.plan import Assignment, Plan, is_student_name
 from autograder.courses.released import Released
 from autograder.errors import OS_ERROR_REMEDIES, CourseError
 from autograder.feedback import notices
@@ -43,17 +43,20 @@ from autograder.with_nbgrader.exchange import ExchangeFolders, read_page
 
 OPENED_PER_STUDENT = 4  # hand-ins opened in a round, for each student graded: those set aside cost little
 AGAIN, EARLIER, REFUSED, SET_ASIDE = "again", "earlier", "refused", "set aside"  # outcomes, besides those of ``record``
+NOBODYS = "nobody's"  # an outcome that another roster may change
 USED_UP, REQUEST, SUPERSEDED, GONE = "used up", "request", "superseded", "gone"
 MAX_WAIT_SECONDS = 60.0  # after which a wait is computed again: course.toml may have changed for a waiting student
 MACHINE_ERRNOS = {*OS_ERROR_REMEDIES, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EMFILE}
 MACHINE_ERRNOS |= {errno.ENFILE, errno.ENOMEM, errno.EBUSY}
 RETRIED_ERRORS = (CourseError, OSError, sqlite3.Error, sqlalchemy.exc.SQLAlchemyError)
+FREE_SECONDS, RESTS = 1.0, 20  # what opening a hand-in may cost, in CPU time; seconds of rest for each second beyond
 MAX_TRIES = 3  # rounds that a hand-in may end with an error before it counts as failed
 FAILED_NOTICE = "The grader itself failed on this submission. Your instructor has been told."
 UNREAD_NOTICE = (
     "Your request for another look was not read, because something else has changed as well. To ask, hand in the graded notebook "
     "once more, with nothing added but the cell that asks."
 )
+NO_SECRET = "it came without submission_secret.txt, so the student cannot fetch the feedback"
 SUPERSEDED_NOTICE = "You handed in again before this submission could be graded, so it is not graded."
 
 
@@ -83,6 +86,8 @@ class Service:
         self.tries: dict[int, int] = {}  # number of an arrival -> rounds that ended in an error
         # number of an arrival -> rules, monotonic time until which it waits
         self.waits: dict[int, tuple[Assignment, float]] = {}
+        self.rests: dict[int | str, float] = {}  # account or claimed name -> monotonic time until which it must rest
+        self.plan: Plan | None = None  # of the last round
         self.alone = False  # the last round failed: the next one takes one hand-in
         self._released: tuple[str, Released] | None = None
 
@@ -93,7 +98,7 @@ class Service:
 
         Raises ``CourseError``, ``OSError`` or a database error if the machine or the course prevents it from continuing.
         """
-        rules_now = self.course.plan().assignment(self.topic)
+        rules_now = self._read_rules()
         pending = self.record.list_pending(self.topic)
         overdue = self._find_withheld_past_due(rules_now)
         if not pending and not overdue:
@@ -105,25 +110,44 @@ class Service:
         for arrival in islice(self._select_arrivals(pending, rules_now), OPENED_PER_STUDENT * size):
             if len(to_grade) >= (1 if self.alone else size):
                 break
+            queue, began = self._queue_of(arrival), time.thread_time()
             try:
                 done += self._open(to_grade, arrival, rules_now)
             except Exception as error:
                 if is_machine_failure(error):
                     raise
                 done += self._record_error(arrival, error)  # if not yet, the next round tries it again
+            if (excess := time.thread_time() - began - FREE_SECONDS) > 0:
+                self.rests[queue] = time.monotonic() + RESTS * excess
         again = [student for student in overdue[:size] if student not in to_grade]
         again = [] if self.alone and to_grade else again
         return done + (self._grade(to_grade, again) if to_grade or again else 0)
 
-    def _select_arrivals(self, pending, rules_now):
-        """Yield the arrivals that may be opened, in order, at most one per student.
+    def _read_rules(self):
+        """Return the assignment's rules; if they or the roster have changed, act on what depends on them."""
+        before, plan = self.plan, self.course.plan()
+        rules_now = plan.assignment(self.topic)
+        if before is None or before.students != plan.students:
+            self.record.reopen(self.topic, NOBODYS)
+        if before is None or before.assignment(self.topic).attempts != rules_now.attempts:
+            proved = 1 + len(self._load_released().attempt_seeds)
+            if rules_now.attempts > proved:
+                what = f"{self.topic}: hidden cases were verified for {proved} of {rules_now.attempts} attempts."
+                self.say(f"{what} To verify the others, run `release {self.topic}` again.")
+        self.plan = plan
+        return rules_now
 
-        So a student who hands in a hundred times delays nobody else by more than one submission per round.
+    def _select_arrivals(self, pending, rules_now):
+        """Yield the arrivals that may be opened, in order, at most one per account or, where it may be any, per name.
+
+        So a student who hands in a hundred times, under whatever names, delays nobody else by more than one submission per
+        round, and by a twentieth of the time that opening them takes.
         """
-        chosen = set()
+        chosen, now = set(), time.monotonic()
         waiting = {arrival.student: arrival for arrival in pending if arrival.state == WAITING}  # the newest of each
         for arrival in pending:
-            if arrival.claimed in chosen:
+            queue = self._queue_of(arrival)
+            if queue in chosen or now < self.rests.get(queue, now):
                 continue
             if arrival.state == WAITING:
                 if waiting[arrival.student] != arrival:
@@ -131,8 +155,12 @@ class Service:
                     continue
                 if self._must_keep_waiting(arrival, rules_now):
                     continue
-            chosen.add(arrival.claimed)
+            chosen.add(queue)
             yield arrival
+
+    def _queue_of(self, arrival):
+        account = None if self.settings.any_owner else self.source.find_account(arrival.entry)
+        return arrival.claimed if account is None else account
 
     def _must_keep_waiting(self, arrival, rules_now):
         """Return whether a waiting ``arrival`` must wait longer; the record is read only if its time may have come."""
@@ -212,7 +240,8 @@ class Service:
         if problem:
             self._publish_own(problem.student)
             self._publish_sentence(problem.secret, describe_refusal(problem.problem, self.topic))
-            return self._finish_arrival(arrival, REFUSED, problem.describe_problem(), student=problem.student)
+            outcome = NOBODYS if problem.is_nobodys else REFUSED
+            return self._finish_arrival(arrival, outcome, problem.describe_problem(), student=problem.student)
         if not decided:
             if arrival.state == ADMITTED and self._is_current_attempt(arrival):  # deleted since, but already collected
                 to_grade[arrival.student] = arrival
@@ -393,6 +422,8 @@ class Service:
         shown = self.course.load_record(arrival.student, self.topic).get("shown", "all")
         seconds = max(Clock.now().wall - arrival.came, 0.0)
         message = f"attempt {number}{' once more' if is_again else ''}: {describe_status(row)} ({seconds:.1f} s)"
+        if self.settings.exchange and not arrival.secret:
+            message += f"; {NO_SECRET}"
         self._finish_arrival(arrival, AGAIN if is_again else GRADED, message, shown)
 
     def _release_again(self, student):

@@ -34,6 +34,14 @@ class Source:
     def is_exchange(self) -> bool:
         return self.platform == "exchange"
 
+    def find_account(self, entry: str) -> int | None:
+        """Return the account that owns ``entry`` if work counts only under the owner's name; otherwise None."""
+        try:
+            owner = os.lstat(self.path / entry).st_uid
+        except OSError:  # it has disappeared
+            return None
+        return owner if self.accounts is None or owner not in self.accounts else None
+
     def read_claim(self, entry: str) -> str:
         """Return the student that the name of ``entry`` claims, folded so that names can be compared."""
         if self.is_exchange:

@@ -25,7 +25,7 @@ from autograder.watch import polling, service
 from autograder.watch import run as running
 from autograder.watch.record import Record
 from tests.autograder.essays import all_right, grade_quickly
-from tests.autograder.watch.hub import LIMITS, Mended
+from tests.autograder.watch.hub import LIMITS, Mended, UntilIdle
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 SCANDIR = os.scandir
@@ -123,12 +123,14 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
     assert regrade() == [50]  # a verdict on other cases is not reused
 
 
-def test_before_it_starts_it_says_of_which_attempts_the_hidden_cases_are_verified(hub):
+def test_it_says_of_which_attempts_the_hidden_cases_are_verified(hub):
     hub.plan(attempts=2)
     notice = "verified for 1 of 2 attempts. To verify the others, run `release scoring`"
     assert any(notice in line for line in hub.watch())
     hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[40])
     assert not any("verif" in line for line in hub.watch())
+    lines = hub.watch(stop=Mended(lambda: hub.plan(attempts=3)))
+    assert sum("verified for 2 of 3 attempts" in line for line in lines) == 1
 
 
 def test_one_round_is_what_can_be_undone_and_the_inbound_folder_can_be_collected_again(hub):
@@ -299,7 +301,88 @@ def test_work_that_another_account_hands_in_counts_for_nobody(hub):
     assert hub.graded == ["own"]
     assert hub.page(forged) == ""
     assert "own" in hub.page(own)
-    assert any("ada: refused: it claims to be ada's, but belongs to the account mal" in line for line in lines)
+    assert any("ada: nobody's: it claims to be ada's, but belongs to the account mal" in line for line in lines)
+
+
+ROSTER = "id,name\nada,Ada King\n"
+
+
+def test_who_joins_the_roster_late_is_graded_at_once_and_others_are_named_again_after_a_restart(hub):
+    roster = hub.course.root / "students.csv"
+    roster.write_text(ROSTER, encoding="utf-8")
+    (hub.course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
+    ben, cem = hub.submit("ben", "by ben"), hub.submit("cem", "by cem")
+    lines = hub.watch(stop=Mended(lambda: roster.write_text(f"{ROSTER}ben,Ben Ito\n", encoding="utf-8")))
+    assert hub.graded == ["by ben"]
+    assert "by ben" in hub.page(ben)
+    assert sum("ben" in line and "is not in the roster" in line for line in lines) == 1
+    assert hub.outcomes() == [("ben", "graded"), ("cem", "nobody's")]
+    assert any("cem is not in the roster" in line for line in hub.watch())
+    assert hub.page(cem) == ""
+    roster.write_text(f"{ROSTER}ben,Ben Ito\ncem,Cem Oz\n", encoding="utf-8")  # while `watch` is not running
+    hub.watch()
+    assert hub.graded == ["by ben", "by cem"]
+    assert not any("cem" in line for line in hub.watch())
+
+
+def test_names_that_an_account_invents_make_nobody_wait(hub, monkeypatch):
+    monkeypatch.setattr(service, "OPENED_PER_STUDENT", 1)  # in a round of eight students
+    for number in range(30):
+        hub.submit(f"nobody{number}", account="mal")
+    hub.submit("ada", "by ada")
+    rounds, serve = [], service.Service.serve
+
+    def count(self):
+        done = serve(self)
+        rounds.append(done)
+        return done
+
+    monkeypatch.setattr(service.Service, "serve", count)
+    hub.watch()
+    assert hub.graded == ["by ada"]
+    expected = [2, *[1] * 29, 0] if os.geteuid() == 0 else [1] * 31  # as root, files really belong to accounts
+    assert rounds[: len(expected)] == expected
+
+
+def test_an_account_whose_hand_ins_take_long_to_open_rests_and_others_go_first(hub, monkeypatch):
+    began, elapsed = time.monotonic(), [0.0]
+    monkeypatch.setattr(service.time, "monotonic", lambda: began + elapsed[0])
+    monkeypatch.setattr(service.time, "thread_time", lambda: elapsed[0])
+    collect = service.collect
+
+    def slow(*rest, only, **more):
+        elapsed[0] += 3.0 * next(iter(only)).startswith("mal")
+        return collect(*rest, only=only, **more)
+
+    monkeypatch.setattr(service, "collect", slow)
+    hub.submit("mal", "first")
+    hub.submit("mal", "second")
+    hub.submit("ada", "by ada")
+    hub.submit("ada", "again")
+    served = []
+
+    def wait():
+        served.append(list(hub.graded))
+        elapsed[0] += service.RESTS * 2.0 - 0.5 if len(served) == 1 else 1.0  # 2 s more than opening may cost
+
+    class Waiting(UntilIdle):
+        def wait(self, seconds):
+            super().wait(seconds)
+            wait()
+
+    hub.watch(stop=Waiting(3))
+    assert served == [["first", "by ada", "again"]] * 2 + [["first", "by ada", "again", "second"]]
+
+
+def test_a_hand_in_whose_feedback_cannot_be_fetched_is_said_to_be_one(hub, monkeypatch):
+    monkeypatch.setattr(polling, "UNFINISHED_SECONDS", 0.0)
+    hub.submit("ada")
+    (folder,) = hub.inbound.iterdir()
+    (folder / "submission_secret.txt").unlink()
+    hub.submit("ben")
+    lines = hub.watch(patience=3)
+    graded = {line.split()[2]: "cannot fetch the feedback" in line for line in lines if "attempt 1: graded" in line}
+    assert graded == {"ada:": True, "ben:": False}
 
 
 def test_a_failure_of_the_grader_is_told_and_the_others_are_served(hub):
@@ -371,7 +454,7 @@ def test_a_drop_folder_is_served_once_its_files_have_settled(hub, tmp_path):
         patched.setattr(polling, "SETTLE_SECONDS", 0.0)
         lines = hub.watch(folder=drop, patience=3)
         assert hub.graded == ["by ada"]
-        assert any("ben: refused" in line and "account mal" in line for line in lines)
+        assert any("ben: nobody's" in line and "account mal" in line for line in lines)
         (drop / "ada" / "scoring.ipynb").write_text(hub.notebook("changed"))
         hub.watch(folder=drop, patience=3)
     assert hub.graded == ["by ada", "changed"]
