@@ -11,7 +11,7 @@ import pytest
 from autograder.errors import CourseError
 from autograder.gradebook.scores import load_results
 from autograder.platforms.collect import collect
-from autograder.platforms.export import NAMESAKE, _is_other_number, export, write_feedback_archive
+from autograder.platforms.export import NAMESAKE, _is_other_number, escape_formula, export, write_feedback_archive
 from autograder.platforms.formats import MOODLE_NAME
 from tests.autograder.essays import ESSAY, copy_prepared, enrol, grade_quickly, hand_in, mark
 from tests.autograder.platforms.test_collect import handed_out
@@ -166,6 +166,12 @@ def test_a_name_that_a_spreadsheet_would_compute_is_text_in_every_export(graded,
             cells = [cell for row in csv.reader(file) for cell in row]
         assert [cell for cell in cells if cell.startswith((sign, f"'{sign}"))] != [] or sign in "\t\r"
         assert [cell for cell in cells if cell.startswith(sign)] == []
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r"])
+def test_a_text_that_begins_like_a_formula_gets_an_apostrophe_and_others_stay(sign):
+    assert escape_formula(f"{sign}1") == f"'{sign}1"
+    assert escape_formula(f"Ada {sign}1") == f"Ada {sign}1"
 
 
 MOODLES = (
