@@ -24,7 +24,6 @@ from matplotlib.patches import Rectangle
 
 INK, MUTED, LINE, SURFACE, PAPER = "#222832", "#48566b", "#d1d5da", "#f3f4f5", "#ffffff"
 BLUE, ORANGE, GREEN, PURPLE = "#0067a8", "#b4530a", "#007a5a", "#8a4f9e"
-WEIGHT = "#0067a9"  # of a heat map's cells: a blue on which text is readable in either mode
 VARIABLES = {
     MUTED: "--figure-0",
     LINE: "--pst-color-border",
@@ -35,7 +34,7 @@ VARIABLES = {
     GREEN: "--figure-3",
     PURPLE: "--figure-4",
 }
-SHADE_OPACITY = 0.6  # as --shade in figures.css
+WHITE_FROM = 0.86  # weight: in light mode, white is readable on cells of a heat map from here on, and black before
 HINDI = Path(__file__).parents[1] / "_static" / "fonts" / "noto-sans-devanagari-devanagari-400-normal.woff"
 _FONT_FOLDER = tempfile.TemporaryDirectory()  # matplotlib reads the font from a file; removed when Python ends
 COLUMN, PHONE = 680, 340  # pixels
@@ -110,7 +109,7 @@ def _devanagari():
 
 
 def heat_map(axes, weights, rows, columns, numbers=True):
-    """Draw weights on ``axes`` as a heat map that is readable in both colour modes.
+    """Draw weights on ``axes`` as a heat map that is readable in both colour modes, and says a weight that is pointed at.
 
     Parameters
     ----------
@@ -120,16 +119,20 @@ def heat_map(axes, weights, rows, columns, numbers=True):
     rows, columns : list of str
         The labels beside each row and above each column.
     numbers : bool
-        Whether each cell shows its weight; cells are paler then, so that it can be read.
+        Whether each cell shows its weight, unless it rounds to 0.
     """
     height, width = len(rows), len(columns)
     for i, row in enumerate(weights):
         for j, weight in enumerate(row):
-            if weight > 0.005:
-                look = {"facecolor": WEIGHT if numbers else BLUE, "alpha": round(float(weight), 2)}
-                axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **look))
+            if (shown := f"{weight:.2f}") == "0.00":
+                continue
+            look = {"facecolor": BLUE, "alpha": float(shown), "gid": f"cell {rows[i]}, {columns[j]}: {shown}"}
+            axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **look))
             if numbers:
-                axes.text(j, i, f"{weight:.2f}", ha="center", va="center", fontsize=13)
+                look = {"color": "white" if weight > WHITE_FROM else "black", "gid": f"weight {shown}"}
+                axes.text(j, i, shown, ha="center", va="center", fontsize=13, **look)
+    axes.hlines([i + 0.5 for i in range(height - 1)], -0.5, width - 0.5, color=LINE, linewidth=1)
+    axes.vlines([j + 0.5 for j in range(width - 1)], -0.5, height - 0.5, color=LINE, linewidth=1)
     axes.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
     axes.set_xticks(range(width), columns)
     axes.set_yticks(range(height), rows)
@@ -153,7 +156,7 @@ def as_svg(figure):
         _stack_panels(figure)
         parts.append(_render_part(figure, "narrow"))
     own = "".join(f"{name}:{colour};" for colour, name in VARIABLES.items())
-    rules = f"svg{{color:{INK};{own}--shade:{SHADE_OPACITY};font-family:sans-serif}}.narrow{{display:none}}"
+    rules = f"svg{{color:{INK};{own}font-family:sans-serif}}.narrow{{display:none}}"
     rules += "text{fill:currentcolor;font-size:13px;text-anchor:middle}"
     size = f'width="{width:.0f}" height="{height:.0f}"'
     return (
@@ -205,7 +208,12 @@ def _serialize(node, known):
     tag = _tag(node)
     if tag in ("metadata", "style", "clipPath", "pattern"):
         return ""
+    mark, _, says = node.get("id", "").partition(" ")  # of a heat map's cell, or of a number in it
+    if mark == "weight":
+        return _serialize_weight(node, known, float(says))
     inner = _serialize_text(node) if tag == "text" else _serialize_children(node, known)
+    if mark == "cell":
+        return f"<g><title>{html.escape(says)}</title>{inner}</g>"
     style = dict(part.split(": ", 1) for part in node.get("style", "").split("; ") if part)
     if tag in ("path", "use") and _is_unseen(style):
         return ""
@@ -219,6 +227,13 @@ def _serialize(node, known):
         kept.append(("style", declared))
     attributes = "".join(f' {name}="{html.escape(value)}"' for name, value in kept)
     return f"<{tag}{attributes}>{inner}</{tag}>" if inner else f"<{tag}{attributes}/>"
+
+
+def _serialize_weight(node, known, weight):
+    """Return a number on a cell, in black or white: the style sheet knows from which weight on in each mode."""
+    for text in node.iter():
+        text.set("style", re.sub("fill: [^;]*", "", text.get("style", "")))
+    return f'<g class="weight" style="--w:{weight:.0%}">{_serialize_children(node, known)}</g>'
 
 
 def _is_unseen(style):
@@ -301,11 +316,7 @@ def _css_declarations(style):
     kept = {}
     for name, value in style.items():
         if name in ("fill", "stroke") and value != "none":
-            if value == WEIGHT:
-                style = style | {"opacity": f"calc({style.get('opacity', 1)}*var(--shade))"}
-                value = f"var({VARIABLES[BLUE]})"
-            else:
-                value = "currentcolor" if value == INK else f"var({_colour_variable(value)})"
+            value = "currentcolor" if value == INK else f"var({_colour_variable(value)})"
         if name not in ("font-family", "stroke-linejoin", "stroke-linecap", "opacity"):
             kept[name] = value
     if "opacity" in style:

@@ -177,7 +177,7 @@ def test_every_step_of_a_sentence_is_that_of_the_reference(compute):
             bias = np.zeros(len(x["W_state"]))
             words = output_distribution(state[None], context[None], x["W_state"], x["W_context"], bias)[0]
             for name, wanted in zip(
-                ["e", "weights", "c", "s", "p"], (scores, weights, context, state, words), strict=True
+                ["e", "weights", "c", "s", "prob."], (scores, weights, context, state, words), strict=True
             ):
                 np.testing.assert_allclose(step[name], wanted, **CLOSE)
 
@@ -797,15 +797,15 @@ def test_a_reader_types_a_word_and_sees_its_phonemes(browser, address):  # noqa:
     word.clear()
     word.send_keys("Knight", Keys.ENTER)
     until(browser, lambda: "N AY T STOP." in says.text)
-    assert heat_maps(element)["Ours"] == ["written", *"knight", "p"]
+    assert heat_maps(element)["Ours"] == ["written", *"knight", "prob."]
     word.clear()
     word.send_keys("naïve", Keys.ENTER)
     until(browser, lambda: "does not know the letter “ï”. It has read only words of the letters a to z." in says.text)
-    assert heat_maps(element)["Ours"] == ["written", *"knight", "p"]  # the last good picture stays
+    assert heat_maps(element)["Ours"] == ["written", *"knight", "prob."]  # the last good picture stays
     word.send_keys(Keys.CONTROL, "a", Keys.DELETE)
     until(browser, lambda: says.text == "Type a word.")
     word.send_keys("Don't!")
-    until(browser, lambda: heat_maps(element)["Ours"] == ["written", *"dont", "p"])
+    until(browser, lambda: heat_maps(element)["Ours"] == ["written", *"dont", "prob."])
     assert complaints(browser) == []
 
 
@@ -888,7 +888,7 @@ def test_a_reader_types_a_sentence_and_watches_it_translated_row_by_row(browser,
     until(browser, lambda: f"Ours: {wanted} STOP." in says.text)
     model = "/made/capstone.npz", "/figures/model.js"
     assert len({url for url in requests(browser) if url.endswith(model)}) == 2
-    assert heat_maps(element)["Ours"] == ["written", "tea", "with", "milk", "and", "bread", "p"]
+    assert heat_maps(element)["Ours"] == ["written", "tea", "with", "milk", "and", "bread", "prob."]
     sentence.clear()
     sentence.send_keys("tea with <b>coffee")
     until(browser, lambda: "no word “b”" in says.text)  # what is between words is ignored

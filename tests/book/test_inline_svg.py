@@ -98,7 +98,7 @@ def test_the_colours_are_those_of_the_page_in_light_mode(pictures):
     for colour, name in pictures.VARIABLES.items():
         if name.startswith("--figure"):
             assert light[name] == colour
-    assert float(light["--shade"].split(" ")[0]) == pictures.SHADE_OPACITY
+    assert light["--turn"] == f"{pictures.WHITE_FROM:.0%}"
 
 
 def luminance(colour):
@@ -107,23 +107,52 @@ def luminance(colour):
     return linear @ [0.2126, 0.7152, 0.0722]
 
 
+def colours(*names):
+    return [np.array([int(name[i : i + 2], 16) for i in (1, 3, 5)]) for name in names]
+
+
+def contrast(*places):
+    dark, bright = sorted(luminance(place) for place in places)
+    return (bright + 0.05) / (dark + 0.05)
+
+
 # the theme's background and text colour in each mode
 @pytest.mark.parametrize(("number", "ground", "ink"), [(0, "#ffffff", "#222832"), (1, "#121212", "#ced6dd")])
-def test_a_weight_can_be_read_on_the_darkest_cell_of_a_heat_map(number, ground, ink):
-    blue, shade = (re.findall(rf"{name}: ([^;]+);", STYLES)[number] for name in ("--figure-1", "--shade"))
-    ground, ink, blue = (np.array([int(each[i : i + 2], 16) for i in (1, 3, 5)]) for each in (ground, ink, blue))
-    cell = float(shade) * blue + (1 - float(shade)) * ground
-    dark, bright = sorted([luminance(cell), luminance(ink)])
-    assert (bright + 0.05) / (dark + 0.05) >= 4.5
+def test_a_word_can_be_read_on_its_darkest_shade_and_a_number_on_every_cell_of_a_heat_map(number, ground, ink):
+    blue, shade, turn, flip = (
+        re.findall(rf"{name}: ([^;]+);", STYLES)[number] for name in ("--figure-1", "--shade", "--turn", "--flip")
+    )
+    ground, ink, blue = colours(ground, ink, blue)
+    assert contrast(float(shade) * blue + (1 - float(shade)) * ground, ink) >= 4.5
+    for weight in range(101):  # per cent
+        lightness = min(max((weight - float(turn.rstrip("%"))) * float(flip), 0), 100)  # as .weight has it
+        number = np.full(3, 2.55 * lightness)
+        assert contrast(weight / 100 * blue + (1 - weight / 100) * ground, number) >= 4.5, weight
 
 
 def test_a_heat_map_is_as_dark_as_its_weights_and_says_them(pictures):
     figure, axes = plt.subplots(figsize=(4.7, 3))
     pictures.heat_map(axes, [[0.25, 0.75], [1.0, 0.0]], ["तर्क", "के"], ["reason", "with"])
     (part,) = parts_of(pictures.as_svg(figure)).values()
-    assert re.findall(r"opacity:calc\(([\d.]+)\*var\(--shade\)\)", part) == ["0.25", "0.75", "1"]
-    assert {"0.25", "0.75", "1.00", "0.00", "reason", "with", "तर्क", "के"} <= set(texts_of(part))
+    cells = re.findall(r'<g><title>(.*?): ([\d.]+)</title><path [^>]*style="([^"]*)"', part)
+    assert [where for where, _, _ in cells] == ["तर्क, reason", "तर्क, with", "के, reason"]
+    for _, weight, style in cells:
+        fill, *opacity = style.split(";")
+        assert fill == "fill:var(--figure-1)"
+        assert opacity == ([f"opacity:{float(weight):g}"] if weight != "1.00" else [])
+    numbers = dict(re.findall(r'<g class="weight" style="--w:(\d+)%"><text [^>]*>([^<]*)</text></g>', part))
+    assert numbers == {"25": "0.25", "75": "0.75", "100": "1.00"}  # in the colour that the style sheet gives
+    assert {"reason", "with", "तर्क", "के"} <= set(texts_of(part))
+    assert "0.00" not in part
     assert part.count('<tspan lang="hi">') == 2
+
+
+def test_a_heat_map_without_numbers_still_says_a_weight_that_is_pointed_at(pictures):
+    figure, axes = plt.subplots(figsize=(4.7, 3))
+    pictures.heat_map(axes, [[0.125, 0.875]], ["N"], ["k", "n"], numbers=False)
+    (part,) = parts_of(pictures.as_svg(figure)).values()
+    assert re.findall("<title>(.*?)</title>", part) == ["N, k: 0.12", "N, n: 0.88"]
+    assert set(texts_of(part)) == {"N", "k", "n"}
 
 
 def test_formulas_in_a_picture_are_text_with_letters_and_indices(pictures):

@@ -92,10 +92,10 @@ class Translator extends Figure {
     const cutOff = (steps) => (steps.at(-1).word === limits.stop ? "." : ` … This has been cut off: the model did not stop after ${steps.length} ${labels.written}s.`);
     const named = (word) => (word === limits.stop ? "STOP" : `<span${labels.lang ? ` lang="${labels.lang}"` : ""}>${target[word].replace("<", "&lt;")}</span>`);
     const heat = ([name, steps], written) => `<div class="wide" tabindex="0" role="region" aria-label="${name}"><table class="heat${words.length >= MANY ? " many" : ""}">
-      <caption><span>${name}: each row a ${labels.written} written, with probability <i>p</i>, each column a ${labels.read} read</span></caption>
-      <thead><tr><th scope="col">written</th>${words.map((word) => `<th scope="col">${word}</th>`).join("")}<th scope="col"><i>p</i></th></tr></thead>
+      <caption><span>${name}: ${labels.written}s written (rows), ${labels.read}s read (columns)</span></caption>
+      <thead><tr><th scope="col">written</th>${words.map((word) => `<th scope="col">${word}</th>`).join("")}<th scope="col">prob.</th></tr></thead>
       <tbody>${steps.map(({ word, weights, probability }, row) => `<tr${row < written ? "" : ' class="coming"'}><th scope="row">${named(word)}</th>${weights.map((w) =>
-        `<td style="--w:${Math.round(100 * w)}%">${digits(w, 2)}</td>`).join("")}<td>${digits(probability, 2)}</td></tr>`).join("")}</tbody></table></div>`;
+        `<td style="--w:${Math.round(100 * w)}%" title="${digits(w, 2)}">${digits(w, 2)}</td>`).join("")}<td>${digits(probability, 2)}</td></tr>`).join("")}</tbody></table></div>`;
     const picture = (written) => `<div class="beside">${translations.map((translation) => heat(translation, written)).join("")}</div>`;
     if (models.length) this.picture = picture(Infinity);
     const spoken = translations.map(([name, steps]) => `${name}: ${steps.map(({ word }) => named(word)).join(" ")}${cutOff(steps)}`);
