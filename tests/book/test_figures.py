@@ -511,6 +511,19 @@ def test_what_is_read_forward_does_not_depend_on_later_words(browser, address): 
     until(browser, lambda: "Replacing milk changes: forward only milk, with, bread;" in says.text)
 
 
+@pytest.mark.parametrize("element", ["reach-figure", "heads-figure"])
+def test_solid_lines_as_thick_as_their_weights_lead_to_one_row_of_words(browser, address, element):  # noqa: F811
+    size(browser, 1280)
+    figure_element = figure(browser, address, element)
+    read = """return [...arguments[0].querySelectorAll("form .line")].map((line) => getComputedStyle(line))
+      .map(({strokeWidth, strokeDasharray}) => [parseFloat(strokeWidth), strokeDasharray])"""
+    lines = browser.execute_script(read, figure_element)
+    rows = [matrix[-1] for *_, matrix in numbers_of(figure_element)["matrices"]]
+    np.testing.assert_allclose(column(lines, 0), 12 * np.concatenate(rows), atol=0.01)  # none, where nothing is
+    assert {dashes for _, dashes in lines} == {"none"}
+    assert len(figure_element.find_elements(By.CSS_SELECTOR, "form .view .chips")) == 1
+
+
 def test_maxout_prefers_the_state_that_agrees_and_a_sum_always_the_same(browser, address):  # noqa: F811
     size(browser, 1280)
     element = figure(browser, address, "maxout-figure")

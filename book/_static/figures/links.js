@@ -1,23 +1,23 @@
 import { Figure, cell, digits, table } from "./base.js";
 
-/* Lines from a chosen word to all words, as thick as its row of a matrix says, for each of several matrices. */
+/* Lines from a chosen word to one row of words, as thick as its row of each matrix says. */
 class Links extends Figure {
-  controls({ words, legend }) {
-    return `<fieldset class="chips"><legend>${legend}</legend>${words.map((word, i) =>
+  controls({ words, matrices, legend }) {
+    return `<p>${matrices.map(([name, what], k) => `<b class="dot t${k + 1}"></b>${name}${what}`).join("<br>")}</p>
+      <fieldset class="chips"><legend>${legend}</legend>${words.map((word, i) =>
       `<label><input type="radio" name="word" value="${i}"${i === words.length - 1 ? " checked" : ""}>${word}</label>`).join("")}</fieldset>`;
   }
-  draw({ word }, { words, matrices, title }) {
-    const i = Number(word), x = (j) => ((j + 0.5) / words.length) * this.width;
-    const lines = (rows, k) => rows[i].map((w, j) => `<path class="line l${k + 1}" style="stroke-width:${1 + 11 * w};opacity:${0.1 + 0.9 * w}"
-      d="M${x(i)} 0C${x(i)} 60 ${x(j)} 50 ${x(j)} 110"/>`).join("");
-    const chips = ([name, rows], k) => `<svg aria-hidden="true" viewBox="0 0 ${this.width} 110" width="${this.width}" height="110">${lines(rows, k)}</svg>
-      <div class="chips" aria-hidden="true">${words.map((one, j) => `<b class="s${k + 1}" style="--w:${Math.round(100 * rows[i][j])}%">${one}</b>`).join("")}</div>
-      <p class="note">${name}</p>`;
+  draw({ word }, { words, matrices, title, note }) {
+    const i = Number(word), said = title.replace("{word}", `<i>${words[i]}</i>`);
+    const x = (j, k) => ((j + 0.5) / words.length) * this.width + 14 * k - 7; // the lines of two matrices are side by side
+    const lines = ([, , rows], k) => rows[i].map((w, j) => `<path class="line l${k + 1}" style="stroke-width:${12 * w}"
+      d="M${x(i, k)} 0C${x(i, k)} 60 ${x(j, k)} 50 ${x(j, k)} 110"/>`).join("");
     return {
-      view: matrices.map(chips).join(""),
-      more: table(title.replace("{word}", `<i>${words[i]}</i>`), ["Word", ...matrices.map(([name]) => name.split(":")[0])],
-        words.map((one, j) => [one, ...matrices.map(([, rows], k) => cell(rows[i][j], [0, 1], k + 1))])),
-      says: `${title.replace("{word}", `<i>${words[i]}</i>`)}: ${matrices.map(([name, rows]) => `${name.split(":")[0].toLowerCase()} ${this.sum(rows[i], words)}`).join("; ")}.`,
+      view: `<svg aria-hidden="true" viewBox="0 0 ${this.width} 110" width="${this.width}" height="110">${matrices.map(lines).join("")}</svg>
+        <div class="chips" aria-hidden="true">${words.map((one) => `<b>${one}</b>`).join("")}</div><p class="note">${note}</p>`,
+      more: table(said, ["Word", ...matrices.map(([name]) => name)],
+        words.map((one, j) => [one, ...matrices.map(([, , rows], k) => cell(rows[i][j], [0, 1], k + 1))])),
+      says: `${said}: ${matrices.map(([name, , rows]) => `${name.toLowerCase()} ${this.sum(rows[i], words)}`).join("; ")}.`,
     };
   }
 }
