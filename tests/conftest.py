@@ -44,8 +44,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "e2e: needs a real browser, JupyterHub, JupyterLab or PostgreSQL")
     config.addinivalue_line("markers", "full(reason): proves again what another test proves; only --full runs it")
     hypothesis.settings.load_profile(_depth(config))
-    config.stash[TOOK] = {}
-    config.pluginmanager.register(_Clock(config.stash[TOOK]), "clock")
+    config.stash[TOOK], config.stash[BY_TEST] = {}, {}
+    config.pluginmanager.register(_Clock(config.stash[TOOK], config.stash[BY_TEST]), "clock")
     config.pluginmanager.register(refusals, "refusals")
     config.pluginmanager.register(shared, "shared")
     if hasattr(config, "workerinput"):
@@ -71,7 +71,7 @@ def pytest_xdist_auto_num_workers(config):
     return os.cpu_count() * (1 if config.getoption("--quick") else 2)
 
 
-TOOK = pytest.StashKey()
+TOOK, BY_TEST = pytest.StashKey(), pytest.StashKey()
 SLOW = ("book", "assignments", "sandbox", "audit")
 SLOW_FILE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", flags=re.MULTILINE)
 MARKED = re.compile(r'^pytestmark = .*\bpytest\.mark\.suite\("(\w+)"\)', flags=re.MULTILINE)
@@ -131,14 +131,15 @@ BEGAN = pytest.StashKey()
 
 
 class _Clock:
-    """Adds up the CPU time of each suite, whichever processes run its tests."""
+    """Adds up the CPU time of each suite and of each test, whichever processes run them."""
 
-    def __init__(self, took):
-        self.took = took
+    def __init__(self, took, by_test):
+        self.took, self.by_test = took, by_test
 
     def pytest_runtest_logreport(self, report):
         suite, seconds = dict(report.user_properties).get("cpu", ("project", 0.0))
         self.took[suite] = self.took.get(suite, 0.0) + seconds
+        self.by_test[report.nodeid] = self.by_test.get(report.nodeid, 0.0) + seconds
 
 
 SAMPLES = {  # what the summary says of the three runs
@@ -155,6 +156,9 @@ def pytest_terminal_summary(terminalreporter, config):
     for suite, seconds in sorted(config.stash[TOOK].items()):
         over = f", {seconds / BUDGETS[suite]:.1f} times the budget" if seconds > BUDGETS[suite] else ""
         terminalreporter.line(f"{suite:12} {seconds:6.0f} of {BUDGETS[suite]:4d}{over}")
+    count, by_test = config.getoption("--durations") or 0, config.stash[BY_TEST]
+    for name in sorted(by_test, key=by_test.get, reverse=True)[:count]:
+        terminalreporter.line(f"{by_test[name]:7.1f} {name}")
 
 
 def _suite(item):
