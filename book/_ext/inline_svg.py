@@ -32,10 +32,17 @@ class InlinePictures(SphinxPostTransform):
                 continue
             if not image.get("alt"):
                 logger.warning("a picture says nothing to those who cannot see it", location=image, type="picture")
-            parts = "".join(SVG_PART.findall(text)).replace("<svg ", '<svg aria-hidden="true" ')
-            words = html.escape(image.get("alt", ""))
-            picture = f'<div class="picture" role="img" aria-label="{words}">{parts}</div>'
+            picture = _embed_parts("".join(SVG_PART.findall(text)), html.escape(image.get("alt", "")))
             image.replace_self(nodes.raw("", picture, format="html"))
+
+
+def _embed_parts(parts, words):
+    """Return an element with the parts of a picture, described by ``words``; links stay within reach of a keyboard."""
+    if "<a " in parts:
+        parts = parts.replace('<g class="drawn">', f'<g role="img" aria-label="{words}">')
+        return f'<div class="picture">{parts}</div>'
+    parts = parts.replace("<svg ", '<svg aria-hidden="true" ')
+    return f'<div class="picture" role="img" aria-label="{words}">{parts}</div>'
 
 
 class MoveCodeBelow(SphinxPostTransform):

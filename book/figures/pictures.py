@@ -157,7 +157,7 @@ def as_svg(figure):
         parts.append(_render_part(figure, "narrow"))
     own = "".join(f"{name}:{colour};" for colour, name in VARIABLES.items())
     rules = f"svg{{color:{INK};{own}font-family:sans-serif}}.narrow{{display:none}}"
-    rules += "text{fill:currentcolor;font-size:13px;text-anchor:middle}"
+    rules += "text{fill:currentcolor;font-size:13px;text-anchor:middle}a path{fill:none}"
     size = f'width="{width:.0f}" height="{height:.0f}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size}><style>{rules}</style>{"".join(parts)}</svg>'
@@ -195,6 +195,8 @@ def _render_part(figure, name):
     prefix = f"p{hashlib.sha256(written.getvalue().encode()).hexdigest()[:8]}"
     known = {node.get("id"): f"{prefix}-{n}" for n, node in enumerate(root.iter()) if _tag(node) in ("path", "use")}
     body = "".join(_serialize(node, known) for node in root)
+    if links := _serialize_links(root, known):
+        body = f'<g class="drawn">{body}</g>{links}'
     view = f"0 {top - 2:.0f} {width:.0f} {bottom - top + 4:.0f}"
     return f'<svg class="{name}" viewBox="{view}">{body}</svg>'
 
@@ -203,10 +205,22 @@ def _tag(node):
     return node.tag.rpartition("}")[2]
 
 
+def _serialize_links(root, known):
+    """Return the links of a picture as text: a link for each address, with the texts and the outlines that lead there."""
+    links = {}
+    for node in root.iter():
+        if _tag(node) == "a":
+            address = node.get("{http://www.w3.org/1999/xlink}href")
+            for part in node:
+                outline = f'<path d="{_compact_path(part.get("d", ""), HALF_PIXELS)}"/>'
+                links[address] = links.get(address, "") + (outline if _tag(part) == "path" else _serialize(part, known))
+    return "".join(f'<a href="{html.escape(address)}">{parts}</a>' for address, parts in links.items())
+
+
 def _serialize(node, known):
-    """Return a node of matplotlib's SVG as text, without parts that have no effect."""
+    """Return a node of matplotlib's SVG as text, without links and parts that have no effect."""
     tag = _tag(node)
-    if tag in ("metadata", "style", "clipPath", "pattern"):
+    if tag in ("metadata", "style", "clipPath", "pattern", "a"):
         return ""
     mark, _, says = node.get("id", "").partition(" ")  # of a heat map's cell, or of a number in it
     if mark == "weight":

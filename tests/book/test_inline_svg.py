@@ -239,6 +239,27 @@ def test_a_text_says_only_what_is_unlike_others(pictures):
     assert re.search(r'rotate\(-90[^"]*\)" style="[^"]*fill:var\(--figure-1\)', turned)
 
 
+def draw_with_links():
+    _, axes = plt.subplots(figsize=(4.7, 3))
+    axes.plot([0, 1], [0, 1])
+    axes.text(0.5, 0.5, "scores $e_{ij}$", url="scoring.html")
+    axes.add_patch(plt.Rectangle((0.2, 0.2), 0.6, 0.6, facecolor="none", url="scoring.html"))
+    axes.text(0.5, 0.1, "context", url="context.html#by-hand")
+    return plt.gcf()
+
+
+def test_what_has_one_address_is_one_link_named_by_its_text(pictures):
+    (part,) = parts_of(pictures.as_svg(draw_with_links())).values()
+    body, links = part.split("</g><a ", 1)
+    assert '<g class="drawn">' in body
+    assert "scores" not in body
+    found = re.findall(r'<a href="([^"]+)">(.*?)</a>', "<a " + links)
+    assert [(address, texts_of(inner), inner.count("<path ")) for address, inner in found] == [
+        ("scoring.html", ["scores eij"], 1),
+        ("context.html#by-hand", ["context"], 0),
+    ]
+
+
 def cell(svg, **metadata):
     code_cell = nbformat.v4.new_code_cell("draw()", execution_count=1, metadata={"mystnb": metadata})
     code_cell.outputs = [nbformat.v4.new_output("display_data", data={"image/svg+xml": svg})]
@@ -284,6 +305,17 @@ def test_a_picture_stands_in_its_page_with_its_words_and_is_numbered_by_chapter(
             assert parts == ["picture", "cell_input"] * 2
             assert "<img" not in text
         assert not list((site / "_images").glob("*.svg")) if (site / "_images").exists() else True
+
+
+def test_links_in_a_picture_are_beside_what_has_its_words(tmp_path, pictures):
+    linked = cell(pictures.as_svg(draw_with_links()), image={"alt": WORDS})
+    write_site(tmp_path, CONF, {"index.ipynb": notebook(nbformat.v4.new_markdown_cell("# A page"), linked)})
+    text = (build_site(tmp_path)[0] / "index.html").read_text(encoding="utf-8")
+    picture = re.search(r'<div class="picture">.*?</div>', text, flags=re.DOTALL)[0]
+    assert "aria-hidden" not in picture
+    image, links = picture.split("</g><a ", 1)
+    assert f'<g role="img" aria-label="{WORDS}">' in image
+    assert 'href="scoring.html"' in links
 
 
 def test_the_code_of_a_moving_figure_stands_below_it(tmp_path):
