@@ -1,11 +1,25 @@
 """Drawings of what is computed from what: boxes and arrows, in the colours of ``figures.pictures``.
 
-In: axes, and what a page has computed. Out: the drawing. One unit is about 57 pixels, so 5.9 units are a phone's width.
+In: what a page has computed, and axes if it draws several panels. Out: the drawing. One unit is about 57 pixels, so 5.9 units
+are a phone's width.
 """
 
+import matplotlib.pyplot as plt
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from figures.pictures import BLUE, INK, MUTED, PURPLE, SURFACE
+from figures.pictures import BLUE, GREEN, INK, MUTED, ORANGE, PURPLE, SURFACE
+
+WORD_COLOURS = (BLUE, ORANGE, GREEN)  # of a sentence's first, second and third word
+WIDTH = 5.9  # units
+UNIT = 0.8  # inches
+
+
+def start_drawing(bottom, top):
+    """Return axes without a frame, as wide as a phone, whose lower left corner is (0, ``bottom``)."""
+    figure = plt.figure(figsize=(WIDTH * UNIT, (top - bottom) * UNIT), layout="none")
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(bottom, top))
+    axes.axis("off")
+    return axes
 
 
 def draw_box(axes, x, y, text="", colour=SURFACE, width=0.9, height=0.5, edge=MUTED):
