@@ -786,3 +786,18 @@ def test_a_search_finds_its_page(browser, address):
 def test_the_entrance_leads_to_the_book(browser, address):
     browser.get(f"{address}/")
     until(browser, lambda: browser.current_url == f"{address}/book/intro.html")
+
+
+def test_each_part_of_the_whole_model_is_a_link_that_a_keyboard_reaches_and_shows(browser, address):
+    size(browser, 1280)
+    open_page(browser, f"{address}/book/whole_model.html")
+    links = browser.find_elements(By.CSS_SELECTOR, "#picture-whole-model svg a")
+    assert len(links) == 6
+    browser.execute_script("arguments[0].focus({focusVisible: true})", links[0])
+    for link in links:
+        assert browser.switch_to.active_element == link
+        outline = "return getComputedStyle(arguments[0].querySelector('path')).stroke"
+        assert [browser.execute_script(outline, each) != "none" for each in links].count(True) == 1
+        link.send_keys(Keys.TAB)
+    links[1].send_keys(Keys.ENTER)
+    until(browser, lambda: browser.current_url.endswith("/book/softmax.html"))
