@@ -59,7 +59,7 @@ OPERATOR = "o"  # the mark of operators, which Pygments would colour
 VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", flags=re.DOTALL)
 BLOCK = "td|th|tr|thead|tbody|table|li|ul|ol|dl|dt|dd|div|section|nav|p|h[1-6]|figure|figcaption|meta|link"
 BETWEEN_BLOCKS = re.compile(rf">\n(?=</?(?:{BLOCK})\b)")
-EMPTY_SHAPE = re.compile(r"></(?:path|use|rect|line|circle|g)>")  # within SVG these need no end tag
+EMPTY_SHAPE = re.compile(r"(<(path|use|rect|line|circle|g)\b[^<>]*)></\2>")  # within SVG these need no end tag
 CODE = re.compile(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', flags=re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
 LONG_LINE = 36  # characters: more than these may not fit on the narrowest phone
@@ -160,7 +160,7 @@ def collapse_space(text: str) -> str:
     parts = VERBATIM.split(re.sub(r"<!--.*?-->", "", head, flags=re.DOTALL) + end + body)
     parts[::3] = (BETWEEN_BLOCKS.sub(">", re.sub(r"\s*\n\s*", "\n", part)) for part in parts[::3])
     del parts[2::3]  # the names of the elements
-    return EMPTY_SHAPE.sub("/>", "".join(parts))
+    return EMPTY_SHAPE.sub(r"\1/>", "".join(parts))
 
 
 def arrange_head(text: str, bundle: str, fonts: dict[str, list[str]], options: str) -> str:

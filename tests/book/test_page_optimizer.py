@@ -178,6 +178,7 @@ def test_only_code_loses_marks(written, light):
         ("<td>\n  <b>1</b>\n  <i>2</i>\n  </td>\n  <td>", "<td>\n<b>1</b>\n<i>2</i></td><td>"),
         ("<head><!-- a remark --><title></head><!-- a mark -->", "<head><title></head><!-- a mark -->"),
         ('<svg><path d="M0"></path></svg>', '<svg><path d="M0"/></svg>'),
+        ("<svg><g><text>a</text></g><g></g></svg>", "<svg><g><text>a</text></g><g/></svg>"),
     ],
 )
 def test_of_a_page_only_space_that_nobody_sees_is_left_out(written, light):
