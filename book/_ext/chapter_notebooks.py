@@ -25,6 +25,7 @@ PROJECT_PACKAGES = ("solutions", "figures", "autograder", "benchmarks")  # packa
 AVAILABLE_PACKAGES = (
     "solutions.in_numpy",
     "solutions.in_torch",
+    "figures",
 )  # packages whose modules a notebook includes, without their answers
 SOLUTION_REGION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?### END SOLUTION$", flags=re.MULTILINE | re.DOTALL)
 CODE_ENDS = re.compile(r"^## (Check yourself|Exercises|Sources)$", flags=re.MULTILINE)
@@ -221,12 +222,7 @@ def module_cells(source):
 
 
 def _is_available(module):
-    return module.rpartition(".")[0] in AVAILABLE_PACKAGES or module in (
-        "solutions.answer_key",
-        "figures.drawings",
-        "figures.moving",
-        "figures.pictures",
-    )
+    return module == "solutions.answer_key" or module.rpartition(".")[0] in AVAILABLE_PACKAGES
 
 
 def _module_text(module, source):

@@ -232,6 +232,8 @@ def test_a_part_of_the_course_brings_along_what_it_uses():
     assert "rnn_states" in text.partition("\n")[0].split()
     drawn = chapter_notebooks.module_cells("from figures.drawings import draw_order")
     assert list(drawn) == ["figures.pictures", "figures.drawings"]
+    drawn = chapter_notebooks.module_cells("from figures.both_directions import draw_both_directions")
+    assert list(drawn) == ["figures.pictures", "figures.drawings", "figures.both_directions"]
 
 
 CONF = """
