@@ -228,7 +228,8 @@ def imported(*folders):
             modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             packages |= {module.split(".")[0]: path for module in modules}
     beside = {"compare", "wire", "worker"}  # in the sandbox these modules lie side by side
-    own = {"autograder", "benchmarks", "figures", "solutions", "tests"} | {path.stem for path in (ROOT / "book/_ext").glob("*.py")}
+    extensions = {path.stem for path in (ROOT / "book/_ext").glob("*.py")}
+    own = {"autograder", "benchmarks", "figures", "solutions", "tests"} | extensions
     return {name: path for name, path in packages.items() if name not in own | beside | sys.stdlib_module_names}
 
 
