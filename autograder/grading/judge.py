@@ -93,6 +93,8 @@ SECOND_MISTAKE = "This does not explain the cases with {}, where there is a seco
 SEVERAL_WAYS = "Cases with {} are wrong: {}"
 LOST_AXIS = "An axis of length 1 went missing: where an axis of the result has length 1, it must stay."
 EXTRA_AXIS = "Your result has an axis of length 1 too many: index it with 0, or squeeze that axis alone."
+EXCHANGED = "Your values for {} and {} are exchanged."
+CHOICES = 20  # a smaller whole number may be a choice, and that two are exchanged would answer both
 SMALLEST = "The smallest input that shows it: {}."
 MAX_READABLE = 12  # numbers of an input that is shown
 ROUNDED = "Right, but rounded to fewer decimals than asked for."
@@ -173,12 +175,37 @@ def _hints_of_one_mistake(exercise, rows):
     """Return the hints that explain all that is wrong in ``rows``, () if nothing does."""
     if hints := _hints_of_mistakes(exercise, rows):
         return hints
-    hint = ROUNDED if exercise.kind == "number" and _is_rounded(rows) else ""
-    if exercise.kind == "code":
+    hint = ROUNDED if exercise.kind == "number" and _is_rounded(rows) else _find_exchanged(exercise, rows)
+    if exercise.kind == "code" and not hint:
         hint = _hint_precision(rows)
     if exercise.kind in ("code", "number"):
         hint = hint or infer_mistake(exercise, rows)
     return (hint,) if hint else ()
+
+
+def _find_exchanged(exercise, rows):
+    """Return the sentence on two entries of a dict, each of which holds what belongs into the other; "" without such."""
+    wrong = dict.fromkeys(entry for row in rows for entry in row.wrong_entries)
+    for pair in combinations(wrong, 2):
+        both = [row for row in rows if not row.case.gradients and {*pair} <= {*entries_of(row.case)}]
+        if not both or any(_may_be_choice(row.case.expected[entry]) for row in both for entry in pair):
+            continue
+        exchanged = (_with_reply(exercise, row, _exchange(row.reply, *pair)) for row in both)
+        if not any({*pair} & {*row.wrong_entries} for row in exchanged):
+            return EXCHANGED.format(*pair)
+    return ""
+
+
+def _exchange(reply, one, other):
+    value = reply.value
+    if not isinstance(value, dict) or not {one, other} <= set(value):
+        return reply
+    return replace(reply, value={**value, one: value[other], other: value[one]})
+
+
+def _may_be_choice(right):
+    numbers = numbers_of(right)
+    return numbers.size == 1 and 0 <= numbers.item() < CHOICES and numbers.item() == int(numbers.item())
 
 
 def _hints_of_several_mistakes(exercise, rows):

@@ -380,6 +380,53 @@ def test_the_smallest_input_that_shows_the_mistake_is_shown_if_it_is_a_few_whole
     assert "smallest input" not in part.reason
 
 
+def with_exchanged(exercise, *pair):
+    """Return the right replies with the values of two entries exchanged."""
+    one, other = pair
+    replies = {}
+    for n, case in enumerate(exercise.hidden):
+        value = case.expected
+        if not case.gradients:
+            value = over_the_wire({**value, one: value[other], other: value[one]})
+        replies[exercise.name, n] = Reply(value=value)
+    return replies
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [
+        ("context-pull_of_two", ("largest", "gap")),
+        ("decoder_fusion-fusion_shapes", ("joined", "W_context")),
+        ("output_layer-word_by_hand", ("scores", "distribution")),
+        ("scoring-score_gradients", ("v", "W_key")),
+        ("from_bahdanau_to_transformers-block_by_count", ("norms", "longer")),
+    ],
+)
+def test_two_values_under_each_others_names_are_told_so(name, pair):
+    exercise = exercise_named(name)
+    sentence = judge.EXCHANGED.format(*pair)
+    replies = with_exchanged(exercise, *pair)
+    assert verdict_on(exercise, replies).hints == (sentence,)
+    del replies[exercise.name, 0].value[pair[0]]
+    assert sentence not in verdict_on(exercise, replies).hints
+    wrong = with_exchanged(exercise, *pair)
+    wrong[exercise.name, 0].value[pair[1]] = 17.5
+    assert sentence not in verdict_on(exercise, wrong).hints
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [
+        ("capstone-read_curves", ("A", "B")),
+        ("softmax-broken_maps", ("A", "E")),
+        ("capstone-choose_rate", ("diverges", "long")),
+    ],
+)
+def test_that_two_choices_are_exchanged_is_not_told(name, pair):
+    exercise = exercise_named(name)
+    assert verdict_on(exercise, with_exchanged(exercise, *pair)).hints == ()
+
+
 @pytest.mark.parametrize("name", ["scoring-additive_score", "softmax-score_differences", "context-batch_shapes"])
 def test_no_input_of_other_exercises_is_shown(name):
     exercise = exercise_named(name)
