@@ -316,6 +316,11 @@ def wider_beam__lowest_wins():
     return _beam(winners=[1, 1, 1, 2])
 
 
+def wider_beam__numbered_from_one():
+    """You numbered the hypotheses from 1. The exercise numbers them from 0, as Python does."""
+    return _beam(winners=[1, 3, 1, 2])
+
+
 def wider_beam__narrow_finds_all():
     """Without a penalty, a wide and a narrow beam may return different hypotheses: which hypotheses does each beam hold?"""
     return _beam(winners=[0, 0, 0, 1])

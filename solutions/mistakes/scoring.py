@@ -176,6 +176,11 @@ def gradients_by_hand__not_squared():
     return _gradients(squash=lambda t: 1 - t)
 
 
+def gradients_by_hand__difference_squared():
+    """As the derivative of the tanh, you squared 1 - t, where t is the output of the tanh. Square t alone."""
+    return _gradients(squash=lambda t: (1 - t) ** 2)
+
+
 def gradients_by_hand__tanh_once_more():
     """You applied a tanh to the hidden values, but they are already the output of a tanh."""
     return _gradients(squash=lambda t: 1 - np.tanh(t) ** 2)
@@ -449,6 +454,11 @@ def score_gradients__tanh_has_no_derivative(scores_gradient, query, keys, W_quer
 def score_gradients__not_squared(scores_gradient, query, keys, W_query, W_key, v):
     """As the derivative of the tanh, you used 1 - t, where t is the output of the tanh. Check this formula."""
     return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, slope=lambda t: 1 - t)
+
+
+def score_gradients__difference_squared(scores_gradient, query, keys, W_query, W_key, v):
+    """As the derivative of the tanh, you squared 1 - t, where t is the output of the tanh. Square t alone."""
+    return _score_gradients(scores_gradient, query, keys, W_query, W_key, v, slope=lambda t: (1 - t) ** 2)
 
 
 def score_gradients__tanh_once_more(scores_gradient, query, keys, W_query, W_key, v):
