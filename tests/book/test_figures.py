@@ -177,7 +177,7 @@ def test_every_step_of_a_sentence_is_that_of_the_reference(compute):
             bias = np.zeros(len(x["W_state"]))
             words = output_distribution(state[None], context[None], x["W_state"], x["W_context"], bias)[0]
             for name, wanted in zip(
-                ["e", "weights", "c", "s", "prob."], (scores, weights, context, state, words), strict=True
+                ["e", "weights", "c", "s", "p"], (scores, weights, context, state, words), strict=True
             ):
                 np.testing.assert_allclose(step[name], wanted, **CLOSE)
 
