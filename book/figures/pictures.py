@@ -227,7 +227,7 @@ def _serialize(node, known):
         return _serialize_weight(node, known, float(says))
     inner = _serialize_text(node) if tag == "text" else _serialize_children(node, known)
     if mark == "cell":
-        return f"<g><title>{html.escape(says)}</title>{inner}</g>"
+        return f"<g><title>{_mark_hindi(html.escape(says))}</title>{inner}</g>"
     style = dict(part.split(": ", 1) for part in node.get("style", "").split("; ") if part)
     if tag in ("path", "use") and _is_unseen(style):
         return ""

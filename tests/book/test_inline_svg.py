@@ -135,7 +135,8 @@ def test_a_heat_map_is_as_dark_as_its_weights_and_says_them(pictures):
     pictures.heat_map(axes, [[0.25, 0.75], [1.0, 0.0]], ["तर्क", "के"], ["reason", "with"])
     (part,) = parts_of(pictures.as_svg(figure)).values()
     cells = re.findall(r'<g><title>(.*?): ([\d.]+)</title><path [^>]*style="([^"]*)"', part)
-    assert [where for where, _, _ in cells] == ["तर्क, reason", "तर्क, with", "के, reason"]
+    hindi = '<tspan lang="hi">{}</tspan>, {}'.format
+    assert [where for where, _, _ in cells] == [hindi("तर्क", "reason"), hindi("तर्क", "with"), hindi("के", "reason")]
     for _, weight, style in cells:
         fill, *opacity = style.split(";")
         assert fill == "fill:var(--figure-1)"
@@ -144,7 +145,7 @@ def test_a_heat_map_is_as_dark_as_its_weights_and_says_them(pictures):
     assert numbers == {"25": "0.25", "75": "0.75", "100": "1.00"}  # in the colour that the style sheet gives
     assert {"reason", "with", "तर्क", "के"} <= set(texts_of(part))
     assert "0.00" not in part
-    assert part.count('<tspan lang="hi">') == 2
+    assert part.count('<tspan lang="hi">') == 5  # the two labels too
 
 
 def test_a_heat_map_without_numbers_still_says_a_weight_that_is_pointed_at(pictures):
