@@ -14,7 +14,7 @@ export function steps(query, embedded, p) {
 /* One control, the previous word, and its effect: which decoder's weights it moves, and at which step. */
 customElements.define("decoder-fusion-figure", class extends Figure {
   controls() {
-    return slider("word", "Added to both entries of the word before", -1.5, 1.5, 0.05, 0);
+    return slider("word", "Change both entries of the previous word by", -1.5, 1.5, 0.05, 0);
   }
   draw({ word: shift }, data) {
     const embedded = data.embedded.map((x) => x + shift), { word, old, bahdanau: a, luong: b } = steps(data.query, embedded, data);
@@ -26,9 +26,9 @@ customElements.define("decoder-fusion-figure", class extends Figure {
       view: table("Weights of the two annotations", ["Order and step", "First", "Second"], [
         row("Luong, this step", b.weights, 2, [0, 1]), row("Bahdanau, this step", a.weights, 1, [0, 1]),
         row("Bahdanau, next step", next.weights, 1, [0, 1])]),
-      more: `<div class="beside">${table("Bahdanau: look first, then step", entries, [...look(a), ...all, row("From the context", a.brought, 1),
+      more: `<div class="beside">${table("Bahdanau: look, then update", entries, [...look(a), ...all, row("From the context", a.brought, 1),
         row("Sum", add(word, old, a.brought), 0), row("New state, its tanh", a.state, 0)])}
-        ${table("Luong: step first, then look", entries, [...all, row("Sum", add(word, old), 0), row("New state, its tanh", b.state, 0),
+        ${table("Luong: update, then look", entries, [...all, row("Sum", add(word, old), 0), row("New state, its tanh", b.state, 0),
           ...look(b)])}</div>`,
       says: `Weight of the first annotation in this step: Luong ${digits(b.weights[0])}, Bahdanau ${digits(a.weights[0])}; in Bahdanau's next step ${digits(next.weights[0])}.`,
     };

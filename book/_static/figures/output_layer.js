@@ -12,7 +12,7 @@ customElements.define("output-layer-figure", class extends Figure {
     return {
       view: table("One logit and one probability for each word", ["Word", "Logit", "Probability"],
         words.map((word, k) => [hindi(word), cell(logits[k], [-6, 6], 2), cell(p[k], [0, 1], k === best ? 1 : 0)])),
-      says: `Likeliest: ${hindi(words[best])}, ${digits(p[best])}. As the right word it would cost ${digits(-Math.log(p[best]))} nats.`,
+      says: `Likeliest: ${hindi(words[best])}, ${digits(p[best])}. If it is the right word, the loss is ${digits(-Math.log(p[best]))} nats.`,
     };
   }
 });
@@ -45,10 +45,10 @@ customElements.define("beam-figure", class extends Figure {
       : Object.entries(after[word]).map(([next, q]) => [[word, next], begin[word] * q]));
     return {
       view: tree(this.width, Object.entries(begin), every, (words) => (words.length > 1 || words[0] === "STOP" ? last.includes(name(words)) : held.has(words[0]))),
-      more: table("Both steps, every continuation", ["Words", "Product", "In the beam"], every.map(([words, p]) => [
+      more: table("Every continuation over two steps", ["Words", "Product", "In the beam"], every.map(([words, p]) => [
           name(words), cell(p, [0, 1], last.includes(name(words)) ? 1 : 0),
           `<td class="${name(words) === name(best.words) ? "best" : ""}">${last.includes(name(words)) ? "kept" : held.has(words[0]) ? "dropped" : "never tried"}</td>`])),
-      says: `After one word a beam of ${width} holds ${[...held].join(", ")}. It ends with ${name(best.words)}, probability ${digits(Math.exp(best.score))}.`,
+      says: `After one word, a beam of ${width} keeps ${[...held].join(", ")}. It ends with ${name(best.words)}, probability ${digits(Math.exp(best.score))}.`,
     };
   }
 });

@@ -17,7 +17,7 @@ customElements.define("scoring-figure", class extends Figure {
     const winner = (s) => terms[kind](s, keys, data).map(total).reduce((top, e, j, all) => (e > all[top] ? j : top), 0) + 1;
     const points = keys.map((at, j) => ({ at, name: names[j], tone: j + 1 }));
     return {
-      view: `<p>A place has the colour of the annotation that scores highest for a state <i>s</i> there. Drag <i>s</i>.</p>${plane(this.width > WIDE ? 400 : Math.min(this.width, 280), [-2.2, 2.6, -2.2, 2.2], {
+      view: `<p>Each place has the colour of the annotation that scores highest for a state there. Drag the state <i>s</i>.</p>${plane(this.width > WIDE ? 400 : Math.min(this.width, 280), [-2.2, 2.6, -2.2, 2.2], {
         regions: { tone: winner, kept: (this.kept[kind] ??= {}) }, points: [...points, { at: [s1, s2], name: "s", tone: 0, handle: true }] })}`,
       more: table("Each score is the sum of its terms", ["Position", ...parts[0].map((_, k) => `Term ${k + 1}`), "Score"],
         parts.map((row, j) => [`<b class="dot t${j + 1}"></b>${names[j]}`, ...row.map((x) => `<td>${digits(x)}</td>`),

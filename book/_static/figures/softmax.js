@@ -8,7 +8,7 @@ const clip = (x) => Math.min(Math.max(x, -TOP), TOP);
 customElements.define("softmax-figure", class extends Figure {
   controls({ words, scores, real }) {
     return words.map((word, j) => real[j] ? slider(`score${j + 1}`, `<span class="visually-hidden">Score of</span> <i>${word}</i>`, -TOP, TOP, "any", scores[j]) : "").join("") +
-      slider("temperature", "Temperature", -1, 1, 0.05, 0) + slider("added", `Added to <i>${words[0]}</i>`, 0, 5, 1, 0) +
+      slider("temperature", "Temperature", -1, 1, 0.05, 0) + slider("added", `Add to the score of <i>${words[0]}</i>`, 0, 5, 1, 0) +
       box("masked", "Mask the padding", true);
   }
   format(name, value) {
@@ -43,7 +43,7 @@ customElements.define("softmax-figure", class extends Figure {
     return {
       view: wide
         ? svg(this.width, TALL + 84, `${zero}${bars}${exponentials}${stack}<path class="grid" d="M${left} ${TALL + 10}H${left + third * words.length}"/>` +
-            [[0, "scores"], [left, "exp((score − highest) / τ)"], [right, "weights"]].map(([x, name]) => text(x, TALL + 74, name, "start", "label")).join("") +
+            [[0, "scores"], [left, "exponentials"], [right, "weights"]].map(([x, name]) => text(x, TALL + 74, name, "start", "label")).join("") +
             [[panel, left, "exp"], [left + third * words.length, right, "÷ sum"]].map(([a, b, name]) => text((a + b) / 2, ZERO - 8, name, "middle", "label") +
               `<path class="cursor" d="M${a + 8} ${ZERO}H${b - 8}"/>`).join(""), plane)
         : svg(this.width, TALL + 60, zero + bars, plane) + `<p class="note">The weights, shares of one whole:</p>` + svg(this.width, 36, row),
@@ -51,7 +51,7 @@ customElements.define("softmax-figure", class extends Figure {
         word, `<td>${digits(e[j], 3)}</td>`, ...(mask[j] ? [(e[j] - highest) / tau, powers[j]].map((x) => `<td>${digits(x)}</td>`)
           : ["<td>left out</td>", "<td>0</td>"]), cell(weights[j], [0, 1], tone(j))])),
       says: `Weights: ${words.map((word, j) => `${word} ${digits(weights[j], 2)}`).join(", ")}; entropy ${digits(entropy(weights), 2)} nats.` +
-        (lost ? ` Without taking the highest off first, exp(${digits(e[naive.indexOf(Infinity)] / tau, 0)}) would overflow, and infinity over infinity is no number.` : ""),
+        (lost ? ` Unless the highest score is subtracted first, exp(${digits(e[naive.indexOf(Infinity)] / tau, 0)}) overflows, and infinity divided by infinity is not a number.` : ""),
     };
   }
 });
