@@ -36,7 +36,7 @@ COPY_SELECTOR = (
 PICTURE_NAMES = ("INK", "BLUE", "WHITE_FROM", "heat_map")  # of figures.pictures
 MOVING_STUB = """
 
-def moving(name, title, numbers, still):
+def moving(name, title, numbers, still, model=None):
     return HTML(f"<p>{title}: it moves on the page. Here are its numbers.</p>{still}")
 """
 PICTURES_STUB = '''

@@ -1,14 +1,16 @@
-"""Moving figures: a custom element draws what a page has computed; readers without scripts see a table."""
+"""Moving figures: a custom element draws what a page has computed; readers without scripts see its first view."""
 
 import html
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 from IPython.display import HTML
 
 FOLDER = "../_static/figures"
+PHONE_WIDTH = 320  # pixels: of a first view that is a drawing, so that its text can be read on a phone
 
 
 def table(caption, head, rows):
@@ -32,8 +34,10 @@ def table(caption, head, rows):
     return f"<table><caption>{caption}</caption><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def moving(name, title, numbers, still):
+def moving(name, title, numbers, still, model=None):
     """Return a moving figure.
+
+    Without scripts and on paper, it is its first view, drawn now by its own module, and a table unless the view has one.
 
     Parameters
     ----------
@@ -44,11 +48,15 @@ def moving(name, title, numbers, still):
     numbers : dict
         The element's data: plain values and lists.
     still : str
-        HTML that is shown without scripts and on paper.
+        HTML of a table, or of several, with the numbers of the first view.
+    model : Path, optional
+        The file of the trained model that it runs.
     """
     element, data = f"{name.replace('_', '-')}-figure", json.dumps(numbers, ensure_ascii=False).replace("<", "\\u003c")
+    first = _draw_first_view(name, element, data, model)
     return HTML(
-        f'<{element} class="moving" id="figure-{name}" role="group" aria-label="{html.escape(title)}">{still}'
+        f'<{element} class="moving" id="figure-{name}" role="group" aria-label="{html.escape(title)}">'
+        f"{first}{'' if '<table' in first else still}"
         f'<script type="application/json">{data}</script></{element}>'
         f'<script type="module" src="{FOLDER}/{MODULES.get(name, name)}.js"></script>'
     )
@@ -62,6 +70,18 @@ MODULES = {
 }  # where the element's module has another name
 
 
+def _draw_first_view(name, element, data, model):
+    from autograder.formulas import NODE  # only here, because a chapter's notebook has no autograder
+
+    script = Path(__file__).with_name("first_view.mjs")
+    module = script.parents[1] / "_static" / "figures" / f"{MODULES.get(name, name)}.js"
+    command = [NODE, "--no-warnings", script, module, element, str(PHONE_WIDTH), *([model] if model else [])]
+    done = subprocess.run(command, input=data, capture_output=True, text=True, encoding="utf-8")
+    if done.returncode:
+        raise RuntimeError(f"the first view of <{element}> cannot be drawn: {done.stderr}")
+    return done.stdout
+
+
 def publish(path):
     """Let the website offer a file that the page has made. Return its address relative to a page.
 
@@ -72,23 +92,6 @@ def publish(path):
         Path(folder).mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, Path(folder, Path(path).name))
     return f"../made/{Path(path).name}"
-
-
-def alignment(source, target, weights):
-    """Return an SVG that shows how strongly each target word attends to each source word: lines as thick as their weights."""
-    width, parts = 640, []
-    for i, row in enumerate(weights):
-        for j, weight in enumerate(row):
-            x, y = width * (i + 0.5) / len(target), width * (j + 0.5) / len(source)
-            parts.append(
-                f'<path class="line l{j + 1}" d="M{x:.0f} 40L{y:.0f} 140" '
-                f'style="stroke-width:{1 + 13 * weight:.1f};opacity:{0.1 + 0.9 * weight:.2f}"/>'
-            )
-    for words, y in ((target, 28), (source, 165)):
-        for k, word in enumerate(words):
-            text = f'<text x="{width * (k + 0.5) / len(words):.0f}" y="{y}" text-anchor="middle" style="font-size:20px"'
-            parts.append(f"{text}{_lang_attribute(word)}>{word}</text>")
-    return f'<svg aria-hidden="true" viewBox="0 0 {width} 180" width="{width}">{"".join(parts)}</svg>'
 
 
 def _cell_html(entry):

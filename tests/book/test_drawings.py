@@ -1,6 +1,7 @@
-"""Drawings of what is computed from what: their arrows lead where the text says."""
+"""What is drawn while the book is built: arrows lead where the text says, and moving figures have a first view."""
 
 import importlib
+import re
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,3 +44,16 @@ def test_the_two_orders_differ_in_the_query_and_in_where_the_context_goes(drawin
     }
     assert bahdanau - luong == {("s_{i-1}", "c_i"), ("c_i", "s_i")}
     assert luong - bahdanau == {("s_i", "c_i"), ("c_i", "y_i"), ("c_i", "s_{i+1}")}
+
+
+def test_the_first_view_of_a_figure_is_that_of_its_own_module(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "book")
+    figures = importlib.import_module("figures.moving")
+    data = {"W_o": [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], "words": ["tea", "milk"], "state": [1.0, 0.0, 0.0]}
+    drawn = figures.moving("output_layer", "A title", data, "<p>The numbers.</p>").data
+    rows = re.findall(r'<th scope="row">(\w+)</th><td>([\d.]+)<i .*?<td>([\d.]+)', drawn)
+    assert rows == [("tea", "1.0000", "0.7311"), ("milk", "0.0000", "0.2689")]
+    assert "Likeliest: tea, 0.7311." in drawn
+    assert "The numbers." not in drawn  # which the view has already
+    with pytest.raises(RuntimeError, match="the first view of <softmax-figure> cannot be drawn"):
+        figures.moving("softmax", "A title", data, "")

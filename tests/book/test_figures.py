@@ -391,7 +391,7 @@ def test_a_finger_beside_the_point_scrolls_the_page(browser, address, element): 
 @pytest.mark.parametrize("element", ["scoring-figure", "context-figure"])
 def test_a_handle_is_a_ring_that_hides_nothing(browser, address, element):  # noqa: F811
     size(browser, 375)
-    read = "return [...arguments[0].querySelectorAll('.handle circle')].map((circle) => getComputedStyle(circle).fill)"
+    read = "return [...arguments[0].querySelectorAll('form .handle circle')].map((circle) => getComputedStyle(circle).fill)"
     fills = browser.execute_script(read, figure(browser, address, element))
     assert fills == ["rgba(0, 0, 0, 0)"] * 2
 
@@ -465,14 +465,14 @@ def test_a_score_dragged_by_its_ring_moves_by_as_much_and_the_weights_with_it(br
     assert moved[2] - scores[2] == pytest.approx(1.5, abs=0.06)
     np.testing.assert_allclose(column(after, -1), [*softmax(np.array(moved[:3])), 0], atol=2e-3)
     drawn = browser.execute_script(
-        "return [...arguments[0].querySelectorAll('.inside')].map((share) => Number(share.textContent))", element
+        "return [...arguments[0].querySelectorAll('form .inside')].map((share) => Number(share.textContent))", element
     )
     np.testing.assert_allclose(drawn, column(after, -1)[:3], atol=6e-3)
     tallest, *powers = sorted(
         browser.execute_script(
             """
         const [low, high] = [0.5, 0.8].map((part) => part * arguments[0].width);  // between the scores and the weights
-        return [...arguments[0].querySelectorAll("rect")].map((one) => one.getBBox())
+        return [...arguments[0].querySelectorAll("form rect")].map((one) => one.getBBox())
           .filter(({x}) => x > low && x < high).map(({height}) => height);
         """,
             element,
@@ -616,13 +616,14 @@ def test_the_code_of_the_step_with_a_pencil_prints_what_the_landing_figure_shows
 
 
 def test_the_picture_of_the_readme_has_the_weights_of_the_landing_figure(site):
-    shown = re.search(r'<svg aria-hidden="true" viewBox="0 0 640 180".*?</svg>', pages(site)["intro"], flags=re.DOTALL)[
-        0
-    ]
+    first = re.search(r"<step-figure.*?</svg>", pages(site)["intro"], flags=re.DOTALL)[0]
     drawn = (ROOT / "book/_static/soft-alignment.svg").read_text(encoding="utf-8")
-    widths = re.findall(r"stroke-width:([\d.]+)", shown)
+    shown, widths = (
+        sorted(float(width) for width in re.findall(rf"stroke-width{sign}([\d.]+)", text))
+        for sign, text in ((":", first), ('="', drawn))
+    )
     assert len(widths) == 5 * 3
-    assert re.findall(r'stroke-width="([\d.]+)"', drawn) == widths
+    np.testing.assert_allclose(shown, widths, atol=0.051)
     assert "book/_static/soft-alignment.svg" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -704,13 +705,35 @@ def test_a_figure_fits_speaks_and_does_not_complain(browser, address, element): 
 
 
 @pytest.mark.parametrize("element", PAGES)
-def test_without_scripts_a_figure_is_a_table_of_the_reference(site, element):
+def test_without_scripts_a_figure_is_its_first_view_and_a_table_of_numbers(site, element):
     page = pages(site)[PAGES[element]]
     inside = re.search(rf"<{element} .*?</{element}>", page, flags=re.DOTALL)[0]
-    table = re.search(r"<table>.*?</table>", inside, flags=re.DOTALL)[0]
-    assert len(re.findall(r"<td>[^<]*\d[^<]*</td>", table)) >= 6
-    if element in ("step-figure", "reach-figure"):
-        assert "<svg" in inside
+    assert len(re.findall(r'<div class="?first', inside)) == 1
+    drawn_in_its_table = ("decoder-fusion-figure", "output-layer-figure", "capstone-figure", "spelling-figure")
+    assert ("<svg" in inside) == (element not in drawn_in_its_table)
+    table = re.search(r"<table.*?</table>", inside, flags=re.DOTALL)[0]
+    assert len(re.findall(r"<td[^>]*>[^<]*\d", table)) >= 6
+
+
+@pytest.mark.parametrize("element", PAGES)
+def test_the_view_without_scripts_is_what_the_figure_shows_first(browser, address, element):  # noqa: F811
+    size(browser, 1280)
+    figure_element = figure(browser, address, element)
+    if element in ("capstone-figure", "spelling-figure"):
+        says = figure_element.find_element(By.CSS_SELECTOR, "[role=status]")
+        until(browser, lambda: "STOP." in says.get_property("textContent"))
+    texts = browser.execute_script(
+        """const [figure, width] = arguments, drawn = document.createElement("div");
+        const { view, says } = figure.draw(figure.values, Object.assign(figure, { width }).data);
+        drawn.innerHTML = `${view.replace(/ Drag [^.]*\\./, "")}<p>${says}</p>`;
+        return [drawn, figure.querySelector(".still .first")].map(({ innerHTML }) => innerHTML.replace(/\\s+/g, ""));""",
+        figure_element,
+        320,
+    )
+    drawn, first = (re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.3f}", text) for text in texts)
+    assert first.endswith(drawn)
+    words = figure_element.find_elements(By.CSS_SELECTOR, ".controls .chips label")
+    assert len(re.findall(r"<b>|<bclass=\"chosen\">", first.removesuffix(drawn))) == len(words)
 
 
 @pytest.mark.parametrize("width", [320, 375, 414, 600, 631, 768, 1024, 1280])
@@ -829,7 +852,7 @@ def test_on_a_phone_all_letters_of_a_long_word_are_seen_at_once(browser, address
         browser, lambda: "STOP." in element.find_element(By.CSS_SELECTOR, "[role=status]").get_property("textContent")
     )
     script = """const box = arguments[0].querySelector(".wide").getBoundingClientRect();
-      return [...arguments[0].querySelectorAll(".heat thead th")].map((cell) => cell.getBoundingClientRect())
+      return [...arguments[0].querySelectorAll("form .heat thead th")].map((cell) => cell.getBoundingClientRect())
         .filter(({left, right, width}) => left >= box.left - 1 && right <= box.right + 1 && width > 10).length"""
     assert browser.execute_script(script, element) == len("knightsbridge") + 2
 
@@ -880,7 +903,7 @@ def test_the_page_takes_both_precisions_and_refuses_other_files(translate_in_pag
 
 def heat_maps(element):
     """Return the models whose heat maps are shown, with the titles of the columns."""
-    read = """return [...arguments[0].querySelectorAll(".heat")].map((table) =>
+    read = """return [...arguments[0].querySelectorAll("form .heat")].map((table) =>
       [table.caption.textContent, [...table.tHead.rows[0].cells].map((cell) => cell.textContent)])"""
     return {caption.partition(":")[0]: titles for caption, titles in element.parent.execute_script(read, element)}
 
@@ -893,7 +916,7 @@ def test_a_reader_types_a_sentence_and_watches_it_translated_row_by_row(browser,
     sentence = control(element, "sentence")
     sentence.clear()
     sentence.send_keys("tea with milk and bread", Keys.ENTER)
-    rows = "return document.querySelectorAll('capstone-figure .heat tbody tr:not(.coming)').length"
+    rows = "return document.querySelectorAll('capstone-figure form .heat tbody tr:not(.coming)').length"
     counts = []
     until(browser, lambda: counts.append(browser.execute_script(rows)) or counts[-1] == 7)
     assert len(set(counts)) > 3  # it appeared row by row

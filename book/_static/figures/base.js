@@ -90,7 +90,7 @@ export class Figure extends HTMLElement {
     this.live.innerHTML = `<div class="controls">${this.controls(this.data)}</div><div class="view"></div>
       <p class="says" role="status"></p><details class="more" hidden><summary>Every value</summary><div class="values"></div></details>
       <p class="foot"><a>Link to this view</a> <button type="reset">Reset</button></p>`;
-    this.append(still, this.live);
+    this.append(this.live, still);
     this.inputs = [...this.live.elements].filter((input) => input.name);
     this.view = this.live.querySelector(".view");
     const asked = new URLSearchParams(location.search);
