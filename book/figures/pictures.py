@@ -109,7 +109,7 @@ def _devanagari():
 
 
 def heat_map(axes, weights, rows, columns, numbers=True):
-    """Draw weights on ``axes`` as a heat map that is readable in both colour modes, and says a weight that is pointed at.
+    """Draw weights on ``axes`` as a heat map that is readable in both colour modes.
 
     Parameters
     ----------
@@ -119,14 +119,14 @@ def heat_map(axes, weights, rows, columns, numbers=True):
     rows, columns : list of str
         The labels beside each row and above each column.
     numbers : bool
-        Whether each cell shows its weight, unless it rounds to 0.
+        Whether each cell shows its weight, unless it rounds to 0, or only where a reader points.
     """
     height, width = len(rows), len(columns)
     for i, row in enumerate(weights):
         for j, weight in enumerate(row):
             if (shown := f"{weight:.2f}") == "0.00":
                 continue
-            look = {"facecolor": BLUE, "alpha": float(shown), "gid": f"cell {rows[i]}, {columns[j]}: {shown}"}
+            look = {"facecolor": BLUE, "alpha": float(shown), "gid": None if numbers else f"cell {shown}"}
             axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **look))
             if numbers:
                 look = {"color": "white" if weight > WHITE_FROM else "black", "gid": f"weight {shown}"}
@@ -227,7 +227,7 @@ def _serialize(node, known):
         return _serialize_weight(node, known, float(says))
     inner = _serialize_text(node) if tag == "text" else _serialize_children(node, known)
     if mark == "cell":
-        return f"<g><title>{_mark_hindi(html.escape(says))}</title>{inner}</g>"
+        return f"<g><title>{says}</title>{inner}</g>"
     style = dict(part.split(": ", 1) for part in node.get("style", "").split("; ") if part)
     if tag in ("path", "use") and _is_unseen(style):
         return ""
