@@ -238,14 +238,10 @@ class _Enumeration:
         case = next((case for case in self.exercise.hidden if not case.gradients), self.exercise.hidden[0])
         seen = record_node_values(self.exercise, self.instrumented, case)
         for node in self.nodes:
-            value = seen.get(node.number)
-            if node.kind == "value" and (perturbations.is_array(value) or isinstance(value, float)):
-                if subject := clauses.describe_variable(node.name, self.text):
-                    yield from self._mutate_value(node, subject, len(getattr(value, "shape", ())))
-            elif node.kind == "use":
-                yield from self._mutate_use(node)
-            elif node.kind == "operation" and node.name == "MatMult" and self.exercise.kind == "number":
-                yield from _round_each_product(node)
+            value, subject = seen.get(node.number), clauses.describe_variable(node.name, self.text)
+            is_number = perturbations.is_array(value) or isinstance(value, float)
+            if node.kind == "value" and is_number and subject:
+                yield from self._mutate_value(node, subject, len(getattr(value, "shape", ())))
 
     def _mutate_value(self, node, subject, axes):
         for letter in self.letters if node.name in clauses.SCALED else ():
@@ -258,22 +254,6 @@ class _Enumeration:
         yield from self._perturb_node(node, numbers, subject, 4)
         if self.exercise.kind == "number":
             yield from self._perturb_node(node, perturbations.SORTED, subject, 4)
-
-    def _mutate_use(self, node):
-        is_number = self.exercise.kind == "number"
-        name = clauses.name_variable(node.name, self.text) or ("one of the given numbers" if is_number else "")
-        if not name:
-            return
-        where = clauses.describe_variable(node.inside, self.text) or "the result"
-        is_itself = node.name == node.inside
-        for tanh in self.nodes:
-            if (tanh.kind, tanh.name, tanh.inside) == ("call", "tanh", node.name) and tanh.operands:
-                yield _skip_tanh(node, tanh, name, "" if is_itself else f" to {where}")
-                break
-        uses = sum(other.kind == "use" and other.name == node.name for other in self.nodes)
-        if uses > 1:  # a single use is the variable itself
-            subject = f"{name}, when carried forward," if is_itself else f"{name}, when used to compute {where},"
-            yield from self._perturb_node(node, (*perturbations.GENERAL, *perturbations.HELD), subject, 6)
 
     def _apply_rewrites(self):
         around = FunctionContext(self.exercise.kind, ast_utils.arguments_of(self.definition), set(ast_utils.MODULES))
@@ -341,27 +321,3 @@ def _softmax_mutation(step, weigh, bug, subject):
         return {step.weights: lambda _: weigh(context.seen[step.scores], context.seen.get(step.mask))}
 
     return Mutation(bug.clause.format(it=subject), SOFTMAX_RANK, changes, bug.rare)
-
-
-def _skip_tanh(use, tanh, name, where):
-    """Return the mutation that passes on a value without its tanh."""
-
-    def changes(context):
-        return {use.number: lambda value: context.seen.get(tanh.operands[0], value)}
-
-    return Mutation(format_clause(f"{{it}} {{is}} passed on{where} without its tanh", name), 5, changes)
-
-
-def _round_each_product(node):
-    clause = "each product is rounded or truncated before the products are added"
-    for decimals, cut in itertools.product(perturbations.DECIMALS, (True, False)):
-
-        def changes(context, decimals=decimals, cut=cut):
-            def change(value):
-                left, right = (context.seen[operand] for operand in node.operands)
-                return perturbations.round_products(left, right, decimals, cut)
-
-            return {node.number: change}
-
-        if None not in node.operands:
-            yield Mutation(clause, 6, changes)

@@ -246,14 +246,6 @@ def _zero_outside(mask, value):
     return library.where(library.asarray(mask).reshape(*mask.shape, *(1,) * (len(value.shape) - axes)), value, 0.0)
 
 
-def round_products(left: Any, right: Any, decimals: int, cut: bool) -> Any:
-    """Return ``left @ right`` of arrays with each product rounded, or truncated if ``cut``, before they are added."""
-    left, right = np.asarray(left), np.asarray(right)
-    products = left[..., None] * right if left.ndim == 1 < right.ndim else left * right
-    axis = -2 if left.ndim == 1 < right.ndim else -1
-    return (_truncate(products, decimals) if cut else np.round(products, decimals)).sum(axis=axis)
-
-
 def join_columns(left: Any, right: Any) -> Any:
     """Return two matrices side by side."""
     return _library(left).concatenate([left, right], 1)

@@ -24,7 +24,6 @@ EXPLAINED_IN_TWO_WAYS = "We get exactly your numbers in two ways: if {}, or if {
 EXPLAINED_WHERE_WRONG = "We get exactly your wrong numbers, though not your right ones, if {}."
 EXPLAINED_IN_CASES = "Only {} are wrong, and there we get exactly your numbers if {}."
 MISTAKE_IN_CASES = "Only {} are wrong, with this mistake: {}"
-REORDERED = "The right numbers, but in the wrong order."
 REFERENCE_LOCK = threading.Lock()  # an instrumented reference holds the current mutation while it runs
 MAX_CLAUSES = 2  # alternatives that a hint may offer: more would say nothing
 MIN_DISTINCT_NUMBERS = 2  # different wrong numbers that agree, none of them whole
@@ -62,11 +61,7 @@ def _infer_mistake(exercise, rows):
     everywhere, where_wrong = _matching_clauses(exercise, rows, wrong)
     if 0 < len(everywhere) <= MAX_CLAUSES:
         return (EXPLAINED_EVERYWHERE if len(everywhere) == 1 else EXPLAINED_IN_TWO_WAYS).format(*everywhere)
-    return (
-        _hint_listed(exercise, rows, wrong)
-        or _hint_partial(exercise, rows, wrong, where_wrong)
-        or _hint_reordered(wrong)
-    )
+    return _hint_listed(exercise, rows, wrong) or _hint_partial(exercise, rows, wrong, where_wrong)
 
 
 def _hint_listed(exercise, rows, wrong):
@@ -79,18 +74,6 @@ def _hint_listed(exercise, rows, wrong):
     if not 0 < len(hints) <= MAX_CLAUSES or not _is_significant(exercise, wrong, everywhere=False):
         return ""
     return MISTAKE_IN_CASES.format(_describe_cases(exercise, rows, wrong) or "some cases", " Or: ".join(hints))
-
-
-def _hint_reordered(wrong):
-    """Return the hint that all wrong values have the right numbers, at least 3 and all different, in another order; or ""."""
-    for row in wrong:
-        for mine, right in map(row.numbers, row.wrong_entries):
-            mine, right = mine.ravel(), right.ravel()
-            if mine.size < 3 or not np.isfinite(mine).all() or len({f"{x:.3g}" for x in right}) < right.size:
-                return ""
-            if not np.allclose(np.sort(mine), np.sort(right), rtol=0, atol=row.case.atol):
-                return ""
-    return REORDERED
 
 
 def _hint_partial(exercise, rows, wrong, clauses):

@@ -145,15 +145,6 @@ def rnn_states__transposed_where_square(embedded, W_x, W_h):
     return np.stack(states, axis=1)
 
 
-def rnn_states__tanh_at_the_end(embedded, W_x, W_h):
-    """We get exactly your numbers if the state is passed on without its tanh."""
-    state, states = np.zeros((len(embedded), len(W_h))), []
-    for j in range(embedded.shape[1]):
-        state = embedded[:, j] @ W_x.T + state @ W_h.T
-        states.append(state)
-    return np.tanh(np.stack(states, axis=1))
-
-
 def attend__as_many_as_there_are_words(scores, keys, source_mask):
     """We get exactly your numbers if only the number of True entries in each row of source_mask is used, as if the words
     always came first.

@@ -125,17 +125,6 @@ def test_zeros_stand_where_a_mask_or_whole_numbers_say_so():
     assert perturbations.zero_by_argument("words")(ROWS, CONTEXT) is None
 
 
-@pytest.mark.parametrize("right", [np.array([0.126, 0.5]), np.array([[0.126, 1.0], [0.5, 2.0]])])
-def test_each_product_is_rounded_before_the_products_are_added(right):
-    left = np.array([1.0, 0.333])
-    products = [[1.0 * row, 0.333 * other] for row, other in [right] if right.ndim == 1] or list(
-        zip(right[0], 0.333 * right[1], strict=True)
-    )
-    rounded, cut = (perturbations.round_products(left, right, 2, cut) for cut in (False, True))
-    assert np.allclose(rounded, np.squeeze([sum(np.round(pair, 2)) for pair in products]))
-    assert np.allclose(cut, np.squeeze([sum(np.trunc(np.array(pair) * 100) / 100) for pair in products]))
-
-
 MASKS = {
     "True entries": [[True, True, False], [True, False, False]],
     "before the last word": [[True, True, True], [True, True, False]],

@@ -348,22 +348,6 @@ def test_numbers_worked_by_hand_must_agree_within_half_a_unit_of_their_last_deci
 
 
 @pytest.mark.parametrize(
-    ("mine", "right", "hint"),
-    [
-        ([3.0, 1.0, 2.0], [1.0, 2.0, 3.0], recognise.REORDERED),
-        ([2.0, 1.0], [1.0, 2.0], ""),  # two numbers may be swapped by chance
-        ([3.0, 1.0, 1.0], [1.0, 1.0, 3.0], ""),
-        ([3.0, 1.0, np.nan], [1.0, 2.0, 3.0], ""),
-        ([3.0, 1.0, 2.5], [1.0, 2.0, 3.0], ""),
-    ],
-)
-def test_three_different_right_numbers_in_another_order_are_said_to_be(mine, right, hint):
-    case = SimpleNamespace(atol=1e-9)
-    row = SimpleNamespace(wrong_entries=[""], case=case, numbers=lambda _: (np.array(mine), np.array(right)))
-    assert recognise._hint_reordered([row]) == hint
-
-
-@pytest.mark.parametrize(
     ("value", "agrees"),
     [
         (np.array([0.0, 0.5]), True),
