@@ -11,6 +11,7 @@ from figures.drawings import WIDTH, WORD_COLOURS, draw_arrow, draw_box, start_dr
 from figures.pictures import LINE, MUTED
 
 ROWS = (-0.35, -1.15, -1.95)  # of the three words read
+START = 1.7  # of what comes before them
 COLUMNS = (2.54, 3.29, 4.04, 4.79, 5.54)  # of the five words written
 WORDS_END, ANNOTATIONS, TABLE_BOTTOM, CONTEXTS, STATES, WORDS_WRITTEN = 0.86, 1.58, -2.28, -3.42, -4.37, -5.37
 
@@ -38,9 +39,9 @@ def draw_whole_model(source, target, weights):
     for above, below in pairwise(ROWS):  # the encoder reads from both ends
         draw_arrow(axes, (ANNOTATIONS - 0.12, above - 0.28), (ANNOTATIONS - 0.12, below + 0.28), head=8)
         draw_arrow(axes, (ANNOTATIONS + 0.12, below + 0.28), (ANNOTATIONS + 0.12, above - 0.28), head=8)
-    draw_box(axes, ANNOTATIONS, STATES, "$s_0$", width=0.42)
-    axes.text(ANNOTATIONS, WORDS_WRITTEN, "START", ha="center", va="center", fontsize=12)
-    for i, (before, x, word) in enumerate(zip((ANNOTATIONS, *COLUMNS[:-1]), COLUMNS, target, strict=True), start=1):
+    draw_box(axes, START, STATES, "$s_0$", width=0.42)
+    axes.text(START, WORDS_WRITTEN, "START", ha="center", va="center", fontsize=12)
+    for i, (before, x, word) in enumerate(zip((START, *COLUMNS[:-1]), COLUMNS, target, strict=True), start=1):
         _draw_step(axes, i, before, x, word)
     _label_parts(axes)
 
