@@ -111,6 +111,15 @@ def test_every_chapter_ends_with_its_mistakes_questions_exercises_and_sources(si
         assert [name for name in ids if name in wanted] == wanted, topic
 
 
+def test_the_right_column_shows_the_sections_and_subsections_of_every_chapter(site):
+    for topic in answer_key.topics():
+        page = LexborHTMLParser(pages(site)[topic])
+        listed = [link.attributes["href"] for link in page.css(".page-toc ul.pst-show_toc_level > li > a")]
+        sections = page.css("article section:has(> h2), article section:has(> h3)")
+        assert len(sections) > 4
+        assert listed == [f"#{section.attributes['id']}" for section in sections], topic
+
+
 def test_no_other_heading_occurs_twice(site):
     shared = {"Check yourself", "Exercises", "Sources"}
     headings = Counter(
