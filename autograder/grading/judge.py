@@ -62,7 +62,7 @@ GRAPH_BROKEN = (
 )
 BROADCAST = (
     "It raises an error exactly where {0} and {1} differ: two arrays are broadcast together there, and an axis of size {0} in "
-    "one meets an axis of size {1} in the other. One of them lacks an axis of length 1."
+    "one meets an axis of size {1} in the other. One of them lacks an axis of length 1, or has the wrong length."
 )
 ONLY_EQUAL_SIZES = "Only cases in which {} and {} are equal are wrong: which line tells axes apart by their sizes?"
 CUT_TO_INTEGERS = (
@@ -242,8 +242,8 @@ def _restore_axes(exercise, rows):
 
 
 def _differ_by_ones(one, other):
-    """Return whether two shapes differ, but only in axes of length 1."""
-    return one != other and [size for size in one if size != 1] == [size for size in other if size != 1]
+    """Return whether one of two shapes has axes of length 1 more than the other, and they differ in nothing else."""
+    return len(one) != len(other) and [size for size in one if size != 1] == [size for size in other if size != 1]
 
 
 def _tolerate_lost_digits(exercise, rows):

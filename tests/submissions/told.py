@@ -198,7 +198,8 @@ def weights_by_hand_twin__largest_first():
 
 def dot_product_score__axis_forgotten(query, keys, W=None):
     """It raises an error exactly where batch and source_len differ: two arrays are broadcast together there, and an axis
-    of size batch in one meets an axis of size source_len in the other. One of them lacks an axis of length 1.
+    of size batch in one meets an axis of size source_len in the other. One of them lacks an axis of length 1, or has the
+    wrong length.
     """
     keys = keys if W is None else keys @ W.T
     return (keys * query).sum(axis=-1)

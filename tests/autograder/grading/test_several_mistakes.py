@@ -8,6 +8,7 @@ import torch
 
 from autograder.audit.calls import verdict_on
 from autograder.exercises.softmax import ALL_AXES, OTHER_AXIS, UNIFORM
+from autograder.grading import judge
 from autograder.grading.judge import FEW_DIGITS, LOST_AXIS, SINGLE
 from tests.autograder.samples import exercise_named
 
@@ -155,6 +156,20 @@ SEVERAL = {
 @pytest.mark.parametrize(("name", "function", "hints"), SEVERAL.values(), ids=SEVERAL)
 def test_two_mistakes_at_once_get_both_their_hints(name, function, hints):
     assert hints_on(name, function) == hints
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ((3,), (1, 3), True),
+        ((2, 1, 3, 1), (2, 3), True),
+        ((1, 2, 1), (1, 1, 2), False),  # no axis is missing, and none is too many
+        ((2, 3), (2, 3), False),
+        ((3,), (1, 4), False),
+    ],
+)
+def test_only_a_shape_with_more_or_fewer_axes_has_lost_one_of_length_1(one, other, differ):
+    assert judge._differ_by_ones(one, other) == judge._differ_by_ones(other, one) == differ
 
 
 def test_the_hint_on_a_mistake_in_special_cases_does_not_contradict_ordinary_ones():
