@@ -833,7 +833,6 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     from autograder.gradebook.requests import load_requests
     from autograder.grading import cluster
     from autograder.reports import tables as report
-    from autograder.with_nbgrader.exchange import publish_again
 
     sandbox.require_known(options.isolation)
     if options.isolation == "none":
@@ -879,7 +878,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
         place = f"submitted/STUDENT/{topic}/{topic}.ipynb"
         out.print(f"Ignored: {notices.plain(path)}. Submissions belong in {place}.", markup=False)
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
-    if changed := publish_again(course, topic, [row.student for row in rows]):
+    if changed := _publish_again(course, topic, [row.student for row in rows]):
         _print_line(f"Feedback pages that have changed, published again in the exchange: {len(changed)}.")
     requests = load_requests(course, topic, [row.student for row in rows])
     if count := sum(not request.answer for request in requests):
@@ -899,6 +898,17 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     feedback = _format_command(f"feedback {topic}", course.root)
     _print_next(next_step, course.root, f", or pack the feedback pages as they are: {feedback}")
     return rows
+
+
+def _publish_again(course, topic, students):
+    """Replace the pages in nbgrader's exchange that have changed since they were published; return whose they are."""
+    from autograder.with_nbgrader.limits import has_published
+
+    if not has_published(course):
+        return []
+    from autograder.with_nbgrader.exchange import ExchangeFolders  # imports nbgrader
+
+    return ExchangeFolders.of(course).publish_again(course, topic, students)
 
 
 def _say_key_changes(topic, released):

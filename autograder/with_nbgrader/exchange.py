@@ -25,7 +25,6 @@ from autograder.files import write_bytes
 from autograder.platforms.collect import INBOUND, collect, escape_unprintable
 from autograder.platforms.formats import login_of
 
-FEEDBACK = "feedback"  # the folder of nbgrader's exchange that students fetch pages from
 PAGE_MODE = 0o644  # of a published page: nobody can list the folder, and its name follows from the student's secret
 
 
@@ -105,12 +104,15 @@ class ExchangeFolders:
 
         Raises ``CourseError`` if the exchange cannot be used.
         """
-        release, place = _release_command(course)
+        config = PyFileConfigLoader(str(course.config)).load_config()
+        config.CourseDirectory.root = str(course.root)
+        directory = CourseDirectory(config=config)
+        release = ReleaseFeedback(coursedir=directory, authenticator=Authenticator(config=config), config=config)
         release.log.disabled = True  # what it would log is in the error
         remedy = (
             "name the exchange in nbgrader_config.py, c.Exchange.root, and run `nbgrader release_assignment` first."
         )
-        inbound = place / INBOUND
+        inbound = Path(release.root) / directory.course_id / INBOUND
         if inbound.is_symlink() or not inbound.is_dir():
             raise CourseError(
                 "the exchange has no folder where hand-ins for this course can arrive", str(inbound), remedy
@@ -144,26 +146,6 @@ class ExchangeFolders:
 
     def _page(self, topic, secret):
         return self.feedback / f"{notebook_hash(secret=secret, notebook_id=topic)}.html"
-
-
-def publish_again(course: Course, topic: str, students: Iterable[str]) -> list[str]:
-    """Replace the pages of ``students`` in the exchange that have changed since they were published; return whose.
-
-    Raises ``CourseError`` if the exchange has such pages and cannot be used.
-    """
-    _, place = _release_command(course)
-    if not (place / FEEDBACK).is_dir():  # nothing was ever published
-        return []
-    return ExchangeFolders.of(course).publish_again(course, topic, students)
-
-
-def _release_command(course):
-    """Return ``(nbgrader's command that publishes feedback, the course's folder in the exchange)``."""
-    config = PyFileConfigLoader(str(course.config)).load_config()
-    config.CourseDirectory.root = str(course.root)
-    directory = CourseDirectory(config=config)
-    release = ReleaseFeedback(coursedir=directory, authenticator=Authenticator(config=config), config=config)
-    return release, Path(release.root) / directory.course_id
 
 
 def read_page(course: Course, student: str, topic: str) -> tuple[bytes, str]:

@@ -1,9 +1,10 @@
-"""Read the limits in a course's nbgrader_config.py, ``c.Judge.NAME``. Does not import nbgrader.
+"""Read a course's nbgrader_config.py: the limits, ``c.Judge.NAME``, and the exchange. Does not import nbgrader.
 
-In: a course. Out: ``Limits`` and the isolation. Reads nbgrader_config.py.
+In: a course. Out: ``Limits`` and the isolation; whether feedback was published. Reads nbgrader_config.py.
 """
 
 from dataclasses import fields
+from pathlib import Path
 from types import new_class
 from typing import Any
 
@@ -14,6 +15,8 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder import sandbox
 from autograder.courses.course import Course
 from autograder.sandbox import Limits
+
+DEFAULT_EXCHANGE = "/usr/local/share/nbgrader/exchange"  # nbgrader's own
 
 
 def limit_traits() -> dict[str, Any]:
@@ -40,3 +43,10 @@ def settings(course: Course) -> tuple[Limits, str]:
     """Return ``(limits, isolation)`` as the course's nbgrader_config.py has them."""
     judge = Judge(config=PyFileConfigLoader(str(course.config)).load_config())
     return judge.limits(), judge.isolation
+
+
+def has_published(course: Course) -> bool:
+    """Return whether the exchange of nbgrader_config.py, by default nbgrader's own, has a folder of feedback pages."""
+    config = PyFileConfigLoader(str(course.config)).load_config()
+    root, name = config.Exchange.get("root", DEFAULT_EXCHANGE), config.CourseDirectory.get("course_id", "")
+    return isinstance(root, str) and isinstance(name, str) and bool(name) and (Path(root) / name / "feedback").is_dir()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from nbgrader.exchange.default import Exchange
 
 from autograder.courses.plan import Assignment
 from autograder.errors import CourseError
@@ -15,7 +16,8 @@ from autograder.verdicts import Part
 from autograder.watch import record as records
 from autograder.watch import rules
 from autograder.watch.record import Arrival, Clock, Record
-from autograder.with_nbgrader.exchange import publish_again
+from autograder.with_nbgrader.exchange import ExchangeFolders
+from autograder.with_nbgrader.limits import DEFAULT_EXCHANGE, has_published
 from tests.autograder.essays import all_right, mark
 from tests.autograder.test_main import succeed
 
@@ -267,7 +269,8 @@ def test_a_page_with_hints_has_what_a_person_answered_and_why_points_were_change
 def test_what_was_published_is_published_again_when_it_has_changed_and_nothing_else_is(hub):
     secrets = [hub.submit(student) for student in ("ada", "ben")]
     hub.watch()
-    assert publish_again(hub.course, "scoring", ["ada", "ben"]) == []
+    folders = ExchangeFolders.of(hub.course)
+    assert folders.publish_again(hub.course, "scoring", ["ada", "ben"]) == []
     mark(hub.course, "ada", 1.0, "One of two criteria is met.")
     hub.submit("cem")
     collect(hub.course, "scoring", hub.inbound)  # cem's page was never published
@@ -275,8 +278,8 @@ def test_what_was_published_is_published_again_when_it_has_changed_and_nothing_e
     assert hub.course.feedback("cem", "scoring").is_file()
     unchanged = hub.page(secrets[1])
     assert "One of two criteria" not in hub.page(secrets[0])
-    assert publish_again(hub.course, "scoring", ["ben", "cem"]) == []
-    assert publish_again(hub.course, "scoring", ["ada", "ben", "cem"]) == ["ada"]
+    assert folders.publish_again(hub.course, "scoring", ["ben", "cem"]) == []
+    assert folders.publish_again(hub.course, "scoring", ["ada", "ben", "cem"]) == ["ada"]
     assert "One of two criteria is met." in hub.page(secrets[0])
     assert hub.page(secrets[1]) == unchanged
     assert len(list((hub.exchange / "attention" / "feedback").iterdir())) == 2
@@ -293,8 +296,12 @@ def test_grade_publishes_marks_in_the_exchange_and_says_so(hub):
         assert "One of two criteria is met." in hub.page(ada)
 
 
-def test_a_course_without_an_exchange_publishes_nothing_again(released):
-    assert publish_again(released, "scoring", ["ada"]) == []
+def test_only_a_course_with_pages_in_its_exchange_publishes_them_again(hub):
+    assert not has_published(hub.course)
+    hub.submit("ada")
+    hub.watch()
+    assert has_published(hub.course)
+    assert Exchange.root.default_value == DEFAULT_EXCHANGE
 
 
 def test_the_record_keeps_the_order_and_takes_nothing_twice(hub):
