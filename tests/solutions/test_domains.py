@@ -95,7 +95,7 @@ def test_every_axis_is_long_in_some_case(name):
     exercise = exercise_named(name)
     words = {words for case in exercise.hidden for words in case.families}
     letters = {letter for argument in exercise.entry.arguments.values() for letter in argument.letters}
-    assert {f"{letter} {exercise.entry.most.get(letter, 71)}" for letter in letters} <= words
+    assert {f"{letter} = {exercise.entry.most.get(letter, 71)}" for letter in letters} <= words
 
 
 @pytest.mark.parametrize("name", CODE)
