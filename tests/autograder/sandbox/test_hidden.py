@@ -238,12 +238,14 @@ except ImportError:
 @pytest.mark.suite("sandbox")
 def test_a_batch_is_refused_where_the_course_could_be_read(installed, course_beside):
     (packages,) = installed.glob("lib/python3*/site-packages")
-    everywhere = packages / "sitecustomize.py"  # imported in every process that the batch starts too
-    everywhere.write_text(UNCOVERED)
+    module, everywhere = packages / "uncovered.py", packages / "uncovered.pth"
+    module.write_text(UNCOVERED)
+    everywhere.write_text("import uncovered\n")  # in every process that the batch starts too
     try:
         done = python(installed, *GRADE, "--course", course_beside.root, "--again")
     finally:
         everywhere.unlink()
+        module.unlink()
     assert done.returncode == 2, done.stdout + done.stderr
     assert f"a submission could escape from the sandbox: it {READS}; it {IMPORTS}" in done.stderr.replace("\n", " ")
 
