@@ -107,10 +107,10 @@ class Service:
         self.journal = Journal(self.course, self.topic)
         to_grade: dict[str, Arrival] = {}  # by student
         done, size = 0, self.settings.size
-        for arrival in islice(self._select_arrivals(pending, rules_now), OPENED_PER_STUDENT * size):
+        for queue, arrival in islice(self._select_arrivals(pending, rules_now), OPENED_PER_STUDENT * size):
             if len(to_grade) >= (1 if self.alone else size):
                 break
-            queue, began = self._queue_of(arrival), time.thread_time()
+            began = time.thread_time()
             try:
                 done += self._open(to_grade, arrival, rules_now)
             except Exception as error:
@@ -138,7 +138,7 @@ class Service:
         return rules_now
 
     def _select_arrivals(self, pending, rules_now):
-        """Yield the arrivals that may be opened, in order, at most one per account or, where it may be any, per name.
+        """Yield ``(account or name, arrival)`` for those that may be opened, in order, at most one for each account or name.
 
         So a student who hands in a hundred times, under whatever names, delays nobody else by more than one submission per
         round, and by a twentieth of the time that opening them takes.
@@ -156,7 +156,7 @@ class Service:
                 if self._must_keep_waiting(arrival, rules_now):
                     continue
             chosen.add(queue)
-            yield arrival
+            yield queue, arrival
 
     def _queue_of(self, arrival):
         account = None if self.settings.any_owner else self.source.find_account(arrival.entry)
