@@ -238,9 +238,9 @@ class _Enumeration:
         case = next((case for case in self.exercise.hidden if not case.gradients), self.exercise.hidden[0])
         seen = record_node_values(self.exercise, self.instrumented, case)
         for node in self.nodes:
-            value, subject = seen.get(node.number), clauses.describe_variable(node.name, self.text)
+            value = seen.get(node.number) if node.kind == "value" else None
             is_number = perturbations.is_array(value) or isinstance(value, float)
-            if node.kind == "value" and is_number and subject:
+            if is_number and (subject := clauses.describe_variable(node.name, self.text)):
                 yield from self._mutate_value(node, subject, len(getattr(value, "shape", ())))
 
     def _mutate_value(self, node, subject, axes):
