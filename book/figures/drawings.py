@@ -41,7 +41,7 @@ def draw_order(axes, title, looks_first):
     The boxes have the same places in both orders. If the decoder ``looks_first``, the old state is the query and the context
     enters the new state; otherwise the new state is the query, and the context enters the word and the next state.
     """
-    axes.set(xlim=(0, 5.9), ylim=(-1.65, 2.2), title=title)
+    axes.set(xlim=(0, WIDTH), ylim=(-1.65, 2.2), title=title)
     axes.axis("off")
     old, new, after, middle, look = 0.55, 2.95, 5.35, 1.2, {"linewidth": 2.5, "head": 16}
     for x, y, name in [(old, 0, "$s_{i-1}$"), (new, 0, "$s_i$"), (after, 0, "$s_{i+1}$"), (new, 1.7, "$c_i$")]:
