@@ -191,7 +191,7 @@ def _find_exchanged(exercise, rows):
         if not both or any(_may_be_choice(row.case.expected[entry]) for row in both for entry in pair):
             continue
         exchanged = (_with_reply(exercise, row, _exchange(row.reply, *pair)) for row in both)
-        if not any({*pair} & {*row.wrong_entries} for row in exchanged):
+        if all({*pair}.isdisjoint(row.wrong_entries) for row in exchanged):
             return EXCHANGED.format(*pair)
     return ""
 
