@@ -427,12 +427,32 @@ def test_that_two_choices_are_exchanged_is_not_told(name, pair):
     assert verdict_on(exercise, with_exchanged(exercise, *pair)).hints == ()
 
 
+def test_gradients_under_each_others_names_are_not_told_so():
+    exercise, replies = exercise_named("decoder_fusion-decoder_step"), {}
+    for n, case in enumerate(exercise.hidden):
+        value = case.expected
+        if case.gradients:
+            value = {**value, "W_y": value["W_s"], "W_s": value["W_y"]}
+        replies[exercise.name, n] = Reply(value=over_the_wire(value))
+    verdict = verdict_on(exercise, replies)
+    assert verdict.earned < verdict.points
+    assert judge.EXCHANGED.format("W_y", "W_s") not in verdict.hints
+
+
+@pytest.mark.parametrize(
+    ("right", "may_be"),
+    [(0, True), (19, True), (20, False), (-3, False), (2.5, False), ([1, 2], False), (-np.inf, False)],
+)
+def test_a_small_whole_number_may_be_a_choice(right, may_be):
+    assert judge._may_be_choice(right) == may_be
+
+
 @pytest.mark.parametrize("name", ["scoring-additive_score", "softmax-score_differences", "context-batch_shapes"])
 def test_no_input_of_other_exercises_is_shown(name):
     exercise = exercise_named(name)
-    (part, *_) = verdict_on(exercise, same_reply(exercise, Reply(raised="IndexError"))).parts
-    assert part.reason
-    assert "smallest input" not in part.reason
+    for part in verdict_on(exercise, same_reply(exercise, Reply(raised="IndexError"))).parts:
+        assert part.reason
+        assert "smallest input" not in part.reason
 
 
 def test_what_raises_without_a_gradient_was_not_written_into():

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +23,7 @@ from autograder.paths import ROOT
 from autograder.platforms import collect as collecting
 from autograder.platforms.times import parse_time
 from autograder.reports import tables
-from autograder.watch import polling, service
+from autograder.watch import polling, service, sources
 from autograder.watch import run as running
 from autograder.watch.record import Record
 from tests.autograder.essays import all_right, grade_quickly
@@ -342,6 +344,28 @@ def test_names_that_an_account_invents_make_nobody_wait(hub, monkeypatch):
     assert hub.graded == ["by ada"]
     expected = [2, *[1] * 29, 0] if os.geteuid() == 0 else [1] * 31  # as root, files really belong to accounts
     assert rounds[: len(expected)] == expected
+
+
+@pytest.mark.parametrize(
+    ("accounts", "owner", "account"),
+    [(None, 30_002, 30_002), (None, 0, 0), (frozenset({0, 500}), 30_002, 30_002), (frozenset({0, 500}), 500, None)],
+)
+def test_a_hand_in_waits_in_the_queue_of_an_account_that_may_hand_in_for_nobody_else(
+    accounts, owner, account, monkeypatch
+):
+    drop = sources.Source(Path("/drop"), "folder", lambda name: "scoring", accounts)
+    monkeypatch.setattr(sources.os, "lstat", lambda path: SimpleNamespace(st_uid={Path("/drop/ada"): owner}[path]))
+    assert drop.find_account("ada") == account
+
+
+def test_where_any_account_may_hand_in_for_anybody_each_name_has_a_queue(hub, monkeypatch):
+    for student in ("ada", "ben"):
+        hub.submit(student, f"by {student}", account="prof")
+    rounds, serve = [], service.Service.serve
+    monkeypatch.setattr(service.Service, "serve", lambda self: rounds.append(serve(self)) or rounds[-1])
+    hub.watch(any_owner=True)
+    assert hub.graded == ["by ada", "by ben"]
+    assert rounds == [2, 0]
 
 
 def test_an_account_whose_hand_ins_take_long_to_open_rests_and_others_go_first(hub, monkeypatch):
