@@ -235,14 +235,17 @@ def collect(
     from autograder.platforms.collect import collect as put
     from autograder.platforms.collect import end_collection, set_times
     from autograder.platforms.collect import undo as take_back
+    from autograder.platforms.formats import is_notebook
     from autograder.platforms.times import read_times
     from autograder.reports.tables import tabulate_collected
     from autograder.with_nbgrader.limits import settings
 
     root, collected, left = _open_course(course), [], []
-    if undo == bool(archives or times):
-        remedy = f"`collect {topic} ARCHIVE`, for example."
-        raise CourseError("give archives, --times or --undo, the last on its own", "collect", remedy)
+    if undo and (archives or times):
+        raise CourseError("--undo was given together with an archive or --times", "collect", "give --undo alone.")
+    if not (undo or archives or times):
+        remedy = f"name what you downloaded, as in `collect {topic} ARCHIVE`, or give --times FILE or --undo."
+        raise CourseError("it is not clear what to collect", "collect", remedy)
     if undo:
         collected = take_back(root, topic)
         out.print(tabulate_collected(collected, root.plan().names_by_id()))
@@ -263,13 +266,16 @@ def collect(
     if collected:
         out.print(tabulate_collected(collected, root.plan().names_by_id()))
     status = _report_collection(root, topic, collected, left)
+    if archives and not collected and not any(map(is_notebook, left)):
+        _print_line(f"There is no notebook in {_join_names([*map(str, archives)])}: is this what you downloaded?")
+        raise typer.Exit(SET_ASIDE)
     _print_next(f"grade {topic}", course)
     raise typer.Exit(status)
 
 
 def _report_collection(root, topic, collected, left):
     """Print what was collected, and what is late, ``left`` over or missing; return the exit status."""
-    from autograder.platforms.attempts import find_late_without_time
+    from autograder.platforms.attempts import find_late_without_time, find_without_time
     from autograder.platforms.collect import escape_unprintable
     from autograder.platforms.formats import is_notebook
 
@@ -277,12 +283,17 @@ def _report_collection(root, topic, collected, left):
     if unknown := [called.get(student, student) for student in find_late_without_time(root, topic)]:
         remedy = f"{root.plan().late.cost_without_time()} Give the times with `collect {topic} --times FILE`."
         _print_line(f"Late, by an unknown amount: {_join_names(unknown)}. {remedy}")
+    if count := len(find_without_time(root, topic)):
+        what = "1 hand-in has no time, so it does" if count == 1 else f"{count} hand-ins have no time, so they do"
+        _print_line(f"{what} not count as late. Give the times with `collect {topic} --times FILE`.")
     notebooks = [name for name in left if is_notebook(name)]
     for name in sorted(left, key=is_notebook, reverse=True)[: max(20, len(notebooks))]:
         _print_line(f"not collected: {escape_unprintable(name)}")
     aside, again = sum(bool(hand_in.problem) for hand_in in collected), sum(hand_in.replaced for hand_in in collected)
+    same = sum(hand_in.unchanged for hand_in in collected)
+    taken = f"{len(collected) - aside - same} collected ({again} replaced)" + f", {same} unchanged" * bool(same)
     not_taken = f"{len(left)} not collected, {len(notebooks)} of them notebooks or archives"
-    _print_line(f"{len(collected) - aside} collected ({again} replaced), {aside} set aside, {not_taken}")
+    _print_line(f"{taken}, {aside} set aside, {not_taken}")
     here = set(root.students(topic))
     if missing := [called.get(student.id, student.id) for student in root.plan().students if student.id not in here]:
         _print_line(f"{len(missing)} in the roster without a submission: {_join_names(missing)}")

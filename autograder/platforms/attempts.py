@@ -20,6 +20,7 @@ from autograder.files import as_json, write_bytes, write_text
 from autograder.platforms.archives import RefusedEntry
 from autograder.platforms.times import format_time, parse_time
 
+TELLS_LATE = ("Canvas", "ILIAS")  # platforms that mark what is late, without saying when it arrived
 MAX_EARLY = timedelta(minutes=10)  # between the time that a hand-in claims and the time when `watch` saw it
 
 
@@ -57,6 +58,11 @@ class Attempt:
     def is_late_without_time(self) -> bool:
         """Whether the platform marked it as late without saying when it arrived."""
         return self.late and not self.time
+
+    @property
+    def has_unknown_time(self) -> bool:
+        """Whether the platform said neither when it arrived nor whether it was late."""
+        return not self.time and self.platform not in ("", *TELLS_LATE)
 
     def is_before(self, other: "Attempt") -> bool:
         """Return whether this came before ``other``, as far as that is known."""
@@ -218,6 +224,18 @@ def find_late_without_time(course: Course, topic: str) -> list[str]:
     """Return the students whose current attempt was late according to its platform, by an unknown amount."""
     last = {student: load_attempts(course, student, topic)[-1:] for student in course.students(topic)}
     return [student for student, attempts in last.items() if any(attempt.is_late_without_time for attempt in attempts)]
+
+
+def find_without_time(course: Course, topic: str) -> list[str]:
+    """Return the students who would be late if their current attempt, of unknown time, came after the due date.
+
+    These are none if being late costs nothing, or the platform marks what is late.
+    """
+    plan = course.plan()
+    if not (plan.assignment(topic).due and plan.late.percent_a_day):
+        return []
+    last = {student: load_attempts(course, student, topic)[-1:] for student in course.students(topic)}
+    return [student for student, attempts in last.items() if any(attempt.has_unknown_time for attempt in attempts)]
 
 
 @contextlib.contextmanager

@@ -51,16 +51,18 @@ MAX_SECRET_CHARACTERS = 1000  # nbgrader's have 128
 class Collected:
     """What became of one attempt of a student; ``problem`` is "" if it was put into ``submitted``, or kept as an earlier one.
 
-    ``file`` is its name in the archive, ``version`` the number of the release that it was made from (0 if unknown), ``code``
-    its receipt code ("" if it is not a notebook), and ``note`` any further remark. A refused hand-in from nbgrader's exchange
+    ``file`` is its name in the archive, ``version`` the number of the release that it was made from (0 if unknown, None if
+    not looked for), ``code`` its receipt code ("" if it is not a notebook), and ``note`` any further remark. ``unchanged``
+    if the same files had been collected before. A refused hand-in from nbgrader's exchange
     has the exchange's ``secret``; ``is_nobodys`` says that it was refused because it is not known whose it is.
     """
 
     student: str
     problem: str = ""
     replaced: bool = False
+    unchanged: bool = False
     file: str = ""
-    version: int = 0
+    version: int | None = 0
     code: str = ""
     note: str = ""
     secret: str = ""
@@ -173,6 +175,10 @@ def collect(
         raise CourseError("there is no such archive", str(archive), "specify the file that you downloaded.")
     if platform and platform not in PLATFORMS:
         raise CourseError(f"there is no platform {platform!r}", "--platform", f"name one of {', '.join(PLATFORMS)}.")
+    if archive.suffix.casefold() == ".ipynb" and archive.is_file():
+        whose = "STUDENT" if _match_notebook_name(topic, archive.name) else archive.stem
+        remedy = f"put it into a folder as {whose}/{topic}.ipynb, and collect that folder."
+        raise CourseError("this is a notebook, not an archive of the class", str(archive), remedy)
     archive, platform = _find_inbound(archive, platform)
     with contextlib.ExitStack() as stack:
         try:
@@ -206,8 +212,6 @@ def collect(
         top = reader.format.top
         within = f", all of them in {escape_unprintable(top)}" if top and run.platform == PLAIN_FILES else ""
         notice(f"recognised as {run.platform}{within}")
-        if run.platform == "Blackboard" and plan.assignment(topic).due:
-            notice("Blackboard states times without a time zone: nobody counts as late unless --times gives the times")
         collected = _collect_everybody(run, entries, reader)
     if journal is None:
         end_collection(course, run.journal)
@@ -558,7 +562,7 @@ def _place_attempt(run, student, files, attempt, by_arrival):
         note = "replaces an earlier attempt" if earlier == 1 else f"replaces {earlier} earlier attempts"
     if contradicts and not same:
         note += f": it claims an earlier time ({attempt.time}), but was not there at the last collection"
-    return replace(collected, replaced=replaced, note=_join_notes(collected.note, note))
+    return replace(collected, replaced=replaced, unchanged=same, note=_join_notes(collected.note, note))
 
 
 def _add_uncollected_files(course, notebook, known, files):
@@ -688,12 +692,15 @@ def _undo_student(course, topic, assignment, student, known):
             with contextlib.suppress(OSError):  # something else is in it
                 folder.rmdir()
     attempts.write_record(course, course.attempts_file(student, topic), known)
+    undone = escape_unprintable((now or known or [Attempt({})])[-1].file)
     if not known:
-        return Collected(student, note="undone: nothing was collected before", file="")
-    note = "unchanged" if before == files else "undone: the previous attempt counts again"
+        return Collected(student, note="undone: nothing was collected before", file=undone, version=None)
+    again = escape_unprintable(known[-1].file)
+    previous = "the previous attempt" + f" ({again})" * bool(again)
+    note = "unchanged" if before == files else f"undone: {previous} counts again"
     if before == files and now and now[-1].time != known[-1].time:
         note = f"undone: it arrived at {known[-1].time or 'an unknown time'}"
-    return Collected(student, note=note, file=escape_unprintable(known[-1].file))
+    return Collected(student, note=note, file=undone, version=None)
 
 
 def set_times(
@@ -713,7 +720,7 @@ def _set_time(course, topic, student, time, journal):
         return Collected(student, "nothing was collected from this student, so there is nothing to give a time for")
     attempt = replace(known[-1], time=format_time(time))
     assignment = course.plan().assignment(topic)
-    collected = Collected(student, file=escape_unprintable(attempt.file))
+    collected = Collected(student, file=escape_unprintable(attempt.file), version=None)
     try:
         if attempt != known[-1]:
             journal.remember(course, student, known)

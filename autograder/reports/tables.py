@@ -95,9 +95,8 @@ def tabulate_collected(collected: Iterable["Collected"], called: Mapping[str, st
     for hand_in in sorted(collected, key=lambda hand_in: bool(hand_in.problem)):
         status = f"set aside: {hand_in.describe_problem()}" if hand_in.problem else hand_in.note or "collected"
         name = called.get(hand_in.student, hand_in.student)
-        grid.add_row(
-            *(Text(plain(text)) for text in (hand_in.file, name, str(hand_in.version or "?"), hand_in.code, status))
-        )
+        version = "" if hand_in.version is None else str(hand_in.version or "?")
+        grid.add_row(*(Text(plain(text)) for text in (hand_in.file, name, version, hand_in.code, status)))
     return grid
 
 

@@ -357,6 +357,28 @@ def test_the_exit_status_says_that_something_was_set_aside(course, tmp_path):
     assert "1 collected (0 replaced), 1 set aside, 0 not collected" in output
 
 
+def test_an_archive_without_a_notebook_is_named_and_nothing_comes_next(course, tmp_path):
+    path = handed_out(tmp_path, ("readme.txt", "by the platform"))
+    output = succeed("collect", "scoring", path, "--course", course.root, status=3)
+    assert f"There is no notebook in {path}: is this what you downloaded?" in output
+    assert "Next:" not in output
+
+
+def test_a_notebook_alone_is_refused_with_the_folder_that_can_be_collected(course, tmp_path):
+    path = tmp_path / "ben.ipynb"
+    path.write_bytes(course.release("scoring").read_bytes())
+    assert_refused(autograder("collect", "scoring", path, "--course", course.root), "ben/scoring.ipynb")
+    (tmp_path / "class" / "ben").mkdir(parents=True)
+    path.rename(tmp_path / "class" / "ben" / "scoring.ipynb")
+    succeed("collect", "scoring", tmp_path / "class", "--course", course.root)
+    assert course.students("scoring") == ["ben"]
+
+
+@pytest.mark.parametrize(("args", "words"), [([], "collect scoring ARCHIVE"), (["x.zip", "--undo"], "--undo alone")])
+def test_what_to_collect_must_be_clear(course, args, words):
+    assert_refused(autograder("collect", "scoring", *args, "--course", course.root), words)
+
+
 def test_the_exit_status_says_that_a_notebook_was_left_over_and_names_each(course, tmp_path):
     strange = [f"_a{number}/scoring.ipynb" for number in range(25)]
     path = handed_out(tmp_path, ("ada.ipynb", "{}"), *((name, "{}") for name in strange), ("x\x1b[2J/y.ipynb", "{}"))
@@ -573,6 +595,27 @@ def test_a_late_try_says_so_in_the_table(course, tmp_path):
     path = handed_out(tmp_path, ("ada+scoring+2025-12-02 01:00:00 UTC/scoring.ipynb", "last"))
     (hand_in,), _ = collect(course, "scoring", path)
     assert hand_in.note == "late by 1 d 2 h, replaces 2 earlier attempts"
+
+
+MOODLE = "Ada King_101_assignsubmission_file/scoring.ipynb", "Cem Öz_102_assignsubmission_file/scoring.ipynb"
+UNKNOWN = "no time, so they do not count as late. Give the times with `collect scoring --times FILE`."
+
+
+@pytest.mark.parametrize(
+    ("names", "rule", "line"),
+    [
+        (MOODLE, "percent_a_day = 10", f"2 hand-ins have {UNKNOWN}"),
+        (MOODLE[:1], "percent_a_day = 10", "1 hand-in has no time, so it does not count as late."),
+        (MOODLE, "grace_minutes = 10", ""),  # being late costs nothing
+        (HANDED_OUT["Canvas"][0], "percent_a_day = 10", ""),  # Canvas says who is late
+    ],
+)
+def test_hand_ins_without_a_time_are_counted_where_being_late_costs_points(course, tmp_path, names, rule, line):
+    enrol(course, ROSTER, f'roster = "students.csv"\n[late]\n{rule}\n{DUE}')
+    path = handed_out(tmp_path, *((name, name) for name in names))
+    output = succeed("collect", "scoring", path, "--course", course.root)
+    assert line in output
+    assert ("no time" in output) == bool(line)
 
 
 def test_who_is_not_in_the_roster_is_listed_and_never_takes_the_place_of_one_who_is(course, tmp_path):
@@ -1155,6 +1198,17 @@ def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
     assert times(course)["ada"]
     output = succeed("collect", "scoring", "--undo", "--course", course.root)
     assert "2 undone" in output
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in output.splitlines() if "_50" in line]
+    assert rows == [
+        [
+            "kingada_LATE_17_5001_scoring.ipynb",
+            "Ada King (ada)",
+            "",
+            "",
+            "undone: the previous attempt (kingada_17_3001_scoring.ipynb) counts again",
+        ],
+        ["19_5002_scoring.ipynb", "Cem Öz (cem)", "", "", "undone: nothing was collected before"],
+    ]
     assert (kept(course, "ada"), kept(course, "cem")) == (["first", "second", "third"], ["cem's"])
     shutil.rmtree(course.root / ".autograder" / "earlier")
     after = everything(course)
@@ -1174,7 +1228,8 @@ def test_after_a_collection_that_took_nothing_there_is_nothing_to_undo(course, t
     collecting.undo(course, "scoring")  # an archive that cannot be read is no collection
     assert course.students("scoring") == []
     for _ in range(2):  # the second takes nothing new
-        succeed("collect", "scoring", place, "--course", course.root)
+        output = succeed("collect", "scoring", place, "--course", course.root)
+    assert "0 collected (0 replaced), 1 unchanged, 0 set aside" in output
     second = everything(course)
     undone = autograder("collect", "scoring", "--undo", "--course", course.root)
     assert (undone.returncode, "the last collection of scoring took nothing" in undone.stderr) == (2, True)
