@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shlex
 import shutil
 import sys
 import time
@@ -107,8 +106,9 @@ def _print_next(command, course, also=""):
 
 def _format_command(command, course):
     """Return ``command`` as it is typed, with --course unless ``course`` is the default one."""
-    where = "" if Path(course).resolve() == Path("course").resolve() else f" --course {shlex.quote(str(course))}"
-    return f"python -m autograder {command}{where}"
+    from autograder.courses.course import Course
+
+    return Course(Path(course).resolve()).command(command)
 
 
 @app.command()
@@ -627,7 +627,7 @@ def pack(
     root, target = _open_course(course), output or Path(f"{topic}-autograder-{platform}.zip")
     refuse_overwriting(target, force)
     released, (limits, _) = root.released(topic), settings(root)
-    _say_key_changes(topic, released)
+    _say_key_changes(topic, released, root.root)
     archive = make(root, topic, released, limits, web_address(torch_index, "--torch-index") if torch_index else "")
     write_bytes(archive.content, target)
     _print_line(f"Autograder for {topic}: {target} ({len(archive.content) / 2**20:.1f} MB); it contains the answers.")
@@ -849,7 +849,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     if options.isolation == "none":
         out.print(TRUSTED_ONLY)
     released, called = course.released(topic), course.plan().names_by_id()
-    _say_key_changes(topic, released)
+    _say_key_changes(topic, released, course.root)
     with contextlib.ExitStack() as stack:
         executor, (scheduler, *certificates) = None, machines
         if scheduler:
@@ -922,7 +922,7 @@ def _publish_again(course, topic, students):
     return ExchangeFolders.of(course).publish_again(course, topic, students)
 
 
-def _say_key_changes(topic, released):
+def _say_key_changes(topic, released, course):
     """Print what differs between the release and the current key."""
     if released.changed:
         out.print(
@@ -931,7 +931,7 @@ def _say_key_changes(topic, released):
     for name, points in released.other_points.items():
         out.print(
             f"[yellow]{name} is worth {released.points[name]:g} points as released, which is what counts; the key or course.toml "
-            f"now says {points:g}.[/] To use that instead, run `python -m autograder release {topic}`."
+            f"now says {points:g}.[/] To use that instead, run `{_format_command(f'release {topic}', course)}`."
         )
 
 

@@ -49,7 +49,7 @@ PAGE_BRAKE_SECONDS = 20 * PAGE_SECONDS  # of the clock, for a task that hangs
 TAKEN_BACK_NOTE = "The gradebook holds points for an attempt that was undone: change them in the formgrader."
 RESTORED_NOTICE = (
     "The gradebook lacked the assignment {} as released: it has been restored. If marks or due dates are missing now, a backup may "
-    "have them: `python -m autograder restore` lists them."
+    "have them: `{}` lists them."
 )
 WORKER_ERRORS = (TimeoutError, ProcessExpired, BrokenProcessPool)  # a task took too long, or ended its process
 
@@ -96,7 +96,7 @@ def grade_class(
             cgroup.remove_left_behind(run.options.limits)
             recorder = stack.enter_context(Recorder(course, topic, run.options.dry))
         if recorder.was_restored and notice:
-            notice(RESTORED_NOTICE.format(topic))
+            notice(RESTORED_NOTICE.format(topic, course.command("restore")))
 
         def start():  # called once there is something to run
             return executor or stack.enter_context(start_workers([run], count))
@@ -109,12 +109,15 @@ def _select_students(run, students):
     handed_in = run.course.students(run.topic)
     missing = sorted(set(students) - set(handed_in))
     if missing or not handed_in:
-        what = f"no submission for {run.topic} from {', '.join(missing)}"
-        raise CourseError(
-            what if missing else f"nobody has handed in anything for {run.topic}",
-            str(run.course.submitted),
-            f"put notebooks at submitted/STUDENT/{run.topic}/{run.topic}.ipynb.",
-        )
+        what = f"nobody has handed in anything for {run.topic}"
+        if missing:
+            roster = {student.id for student in run.course.plan().students}
+            unknown = [student for student in missing if roster and student not in roster]
+            what = f"no submission for {run.topic} from {', '.join(missing)}"
+            what += f"; not in the roster: {', '.join(unknown)}" if unknown else ""
+        collect = run.course.command(f"collect {run.topic} ARCHIVE")
+        remedy = f"run `{collect}` first, or put notebooks at submitted/STUDENT/{run.topic}/{run.topic}.ipynb."
+        raise CourseError(what, str(run.course.submitted), remedy)
     return list(dict.fromkeys(students)) or handed_in
 
 

@@ -95,6 +95,15 @@ class Course:
     def config(self) -> Path:
         return self.root / "nbgrader_config.py"
 
+    def command(self, words: str) -> str:
+        """Return the command line ``words`` as it is typed: with --course unless commands here find this course without it."""
+        here = Path.cwd()
+        is_inside = self.root == here and not (DEFAULT_ROOT / "nbgrader_config.py").is_file()
+        if is_inside or self.root == DEFAULT_ROOT.resolve():
+            return f"python -m autograder {words}"
+        folder = self.root.relative_to(here) if self.root.is_relative_to(here) else self.root
+        return f"python -m autograder {words} --course {shlex.quote(str(folder))}"
+
     def plan(self) -> Plan:
         """Return what course.toml says now; see ``read_plan``."""
         return read_plan(self.root)
@@ -284,7 +293,7 @@ class Course:
         chosen = named or [student for student in self.students(topic) if student in selected]
         if not chosen:
             what = f"nobody in section {where} has handed in {topic}"
-            raise CourseError(what, str(self.submitted), f"run `python -m autograder collect {topic} ARCHIVE` first.")
+            raise CourseError(what, str(self.submitted), f"run `{self.command(f'collect {topic} ARCHIVE')}` first.")
         return chosen
 
     def find_misplaced_notebooks(self) -> list[str]:
@@ -395,7 +404,7 @@ class Course:
     def _refuse_unreleased(self, topic: str) -> NoReturn:
         released_topics = sorted(path.stem for path in self._release_record_file("x").parent.glob("*.json"))
         remedy = f"name one that was released ({', '.join(released_topics) or 'none yet'}), or run "
-        remedy += f"`python -m autograder release {topic}`."
+        remedy += f"`{self.command(f'release {topic}')}`."
         raise CourseError(f"there is no assignment {topic!r}", str(self.root), remedy)
 
     def release_hash(self, topic: str) -> str:
@@ -424,9 +433,8 @@ class Course:
         try:
             return msgspec.json.decode(path.read_bytes(), type=ReleaseRecord)
         except (ValueError, RecursionError) as error:  # these include errors from msgspec and UTF-8
-            remedy = (
-                f"restore a copy of this file, or move it away and run `python -m autograder release {topic}` again."
-            )
+            again = self.command(f"release {topic}")
+            remedy = f"restore a copy of this file, or move it away and run `{again}` again."
             raise CourseError(f"the record of the release is damaged ({error})", str(path), remedy) from None
 
     def _release_copy_path(self, topic, name):

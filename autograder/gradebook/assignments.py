@@ -85,7 +85,7 @@ def store_assignment(course: Course, topic: str) -> bool:
         raise CourseError(
             f"the gradebook does not know {topic}, and its source is gone",
             str(course.source(topic)),
-            f"run `python -m autograder release {topic}`, or restore a backup: `python -m autograder restore` lists them.",
+            f"run `{course.command(f'release {topic}')}`, or restore a backup: `{course.command('restore')}` lists them.",
         )
     from autograder.gradebook.generate import begin_gradebook, generate
 

@@ -57,7 +57,7 @@ def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
             f"the gradebook cannot be backed up ({error})",
             str(gradebook),
             "free some disk space, make sure that you can write to the course directory, or close any other program that uses the "
-            "gradebook; or restore a backup: `python -m autograder restore` lists them.",
+            f"gradebook; or restore a backup: `{course.command('restore')}` lists them.",
         ) from None
 
 

@@ -114,6 +114,6 @@ def describe_db_error(error: Exception, course: Course) -> tuple[str, str, str]:
     elif "full" in reason or "I/O" in reason:
         remedy = "free some disk space, and run the command again: it picks up where it stopped."
     else:
-        remedy = "restore a backup: `python -m autograder restore` lists them."
+        remedy = f"restore a backup: `{course.command('restore')}` lists them."
     where = "CourseDirectory.db_url in nbgrader_config.py" if course.is_on_a_server else str(course.gradebook_file)
     return f"the gradebook cannot be used ({reason})", where, remedy

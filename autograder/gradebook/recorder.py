@@ -96,7 +96,7 @@ class Recorder(contextlib.ExitStack):
             raise CourseError(
                 "the gradebook does not have this assignment as it was released, so there is nothing to compare with",
                 str(self.course.root),
-                f"run `python -m autograder grade {self.topic}` without --dry-run to put it there.",
+                f"run `{self.course.command(f'grade {self.topic}')}` without --dry-run to put it there.",
             )
         self.was_restored = not self.dry and store_assignment(self.course, self.topic)
         if not self.dry:

@@ -85,7 +85,7 @@ def _select_requests(course, topic, student, exercise):
         selected = waiting if len(about) == 1 else []
     if not selected:
         which = f"name one with --exercise: {', '.join(filter(None, about))}." if len(about) > 1 else ""
-        remedy = which or f"`python -m autograder requests {topic}` lists them."
+        remedy = which or f"`{course.command(f'requests {topic}')}` lists them."
         raise CourseError(f"no request from {student!r} matches this", "--student, --exercise", remedy)
     return selected
 

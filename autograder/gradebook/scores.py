@@ -74,7 +74,7 @@ class StudentResult:
 def require_gradebook(course: Course, topic: str) -> None:
     """Refuse if nothing was graded yet."""
     if not course.has_gradebook:
-        raise CourseError("there is no gradebook yet", str(course.root), f"run `python -m autograder grade {topic}`.")
+        raise CourseError("there is no gradebook yet", str(course.root), f"run `{course.command(f'grade {topic}')}`.")
 
 
 def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
@@ -88,7 +88,7 @@ def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
         assignment = connection.scalar(select(ASSIGNMENT.c.id).where(ASSIGNMENT.c.name == topic))
         rows = connection.execute(GRADES_OF_ASSIGNMENT.where(SUBMITTED_ASSIGNMENT.c.assignment_id == assignment)).all()
     if assignment is None:
-        remedy = f"run `python -m autograder release {topic}`."
+        remedy = f"run `{course.command(f'release {topic}')}`."
         raise CourseError(f"the gradebook does not know {topic}", str(course.root), remedy)
     for student, time, penalty, cell, points, automatic, manual, extra, waiting in rows:
         result = results.setdefault(student, StudentResult(student, time, float(penalty or 0.0)))

@@ -27,7 +27,8 @@ def run_server(session: Session, port: int, browser: bool, say: Callable[[str], 
         left = f"all {untouched} were left as handed out" if untouched else "nobody has been graded yet"
         if student:
             left = f"{student!r} left it as handed out" if untouched else f"nothing from {student!r} has been graded"
-        remedy = f"`python -m autograder collect {topic} ARCHIVE`, then `python -m autograder grade {topic}`."
+        collect, grade = map(session.course.command, (f"collect {topic} ARCHIVE", f"grade {topic}"))
+        remedy = f"`{collect}`, then `{grade}`."
         raise CourseError(f"there is no answer to {session.exercise}: {left}", str(session.course.root), remedy)
     if session.student:
         session.answers()  # raises CourseError if another marker has it open
@@ -51,7 +52,8 @@ def run_server(session: Session, port: int, browser: bool, say: Callable[[str], 
     progress, count = session.progress(), len(session.marked)
     lines = [f"Marked now: {count}. {progress['marked']} of {progress['of']} answers to {session.exercise} are marked."]
     if session.marked:
-        lines.append(f"Next: `python -m autograder grade {topic}` puts points and comments into the feedback pages.")
+        grade = session.course.command(f"grade {topic}")
+        lines.append(f"Next: `{grade}` puts points and comments into the feedback pages.")
     return lines
 
 

@@ -34,8 +34,8 @@ def override(
         remedy = f"name one of {', '.join(name.partition('-')[2] for name in exercises)}."
         raise CourseError(f"{topic} has no exercise {exercise!r}", str(course.root), remedy)
     if not exercises[name].is_automatic:
-        command = f"mark {topic} {name.partition('-')[2]} --student {student}"
-        remedy = f"run `python -m autograder {command}` alone: it shows the answer, to be marked again."
+        command = course.command(f"mark {topic} {name.partition('-')[2]} --student {student}")
+        remedy = f"run `{command}` alone: it shows the answer, to be marked again."
         raise CourseError(f"{name} is a written answer", "--student", remedy)
     most = exercises[name].points
     if points is not None and not (math.isfinite(points) and 0 <= points <= most):

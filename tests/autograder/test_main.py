@@ -20,6 +20,7 @@ from autograder.courses.course import init
 from autograder.errors import CourseError
 from autograder.notebooks import website
 from autograder.sandbox import Limits
+from tests.autograder.essays import enrol
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -59,10 +60,15 @@ def assert_refused(done, *words):
     assert not [word for word in words if word not in done.stderr]
 
 
-def test_a_hint_repeats_the_course_unless_it_is_the_usual_one(tmp_path):
+def test_a_hint_repeats_the_course_unless_it_is_the_usual_one(tmp_path, monkeypatch):
     assert __main__._format_command("grade scoring", "course") == "python -m autograder grade scoring"
     spaced = tmp_path / "my course"
     assert __main__._format_command("grade scoring", spaced).endswith(f"grade scoring --course '{spaced}'")
+    below = init(spaced)
+    monkeypatch.chdir(tmp_path)
+    assert below.command("grade scoring") == "python -m autograder grade scoring --course 'my course'"
+    monkeypatch.chdir(spaced)  # where commands find it by themselves
+    assert below.command("grade scoring") == "python -m autograder grade scoring"
 
 
 def test_help_is_everywhere():
@@ -128,8 +134,11 @@ def test_a_folder_that_is_no_course_is_refused(tmp_path):
 
 def test_a_class_without_submissions_and_a_student_without_one_are_named(course):
     command = ["grade", "scoring", "--course", course.root, "--isolation", "none"]
-    assert_refused(autograder(*command), "nobody has handed in")
-    assert_refused(autograder(*command, "zacharias"), "zacharias")
+    collect = f"run `python -m autograder collect scoring ARCHIVE --course {course.root}` first"
+    assert_refused(autograder(*command), "nobody has handed in", collect)
+    assert_refused(autograder(*command, "zacharias"), "no submission for scoring from zacharias", collect)
+    enrol(course, "id\nada\n")
+    assert_refused(autograder(*command, "ada", "bne"), "from ada, bne; not in the roster: bne")
 
 
 @pytest.mark.parametrize("command", ["grade", "watch", "collect"])

@@ -326,7 +326,7 @@ def test_an_answer_stays_when_the_student_hands_in_without_the_request(asked):
     [
         ("ben", "", "Yes.", "--exercise: scoring-batched_additive_shapes"),
         ("ben", "no_such", "Yes.", "--exercise"),
-        ("cem", "", "Yes.", "requests scoring` lists them"),
+        ("cem", "", "Yes.", "requests scoring --course "),
         ("ada", "", " ", "the answer is empty"),
     ],
 )
