@@ -121,6 +121,22 @@ def test_a_locked_cell_that_was_edited_gets_its_text_back():
     assert [cell.source for cell in notebook.cells] == [cell.source for cell in template().cells]
 
 
+OF_THE_BOOK = (
+    "# Toy\n\nThis assignment belongs to the chapter [Toy](https://book.edu/toy.html). It **has** 2 exercises."
+)
+OF_A_COURSE = (
+    "# Toy\n\n**Attention. Due: Monday.**\n\nThis assignment belongs to the chapter *Toy*. It **has** 2 exercises."
+)
+
+
+@pytest.mark.parametrize(("text", "notes"), [(OF_THE_BOOK, 0), (OF_A_COURSE, 0), (OF_A_COURSE + " I passed.", 1)])
+def test_a_heading_of_the_book_s_own_notebook_gets_the_course_s_text_without_a_note(text, notes):
+    original, notebook = template(), template()
+    cell_of(original, "heading")["source"], cell_of(notebook, "heading")["source"] = OF_A_COURSE, text
+    assert len(repair(notebook, original)) == notes
+    assert cell_of(notebook, "heading").source == OF_A_COURSE
+
+
 def test_an_answer_keeps_its_text():
     notebook = template()
     cell_of(notebook, "toy-double")["source"] = "def double(x): return 2 * x"
