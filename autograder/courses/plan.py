@@ -364,6 +364,12 @@ def _parse_assignment(topic, table, place, late):
         place.refuse(f"no chapter {topic!r}", f"name one of {', '.join(answer_key.topics())}.")
     if not isinstance(table, dict):
         place.refuse(f"{topic} is not a table", f"begin it with a line [assignment.{topic}].")
+    known = {"case", *(column.name for column in fields(Assignment))} - {"extra", "section_due", "grace"}
+    for name in table:
+        if name not in known:
+            place.refuse(
+                f"unknown field {name!r}", f"the fields of an assignment are {', '.join(sorted(known))}.", name
+            )
     entries = {entry.function: entry for entry in answer_key.load(topic).values()}
     rows = table.pop("case", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

@@ -316,6 +316,11 @@ def test_what_cannot_be_understood_of_the_markers_is_refused_with_its_line(tmp_p
     assert not [word for word in ["course.toml", "Remedy: ", *words] if word not in str(error.value)], str(error.value)
 
 
+def test_an_unknown_field_of_an_assignment_is_refused_with_all_that_there_are(tmp_path):
+    with pytest.raises(CourseError, match=r"line 2.*'dew'\n.*are attempts, case, due, exercises, .*, sections, seed\."):
+        read_plan(written(tmp_path, '[assignment.scoring]\ndew = 3\nexercises = "core"'))
+
+
 @pytest.mark.parametrize("topic", answer_key.topics())
 def test_the_core_path_can_be_asked_for_instead_of_a_list(tmp_path, topic):
     assignment = read_plan(written(tmp_path, f'[assignment.{topic}]\nexercises = "core"')).assignment(topic)
