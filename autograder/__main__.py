@@ -129,7 +129,7 @@ def release(
     cases of each are drawn and verified.
     """
     from autograder.audit.search import DRAWS, find_seed
-    from autograder.releases.release import draw_seed
+    from autograder.releases.release import draw_seed, refuse_changed_selection
     from autograder.releases.release import release as make
     from autograder.with_nbgrader.exchange import exchange_root
 
@@ -140,6 +140,7 @@ def release(
     state, kept = root.release_hash(topic), root.choose_seed(topic, seed)
     with out.status(f"Drawing hidden cases for {topic} that catch every known wrong answer …"):
         search = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
+    refuse_changed_selection(root, topic)
     for line in search.lines(verbose):
         out.print(line, highlight=False, markup=False)
     attempt_seeds = _find_attempt_seeds(root, topic, search.seed)

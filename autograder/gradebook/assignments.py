@@ -6,7 +6,7 @@ In: a course, a topic. Out: whether the gradebook agrees. Writes assignments int
 import contextlib
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, cast
 
 from sqlalchemy import bindparam, func, select
@@ -24,6 +24,7 @@ from autograder.gradebook.database import (
     open_connection,
     open_gradebook,
 )
+from autograder.notebooks.cell_ids import exercise_of_test
 
 NOTEBOOK_ID = (
     select(NOTEBOOK.c.id)
@@ -99,20 +100,38 @@ def store_assignment(course: Course, topic: str) -> bool:
 
 
 def refuse_changed_exercises(course: Course, topic: str, released: Mapping[str, Any]) -> None:
-    """Refuse a release whose exercises differ from those that students have been graded for.
+    """Refuse the notebook ``released`` if it asks for other exercises than students have been graded for.
 
     Raises ``CourseError`` if exercises were added or removed, and submissions have been graded.
     """
+    stored, cells = _cells_in_gradebook(course, topic), _select_graded_cells(released)
+    if stored and stored[1] and (other := stored[0].keys() ^ cells.keys()):
+        refuse_other_exercises(course, topic, _exercises_of(cells))
+        _refuse_graded({"change": _exercises_of(other)}, stored[1], topic)
+
+
+def refuse_other_exercises(course: Course, topic: str, asked: Set[str]) -> None:
+    """Refuse to ask for the exercises ``asked`` if students have been graded for others; raise ``CourseError``."""
     stored = _cells_in_gradebook(course, topic)
-    if stored is None or not stored[1]:
-        return
-    other = sorted(set(stored[0]) ^ set(_select_graded_cells(released)))
-    if other:
-        raise CourseError(
-            f"exercises were added or removed ({', '.join(other[:3])}), but {stored[1]} submissions have already been graded",
-            f"assignment {topic}",
-            "bring the old exercises back, or release in a new course directory.",
-        )
+    if stored and stored[1] and (graded := _exercises_of(stored[0])) != asked:
+        _refuse_graded({"add": asked - graded, "remove": graded - asked}, stored[1], topic)
+
+
+def _exercises_of(cells):
+    """Return the names of the exercises to which graded cells belong: hidden tests, checks and written answers."""
+    return {exercise_of_test(cell).removesuffix("-check") for cell in cells}
+
+
+def _refuse_graded(changes, count, topic):
+    """Refuse ``changes``, which maps verbs to names of exercises, because ``count`` submissions have been graded."""
+    functions = {verb: sorted(name.partition("-")[2] for name in names) for verb, names in changes.items() if names}
+    what = " and ".join(f"{verb} {', '.join(names)}" for verb, names in functions.items())
+    graded = "1 submission has" if count == 1 else f"{count} submissions have"
+    raise CourseError(
+        f"this release would {what}, but {graded} already been graded",
+        f"assignment {topic}",
+        "ask for the same exercises as before, or release in a new course directory.",
+    )
 
 
 def _read_release(course, topic):

@@ -19,13 +19,14 @@ from autograder.courses.locking import patient_lock
 from autograder.courses.packages import find_modules
 from autograder.errors import CourseError
 from autograder.files import write_bytes, write_text
-from autograder.gradebook.assignments import refuse_changed_exercises, store_due_dates
+from autograder.gradebook.assignments import refuse_changed_exercises, refuse_other_exercises, store_due_dates
 from autograder.gradebook.backup import back_up
 from autograder.gradebook.generate import begin_gradebook, generate
 from autograder.notebooks import assemble
 from autograder.notebooks.cell_ids import COMPARE, IMPORTS, check_id, exercise_of_text, id_of, test_id, text_id
 from autograder.paths import BOOK
 from autograder.releases.proof import prove, prove_fairness
+from solutions import answer_key
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,16 @@ def _write(course, trial, topic, seed, everything, questions, source, attempts):
     course.released(topic)  # caches the facts of its exercises
     store_due_dates(course, topic)
     return Release(course.release(topic), number, changes)
+
+
+def refuse_changed_selection(course: Course, topic: str) -> None:
+    """Refuse a release of other exercises than students have been graded for, before anything is drawn or proved.
+
+    Raises ``CourseError``.
+    """
+    plan = course.plan().assignment(topic)
+    entries = map(answer_key.FromEntry, answer_key.load(topic).values())
+    refuse_other_exercises(course, topic, {entry.name for entry in entries if plan.asks(entry)})
 
 
 def draw_seed() -> int:

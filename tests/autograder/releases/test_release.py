@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
 from autograder import exercises, sandbox
+from autograder.audit import search
 from autograder.audit.search import CaughtMistakes
 from autograder.courses import demo, locking
 from autograder.courses.course import Course, init
@@ -30,8 +31,8 @@ from autograder.grading import grade
 from autograder.notebooks import cell_ids
 from autograder.releases import proof, release
 from solutions import answer_key
-from tests.autograder.essays import ESSAY
-from tests.autograder.test_main import succeed
+from tests.autograder.essays import ESSAY, grade_quickly, hand_in
+from tests.autograder.test_main import assert_refused, autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
 TOPICS = answer_key.topics()
@@ -309,6 +310,18 @@ def test_a_proved_release_waits_for_another_command_before_it_is_written(tmp_pat
             assert not course.release("scoring").exists()
         assert made.result().version == 1
     assert notices == ["waiting: another command has locked the course"]
+
+
+def test_other_exercises_than_were_graded_are_refused_by_name_before_anything_is_proved(course, monkeypatch):
+    hand_in(course, "ada")
+    grade_quickly(course)
+    kept = [entry.function for entry in answer_key.load("scoring").values()][:-4]
+    text = f"[assignment.scoring]\nexercises = {kept}\n"
+    (course.root / "course.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(search, "find_seed", None)
+    done = autograder("release", "scoring", "--no-links", "--course", course.root)
+    gone = [entry.function for entry in answer_key.load("scoring").values()][-4:]
+    assert_refused(done, f"remove {', '.join(sorted(gone))}, but 1 submission has already been graded")
 
 
 def test_a_proof_says_which_step_it_is_at(notebooks, monkeypatch):
