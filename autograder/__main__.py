@@ -497,7 +497,7 @@ def list_requests(
     the notebook again. `mark` changes the points; an answer given here appears on the feedback page after the next `grade`.
     """
     from autograder.gradebook.requests import answer_request
-    from autograder.reports.requests import request_rows
+    from autograder.reports.requests import find_ungraded, request_rows
     from autograder.reports.tables import requests_table
 
     root = _open_course(course)
@@ -511,10 +511,18 @@ def list_requests(
         _print_line(f"Answered: {root.plan().names_by_id().get(student, student)}, {about}.")
         _print_line(f"Next: `{_format_command(f'grade {topic}', course)}` puts the answer on the feedback page.")
         return
-    rows, waiting = request_rows(root, topic, root.select_submissions(topic, None, section), everything)
+    selected = root.select_submissions(topic, None, section)
+    rows, waiting = request_rows(root, topic, selected, everything)
     if rows:
         out.print(requests_table(rows))
-    _print_line(f"{waiting} requests are waiting for an answer.")
+    _print_line(f"{waiting} {'request is' if waiting == 1 else 'requests are'} waiting for an answer.")
+    if count := len(find_ungraded(root, topic, selected)):
+        what = (
+            "1 hand-in is not graded yet: a request in it"
+            if count == 1
+            else f"{count} hand-ins are not graded yet: requests in them"
+        )
+        _print_line(f"{what} will be listed after `{_format_command(f'grade {topic}', course)}`.")
     if waiting:
         command = _format_command(f"requests {topic} --student ID --answer '…'", course)
         _print_line(f"Next: `{command}`; `mark` changes points.")

@@ -3,11 +3,12 @@
 In: a course, a topic. Out: rows of text for ``tables.requests_table``. Reads the gradebook and the stored verdicts.
 """
 
+import hashlib
 import json
 from collections.abc import Sequence
 
 from autograder.courses.course import Course
-from autograder.gradebook.requests import load_requests
+from autograder.gradebook.requests import WaitingRequest, load_replies, load_requests
 from autograder.gradebook.scores import load_results
 
 
@@ -16,10 +17,17 @@ def request_rows(
 ) -> tuple[list[list[str]], int]:
     """Return a row for each waiting request of ``students`` (by default, all), and how many wait.
 
-    With ``everything``, answered requests have rows, too.
+    With ``everything``, answered requests have rows, too, even if the notebook that counts no longer has them: the
+    feedback page keeps them, with the answer.
     """
     results, called = load_results(course, topic), course.plan().names_by_id()
-    requests = load_requests(course, topic, sorted(students or course.students(topic)))
+    names = sorted(students or course.students(topic))
+    requests = load_requests(course, topic, names)
+    if everything:
+        answered = [
+            WaitingRequest(name, *vars(reply).values()) for name in names for reply in load_replies(course, topic, name)
+        ]
+        requests = sorted([*requests, *(one for one in answered if one not in requests)], key=lambda one: one.student)
     rows = []
     for request in requests:
         if request.answer and not everything:
@@ -31,6 +39,18 @@ def request_rows(
         name = called.get(request.student, request.student)
         rows.append([name, request.exercise.partition("-")[2], request.words, verdict, points, request.answer])
     return rows, sum(not request.answer for request in requests)
+
+
+def find_ungraded(course: Course, topic: str, students: Sequence[str] = ()) -> list[str]:
+    """Return those of ``students`` (by default, all) whose notebook is not the one that was graded last."""
+    return [name for name in students or course.students(topic) if not _is_graded(course, topic, name)]
+
+
+def _is_graded(course, topic, student):
+    path = course.submission(student, topic)
+    if not path.is_file() or path.is_symlink():
+        return True  # `grade` reports it
+    return hashlib.sha256(path.read_bytes()).hexdigest() == course.load_record(student, topic).get("latest")
 
 
 def _verdict(course, topic, request):

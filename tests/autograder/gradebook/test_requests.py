@@ -319,6 +319,8 @@ def test_an_answer_stays_when_the_student_hands_in_without_the_request(asked):
     grade_quickly(asked, grade_one=without_tanh)
     assert "It was counted." in page(asked, "ada")
     assert load_requests(asked, "scoring", ["ada"]) == []
+    (row, *_), waiting = request_rows(asked, "scoring", everything=True)  # as on the page
+    assert (row[0], row[-1], waiting) == ("Ada King (ada)", "It was counted.", 2)
 
 
 @pytest.mark.parametrize(
@@ -339,6 +341,16 @@ def test_one_of_several_requests_is_answered_by_its_exercise(asked):
     (answered_request,) = answer_request(asked, "scoring", "ben", "batched_additive_shapes", "Looked at.")
     assert answered_request.exercise == "scoring-batched_additive_shapes"
     assert sorted(bool(request.answer) for request in load_requests(asked, "scoring", ["ben"])) == [False, True]
+
+
+def test_requests_counts_hand_ins_that_are_not_graded_yet_because_they_may_ask(asked):
+    command = ["requests", "scoring", "--section", "A", "--course", asked.root]
+    output = succeed(*command)
+    assert "1 request is waiting for an answer." in output
+    assert "not graded" not in output
+    hand_in(asked, "ada", "Later work.", change=asking(WORDS))
+    grade_again = f"python -m autograder grade scoring --course {asked.root}"
+    assert f"1 hand-in is not graded yet: a request in it will be listed after `{grade_again}`." in succeed(*command)
 
 
 def test_an_answer_without_a_student_is_refused(asked):

@@ -44,7 +44,7 @@ def test_a_request_with_the_same_work_is_recorded_and_neither_counted_nor_graded
     assert len(used_up.course.load_record("ada", "scoring")["tries"]) == 1
     done = autograder("requests", "scoring", "--course", used_up.course.root)
     assert "my loop is right" in done.stdout
-    assert "1 requests are waiting for an answer." in done.stdout
+    assert "1 request is waiting for an answer." in done.stdout
 
 
 def test_the_work_is_the_same_if_the_notebook_was_repaired_both_times(hub):

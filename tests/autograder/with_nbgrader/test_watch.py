@@ -131,7 +131,7 @@ def test_students_hand_in_fetch_feedback_and_are_told_when_attempts_are_used_up(
         )
         assert "Your request for another look at additive_score has been recorded" in answered
         output = instructor.run(sys.executable, "-m", "autograder", "requests", "scoring", "--course", course.root)
-        assert "1 requests are waiting for an answer." in output
+        assert "1 request is waiting for an answer." in output
         if OF_THEIR_OWN:  # handing in for somebody else is detected
             forged = exchange / "attention" / "inbound" / "ada+scoring+2026-01-01 00:00:00.000000 UTC+x"
             ben.run("cp", "-r", ben.home / "scoring", forged)
