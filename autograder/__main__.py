@@ -532,7 +532,9 @@ def list_requests(
 def export(
     topic: Topic,
     to: Annotated[str, Option("--to", help="csv, canvas, moodle or gradescope.")] = "csv",
-    output: Annotated[Path | None, Option(help="The file to write; by default TOPIC-grades-PLATFORM.csv.")] = None,
+    output: Annotated[
+        Path | None, Option(help="The file to write; by default TOPIC-grades-PLATFORM.csv in the course.")
+    ] = None,
     given: Annotated[
         Path | None,
         Option("--from", help="File from the platform: Moodle's grading worksheet or Canvas's exported gradebook."),
@@ -546,7 +548,8 @@ def export(
     """Write the grades to a file that a learning platform can import, with its own ids. Exit status 3: someone is not in it."""
     from autograder.platforms.export import export as write
 
-    root, target = _open_course(course), output or Path(f"{topic}-grades-{to}.csv")
+    root = _open_course(course)
+    target = output or root.root / f"{topic}-grades-{to}.csv"
     only = root.plan().select_sections(section)
     exported = write(root, topic, to, target, given, column, unmarked, force, only)
     _report_export(exported, target, "grades", f"feedback {topic}", course)
@@ -556,7 +559,9 @@ def export(
 def feedback_archive(
     topic: Topic,
     to: Annotated[str, Option("--to", help="folder, canvas or moodle.")] = "folder",
-    output: Annotated[Path | None, Option(help="The file to write; by default TOPIC-feedback-PLATFORM.zip.")] = None,
+    output: Annotated[
+        Path | None, Option(help="The file to write; by default TOPIC-feedback-PLATFORM.zip in the course.")
+    ] = None,
     section: Sections = None,
     force: Force = False,
     course: CoursePath = Path("course"),
@@ -567,7 +572,8 @@ def feedback_archive(
     """
     from autograder.platforms.export import write_feedback_archive
 
-    root, target = _open_course(course), output or Path(f"{topic}-feedback-{to}.zip")
+    root = _open_course(course)
+    target = output or root.root / f"{topic}-feedback-{to}.zip"
     only = root.plan().select_sections(section)
     _report_export(write_feedback_archive(root, topic, to, target, force, only), target, "pages", "report", course)
 
@@ -605,8 +611,12 @@ def _as_file_name(text):
 def _report_export(exported, target, what, following, course):
     called = _open_course(course).plan().names_by_id()
     for why, names in exported.left_out.items():
-        _print_line(f"{len(names)} {why}: {_join_names([called.get(name, name) for name in names])}")
-    _print_line(f"{exported.count} {what} in {target}")
+        reason = _use_singular(why) if len(names) == 1 else why
+        _print_line(f"{len(names)} {reason}: {_join_names([called.get(name, name) for name in names])}")
+    if not exported.count:
+        _print_line("Nothing was written.")
+        raise typer.Exit(SET_ASIDE)
+    _print_line(f"{exported.count} {what if exported.count > 1 else what.removesuffix('s')} in {target}")
     _print_next(following, course, ", after you have uploaded this file")
     raise typer.Exit(SET_ASIDE if exported.left_out else 0)
 
@@ -615,12 +625,20 @@ def _report_export(exported, target, what, following, course):
 def pack(
     topic: Topic,
     platform: Annotated[str, Option("--for", help="gradescope.")] = "gradescope",
-    output: Annotated[Path | None, Option(help="The file to write; by default TOPIC-autograder-PLATFORM.zip.")] = None,
+    output: Annotated[
+        Path | None, Option(help="The file to write; by default TOPIC-autograder-PLATFORM.zip in the course.")
+    ] = None,
     torch_index: Annotated[str, Option(help="Address of a package index with a CPU-only torch.")] = "",
     force: Force = False,
     course: CoursePath = Path("course"),
 ) -> None:
     """Pack an assignment as an autograder that a platform runs by itself: students get points and hints at once.
+def _use_singular(reason):
+    """Return ``reason``, which says of several students why they are left out, so that it says it of one."""
+    verb, _, rest = reason.partition(" ")
+    return f"{({'are': 'is', 'have': 'has', 'were': 'was', 'share': 'shares'}).get(verb, verb)} {rest}"
+
+
 
     The archive contains the answers: give it to no one but the platform.
     """
@@ -633,7 +651,8 @@ def pack(
     require_checkout("pack")
     if platform != "gradescope":
         raise CourseError(f"no platform called {platform!r}", "--for", "name gradescope.")
-    root, target = _open_course(course), output or Path(f"{topic}-autograder-{platform}.zip")
+    root = _open_course(course)
+    target = output or root.root / f"{topic}-autograder-{platform}.zip"
     refuse_overwriting(target, force)
     released, (limits, _) = root.released(topic), settings(root)
     _say_key_changes(topic, released, root.root)

@@ -49,7 +49,7 @@ GRADESCOPE_COLUMNS = ("First Name", "Last Name", "SID", "Email", "Sections", "To
 CSV_COLUMNS = ("student", "name", "email", "handed_in", "points", "late_penalty", "score", "max_score")
 CSV_COLUMNS += ("needs_marking", "receipt")
 NAMESAKE = (
-    "share their full name with someone else, and have no number or e-mail that tells them apart in Moodle's worksheet"
+    "share their full name with someone else, without a number or e-mail that tells them apart in Moodle's worksheet"
 )
 README = """Feedback pages for {topic}, to be uploaded to Canvas: open the assignment and choose Upload Submissions.
 
@@ -98,12 +98,13 @@ def export(
     unless ``unmarked``; in ``csv`` they have a row that says so. With ``only``, other students' grades are not written.
 
     Raises ``CourseError`` if the platform is unknown, ``target`` exists and ``force`` is not set, or ``given`` is missing
-    or not the platform's file.
+    or not the platform's file, or nothing has been graded. Nothing is written if nobody would be in the file.
     """
     if to not in EXPORT_PLATFORMS:
         raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(EXPORT_PLATFORMS)}.")
     refuse_overwriting(target, force)
     everybody, students = load_results(course, topic), course.plan().students
+    _refuse_ungraded(course, topic, everybody)
     released = course.released(topic)
     selected = {name: result for name, result in everybody.items() if only is None or name in only}
     listed = {student.id: student for student in students if only is None or student.id in only}
@@ -118,12 +119,25 @@ def export(
     else:
         listed = _read_canvas_students(given, students) if given else listed
         sheet = _canvas_sheet(selected, listed, most, column or _find_canvas_column(given, topic), unmarked)
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(sheet.header)
-    writer.writerows(sheet.rows)
-    write_text(text.getvalue(), target)
+    for student in course.students(topic):
+        if student not in everybody and (only is None or student in only):
+            sheet.leave_out("have handed in without having been graded: run `grade`", student)
+    if sheet.count:
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow(sheet.header)
+        writer.writerows(sheet.rows)
+        write_text(text.getvalue(), target)
     return sheet
+
+
+def _refuse_ungraded(course, topic, graded):
+    """Refuse a class without any results, which would give an empty file."""
+    if not graded:
+        waiting = course.students(topic)
+        what = f"nothing has been graded for {topic}" if waiting else f"nobody has handed in anything for {topic}"
+        command = course.command(f"grade {topic}" if waiting else f"collect {topic} ARCHIVE")
+        raise CourseError(what, str(course.root), f"run `{command}` first.")
 
 
 def refuse_overwriting(target: str | Path, force: bool) -> None:
@@ -171,7 +185,7 @@ def _csv_sheet(everybody, listed, points, codes):
         sheet.rows.append([*about, when, *scores, "; ".join(result.waiting), codes.get(name, "")])
         sheet.count += 1
         if result.waiting:
-            sheet.leave_out("are waiting to be marked by a person, and count as they are until then", name)
+            sheet.leave_out("are waiting to be marked by a person: their score may still change", name)
     return sheet
 
 
@@ -385,7 +399,8 @@ def write_feedback_archive(
     ``folder`` makes one folder per student, for people to browse. Students who have to hand in again have a page, too. With
     ``only``, other students' pages are left out.
 
-    Raises ``CourseError`` if the platform accepts no such archive, or ``target`` exists and ``force`` is not set.
+    Raises ``CourseError`` if the platform accepts no such archive, nobody has handed in, or ``target`` exists and ``force``
+    is not set. Nothing is written if there is no page.
     """
     if to == "gradescope":
         remedy = "use --to folder, and send the pages another way."
@@ -394,6 +409,7 @@ def write_feedback_archive(
         raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(FEEDBACK_PLATFORMS)}.")
     refuse_overwriting(target, force)
     results, file, exported = load_results(course, topic), io.BytesIO(), ExportSummary()
+    _refuse_ungraded(course, topic, course.students(topic))
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
         if to == "canvas":
             bundle.writestr(zipfile.ZipInfo("README.txt"), README.format(topic=topic), zipfile.ZIP_DEFLATED)
@@ -408,7 +424,8 @@ def write_feedback_archive(
                 exported.count += 1
                 if student in results and results[student].waiting:
                     exported.leave_out("have a page that still says: to be marked", student)
-    write_bytes(file.getvalue(), target)
+    if exported.count:
+        write_bytes(file.getvalue(), target)
     return exported
 
 

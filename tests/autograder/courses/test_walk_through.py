@@ -72,7 +72,7 @@ def test_the_commands_of_the_readme_lead_to_the_first_feedback_and_each_names_th
         assert done.returncode in (0, 3) if " feedback " in command else not done.returncode, done.stdout + done.stderr
         if following:
             assert_names_next(done.stdout, following)
-    with zipfile.ZipFile(tmp_path / "scoring-feedback-folder.zip") as bundle:
+    with zipfile.ZipFile(tmp_path / "course" / "scoring-feedback-folder.zip") as bundle:
         assert bundle.namelist() == ["ada/scoring.html", "ben/scoring.html"]
         assert "To be marked by a person" in bundle.read("ada/scoring.html").decode()
         assert "Not answered." in bundle.read("ben/scoring.html").decode()

@@ -275,8 +275,9 @@ def test_of_two_namesakes_nobody_gets_the_grade_of_the_other(graded, tmp_path, s
     worksheet_csv = tmp_path / "worksheet.csv"
     worksheet_csv.write_text("\n".join(["Identifier,Full name,Grade,Last modified (grade)", *rows]), encoding="utf-8")
     exported = export(graded, "scoring", "moodle", tmp_path / "grades.csv", worksheet_csv)
-    grades = {row[0]: row[2] for row in read(tmp_path / "grades.csv")[1:]}
-    assert sum(bool(grade) for grade in grades.values()) == exported.count == 2 - len(left_out)
+    assert (tmp_path / "grades.csv").exists() == bool(exported.count)
+    grades = [row[2] for row in read(tmp_path / "grades.csv")[1:]] if exported.count else []
+    assert sum(map(bool, grades)) == exported.count == 2 - len(left_out)
     assert exported.left_out.get(NAMESAKE, []) == left_out
 
 
@@ -312,6 +313,41 @@ def test_a_file_that_is_there_is_overwritten_only_when_asked(graded, tmp_path, c
     assert ": Ben Ito (ben)" in output
     assert f"4 {'grades' if verb == 'export' else 'pages'} in" in output
     assert target.read_bytes() != b"mine"
+
+
+def test_before_anything_was_graded_nothing_is_written(released, tmp_path):
+    course = copy_prepared("ungraded", released, tmp_path, lambda course: hand_in(course, "ada"))
+    target, where = tmp_path / "out", ("--course", course.root)
+    assert_refused(
+        autograder("export", "scoring", "--output", target, *where), "nothing has been graded", "grade scoring"
+    )
+    output = succeed("feedback", "scoring", "--output", target, *where, status=3)
+    assert output.splitlines() == ["1 has no feedback page yet: run `grade`: ada", "Nothing was written."]
+    shutil.rmtree(course.submission("ada", "scoring").parent)
+    for command in ("export", "feedback"):
+        assert_refused(
+            autograder(command, "scoring", "--output", target, *where), "nobody has handed in", "collect scoring"
+        )
+    assert not target.exists()
+
+
+def test_a_hand_in_that_is_not_graded_is_named(graded, tmp_path):
+    hand_in(graded, "eve")
+    assert export(graded, "scoring", "csv", tmp_path / "out").left_out[
+        "have handed in without having been graded: run `grade`"
+    ] == ["eve"]
+
+
+def test_grades_and_pages_are_written_into_the_course(graded, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for command in ("export", "feedback"):
+        succeed(command, "scoring", "--course", graded.root, status=3)
+    assert not list((tmp_path / "elsewhere").iterdir())
+    assert {path.name for path in graded.root.glob("scoring-*")} == {
+        "scoring-grades-csv.csv",
+        "scoring-feedback-folder.zip",
+    }
 
 
 def test_canvas_finds_user_and_attachment_in_the_names_of_the_pages(graded, tmp_path):
