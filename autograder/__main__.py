@@ -49,12 +49,15 @@ def init_course(
     last_year: Annotated[
         Path | None, Option("--from", help="Last year's course: copy its course.toml, without students or seeds.")
     ] = None,
+    course: Annotated[Path | None, Option("--course", hidden=True)] = None,  # as for all other commands
 ) -> None:
     """Create a course directory that nbgrader can work in. Existing files are kept."""
     from autograder.courses.course import init
     from autograder.courses.rollover import CourseRollover, take_over
     from autograder.files import write_text
 
+    if course:
+        raise CourseError("init takes the folder as it is", "--course", f"run `python -m autograder init {course}`.")
     plan = root / "course.toml"
     if (from_example or last_year) and plan.exists():
         raise CourseError("there is a course already", str(plan), "name a new folder.")
@@ -64,17 +67,17 @@ def init_course(
         _init_example(root)
         return
     new = take_over(last_year) if last_year else CourseRollover("", {}, ())
-    course = init(root, new.text) if last_year else init(root)
+    made = init(root, new.text) if last_year else init(root)
     for name, header in new.roster.items():
-        if not (course.root / name).exists():
-            write_text(header, course.root / name)
-    out.print(f"Course directory: {course.root}")
-    out.print(f"This year's course: {course.root / 'course.toml'} (title, due dates, points, students; all optional)")
+        if not (made.root / name).exists():
+            write_text(header, made.root / name)
+    out.print(f"Course directory: {made.root}")
+    out.print(f"This year's course: {made.root / 'course.toml'} (title, due dates, points, students; all optional)")
     for what in new.to_change:
         _print_line(f"Still to be changed: {what}")
     if last_year:
         _print_line("New hidden cases will be drawn. Limits in last year's nbgrader_config.py were not copied.")
-    _print_next(_release_command(course), root)
+    _print_next(_release_command(made), root)
 
 
 def _init_example(root):
@@ -137,10 +140,10 @@ def release(
     (topic,) = _select_topics([topic])
     root = _open_course(course)
     website = _website_address(base_url, no_links, root.plan().website)
+    refuse_changed_selection(root, topic)
     state, kept = root.release_hash(topic), root.choose_seed(topic, seed)
     with out.status(f"Drawing hidden cases for {topic} that catch every known wrong answer …"):
         search = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
-    refuse_changed_selection(root, topic)
     for line in search.lines(verbose):
         out.print(line, highlight=False, markup=False)
     attempt_seeds = _find_attempt_seeds(root, topic, search.seed)
@@ -418,7 +421,10 @@ def _exit_status(rows):
 @app.command()
 def mark(
     topic: Topic,
-    exercise: Annotated[str, Argument(help="The written exercise: what_to_recompute; with --points, any other.")],
+    exercise: Annotated[
+        str,
+        Argument(help="The written exercise: what_to_recompute; with --points, any other.", show_default=False),
+    ] = "",
     names: Annotated[
         bool, Option("--names", help="Show whose answers they are; by default the page does not.")
     ] = False,
@@ -445,9 +451,13 @@ def mark(
     override survives regrading the class.
     """
 
-    from autograder.marking.answers import is_written
+    from autograder.marking.answers import is_written, list_written
 
     root = _open_course(course)
+    if not exercise:
+        written = ", ".join(list_written(root, topic))
+        remedy = f"name one that a person marks: {written}." if written else "none of it is marked by a person."
+        raise CourseError("no exercise was named", f"mark {topic}", remedy)
     plan = root.plan()
     selected = plan.select_sections(section)
     if student and selected is not None and student not in selected:
@@ -621,6 +631,12 @@ def _report_export(exported, target, what, following, course):
     raise typer.Exit(SET_ASIDE if exported.left_out else 0)
 
 
+def _use_singular(reason):
+    """Return ``reason``, which says of several students why they are left out, so that it says it of one."""
+    verb, _, rest = reason.partition(" ")
+    return f"{({'are': 'is', 'have': 'has', 'were': 'was', 'share': 'shares'}).get(verb, verb)} {rest}"
+
+
 @app.command()
 def pack(
     topic: Topic,
@@ -633,12 +649,6 @@ def pack(
     course: CoursePath = Path("course"),
 ) -> None:
     """Pack an assignment as an autograder that a platform runs by itself: students get points and hints at once.
-def _use_singular(reason):
-    """Return ``reason``, which says of several students why they are left out, so that it says it of one."""
-    verb, _, rest = reason.partition(" ")
-    return f"{({'are': 'is', 'have': 'has', 'were': 'was', 'share': 'shares'}).get(verb, verb)} {rest}"
-
-
 
     The archive contains the answers: give it to no one but the platform.
     """

@@ -97,7 +97,7 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
     """Return the ``Scheme`` of ``exercise``, named with or without its topic; raise CourseError if no person marks it."""
     released = course.released(topic)
     name = full_name(topic, exercise)
-    names = [exercise.name.partition("-")[2] for exercise in released.exercises if not exercise.is_automatic]
+    names = list_written(course, topic)
     remedy = f"name one that a person marks: {', '.join(names)}." if names else "none of it is marked by a person."
     asked = next((exercise for exercise in released.exercises if exercise.name == name), None)
     if asked is None:
@@ -107,6 +107,11 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
     question = next(question for question in handout(released.notebooks[0]).questions if question.name == name)
     entry = cast(Text, asked.entry)
     return Scheme(question, asked.points, entry.answer.strip(), entry.criteria)
+
+
+def list_written(course: Course, topic: str) -> list[str]:
+    """Return the exercises whose answers a person marks, without their topic."""
+    return [asked.name.partition("-")[2] for asked in course.released(topic).exercises if not asked.is_automatic]
 
 
 def is_written(course: Course, topic: str, exercise: str) -> bool:

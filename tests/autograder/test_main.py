@@ -180,6 +180,15 @@ def test_rates_of_a_part_are_never_recorded_as_those_of_the_book(args):
     assert audit_show.RECORD.read_bytes() == before
 
 
+def test_init_says_how_it_takes_the_folder(tmp_path):
+    assert_refused(autograder("init", "--course", tmp_path / "new"), f"autograder init {tmp_path / 'new'}`")
+    assert not (tmp_path / "new").exists()
+
+
+def test_mark_without_an_exercise_lists_those_that_a_person_marks(course):
+    assert_refused(autograder("mark", "scoring", "--course", course.root), "what_to_recompute")
+
+
 def test_init_twice_leaves_what_is_there(tmp_path):
     succeed("init", tmp_path / "course")
     config = tmp_path / "course" / "nbgrader_config.py"

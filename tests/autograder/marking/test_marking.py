@@ -578,7 +578,11 @@ def test_the_command_opens_the_page_with_one_students_answer_alone(graded):
     [
         ("noa", [], ["nothing from 'noa' has been graded"]),
         ("emil_roth", [], ["'emil_roth' left it as handed out"]),
-        ("cem_kaya", ["--points", 1, "--reason", "x"], ["mark scoring what_to_recompute --student cem_kaya --course ", "` alone"]),
+        (
+            "cem_kaya",
+            ["--points", 1, "--reason", "x"],
+            ["mark scoring what_to_recompute --student cem_kaya --course ", "` alone"],
+        ),
     ],
 )
 def test_a_student_without_an_answer_to_mark_is_refused(graded, student, more, words):
