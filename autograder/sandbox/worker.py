@@ -33,6 +33,7 @@ HARD_TIMEOUT_SLACK_SECONDS = 2.0  # beyond a call's own timer, whose exception i
 EXIT_SECONDS = 5.0  # that a process may take to exit after its last call
 CPU_SLACK_SECONDS = 15  # beyond the limit of a submission, before the kernel ends a process of it
 CHECKS_MARKER = "\ndef make_checks():\n"  # marks the cell of a release that defines the checks
+CHECKS_FILE = "checks.py"  # the name of that cell in tracebacks
 # `pip install …` or `python -m pip install …` as a whole command, even with its output sent elsewhere
 INSTALL = re.compile(
     r"""\s*((['"]?)(.*/)?python[\d.]*\2\s+-m\s+|\S*/)?pip[\d.]*\s+(-\S+\s+)*install\b((?!&&|\|\||;).)*""", re.DOTALL
@@ -323,7 +324,7 @@ def make_shell() -> Any:
             if CHECKS_MARKER not in text:
                 return text
             try:
-                self.compiled.append(compile(text, "checks.py", "exec"))
+                self.compiled.append(compile(text, CHECKS_FILE, "exec"))
             except (SyntaxError, ValueError):  # each submission will find it, too
                 return text
             return f'# compiled before\nexec(__import__("IPython").get_ipython().compiled[{len(self.compiled) - 1}])\n'
@@ -342,7 +343,7 @@ def make_shell() -> Any:
             return steps, *map(list, (steps.cleanup_transforms, steps.line_transforms, steps.token_transformers))
 
         def showtraceback(self, *args, **kwargs):
-            _shorten_traceback(sys.exc_info()[2])
+            _shorten_traceback(sys.exc_info()[1])
             super().showtraceback(*args, **kwargs)
 
         def _showtraceback(self, etype, evalue, stb):
@@ -379,12 +380,20 @@ def make_shell() -> Any:
     return shell
 
 
-def _shorten_traceback(trace, ends=20):
-    """Leave out the middle of a deep traceback: colouring a thousand frames takes seconds."""
-    links = []
+def _shorten_traceback(error, ends=20):
+    """Leave out the middle of a deep traceback: colouring a thousand frames takes seconds.
+
+    Of one that ends at a limit, leave out the checks and the watch as well, so that it ends in the student's own lines.
+    """
+    links, trace = [], error.__traceback__
     while trace is not None:
         links.append(trace)
         trace = trace.tb_next
+    if isinstance(error, CellTimeout):
+        own = (CHECKS_FILE, _shorten_traceback.__code__.co_filename)
+        links = [link for number, link in enumerate(links) if not number or link.tb_frame.f_code.co_filename not in own]
+        for link, following in zip(links, [*links[1:], None], strict=True):
+            link.tb_next = following
     if len(links) > 2 * ends:
         links[ends].tb_next = links[-ends]
 

@@ -10,6 +10,7 @@ import pytest
 
 from autograder import sandbox
 from autograder.errors import CourseError
+from autograder.feedback import sanitize
 from autograder.paths import ROOT
 from autograder.sandbox import Call, Cell, Limits, Script, bubblewrap, script, wire
 
@@ -161,6 +162,19 @@ def test_processes_are_limited():
             print(n, error)
         """
     assert "Resource temporarily unavailable" in text(run(source))
+
+
+def test_the_traceback_of_a_limit_ends_in_the_student_s_own_line():
+    checks = "import time\n\ndef make_checks():\n    pass\n\ndef check(function):\n    function()\n"
+    cells = tuple(map(Cell, (checks, "def spin():\n    while True:\n        pass", "check(spin)")))
+    script = Script(cells, {}, prepared=sandbox.Prepared((checks,)))
+    (error,) = sandbox.run(script, Limits(cell_seconds=0.5)).outputs[2][1]
+    text = sanitize.plain("\n".join(error["traceback"]))
+    assert text.rstrip().endswith("CellTimeout: stopped: it used 0.5 seconds of CPU time")
+    assert "check(spin)" in text
+    assert "while True:" in text
+    assert "checks.py" not in text
+    assert "worker.py" not in text
 
 
 def test_what_cells_leave_running_is_dead_before_the_calls():
