@@ -22,6 +22,7 @@ from autograder.notebooks.handout import Handout, find_release
 from autograder.verdicts import Graded, Verdict
 
 MAX_PAGE_BYTES = 30 * 2**20  # of a feedback page
+PROVISIONAL = "These points are provisional: they may change when the notebook is run again."
 
 
 def enter_results(
@@ -92,6 +93,7 @@ def _write_outputs(nb, graded):
 
 def _write_trusted(nb, graded):
     clear = ClearHiddenTests()
+    failure = " ".join(filter(None, (graded.failure, PROVISIONAL if graded.reached else "")))
     verdicts = {test_id(name): verdict for name, verdict in graded.by_exercise.items()}
     for cell in code_cells(nb):
         meta = cell.metadata.get("nbgrader", {})
@@ -100,7 +102,7 @@ def _write_trusted(nb, graded):
         verdict = verdicts.get(meta.get("grade_id"))
         if verdict is not None:
             clear._remove_hidden_test_region(cell)
-            cell["outputs"] = [_trusted_output(verdict, graded.failure)]
+            cell["outputs"] = [_trusted_output(verdict, failure)]
 
 
 def describe_verdict(verdict: Verdict) -> list[str]:

@@ -38,6 +38,7 @@ class Section:
     waiting: bool = False
     by_person: bool = False
     is_overridden: bool = False  # a person changed the grader's points; the comment says why
+    change: str = ""  # how they changed
     messages: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
@@ -60,13 +61,24 @@ class Section:
         if self.waiting:
             return "Changed since it was marked: it will be marked again."
         if self.by_person:
-            return "Marked by a person."
+            return _first_sentence(self.change) if self.change else "Marked by a person."
         if self.comments == [NO_RESPONSE]:
             return "Not answered."
         if self.lost <= 0:
             return "Right, with a remark." if self.hints else "Right."
         without = "Not right yet." if self.is_brief else "No points."
         return _first_sentence(next(iter(self.hints or self.messages), without))
+
+    @property
+    def reason(self) -> str:
+        """The verdict in one line, or the first sentence of a marker's comment."""
+        return _first_sentence(self.comments[0]) if self.by_person and self.comments else self.line
+
+    @property
+    def remarks(self) -> list[str]:
+        """The comments, without nbgrader's on an unchanged answer where the messages say so."""
+        says_so = self.lost > 0 and self.messages
+        return [comment for comment in self.comments if not (says_so and comment == NO_RESPONSE)]
 
 
 def page(notebook: NotebookNode, marks: Marks, student: str, topic: str, asked: Handout, shown: Shown = "all") -> str:
@@ -125,6 +137,9 @@ def _withhold(section):
     """Remove from ``section`` what the page does not show yet, except the points, which the template leaves out."""
     section.is_open = section.is_open or bool(section.answer)  # otherwise it would reveal which answers are right
     section.messages, section.is_brief = [], True
+    if section.change:
+        section.comments = [comment.removeprefix(f"{section.change}: ") for comment in section.comments]
+        section.change = ""
     if not section.is_overridden:
         section.comments = [comment for comment in section.comments if comment == NO_RESPONSE]
 
@@ -190,9 +205,13 @@ def _enter_marks(section, marks):
             section.points, section.score = mark.points, mark.score
             section.waiting, section.by_person = mark.waiting, mark.by_person
             section.is_overridden = mark.by_person and cell_id != section.name
+            if section.is_overridden and not mark.waiting and mark.automatic is not None:
+                section.change = f"Changed by a person from {round(mark.automatic, 2):g} to {round(mark.score, 2):g}"
     comment = marks.comments.get(section.name)
     if section.waiting and not section.by_person and not comment:
         comment = NOT_YET
+    if section.change:
+        comment = f"{section.change}: {comment}" if comment else section.change
     section.comments = [comment] if comment else []
     section.is_open = section.is_open and (section.lost > 0 or section.waiting)
 

@@ -252,6 +252,40 @@ def test_full_points_from_a_person_remove_the_graders_reasons():
     assert "This is right." in section(tree, ONE).get_text()
 
 
+def test_points_that_a_person_changed_are_told_with_those_of_before_and_the_reason():
+    wrong, moved = verdict(ONE, 0.75, ["It raised ValueError."]), Mark(2.5, 3.0, 0.75, True, False)
+    tree = page(wrong, additive_score=moved, comments={ONE: "It could be read in two ways."})
+    assert row(tree, ONE)[1:] == ["2.5 of 3", "Changed by a person from 0.75 to 2.5"]
+    changed = "Changed by a person from 0.75 to 2.5: It could be read in two ways."
+    assert section(tree, ONE).find(class_="comment").get_text() == changed
+    assert changed in section(tree, "next").get_text()
+    withheld = page(wrong, additive_score=moved, comments={ONE: "It could be read in two ways."}, shown="hints")
+    assert section(withheld, ONE).find(class_="comment").get_text() == "It could be read in two ways."
+    assert "0.75" not in withheld.get_text()
+
+
+def test_what_to_look_at_next_has_the_comment_of_the_person_who_marked():
+    tree = page(race=Mark(1.5, 3.0, None, True, False), comments={WRITTEN: "Why so fast? And where?"})
+    assert "(1.5 points to gain): Why so fast?" in section(tree, "next").get_text()
+    assert "Marked by a person" not in section(tree, "next").get_text()
+
+
+def test_that_an_answer_is_missing_is_said_once():
+    missing = verdict(ONE, 0, ["It has not been answered yet."])
+    text = section(page(missing, comments={ONE: rendering.NO_RESPONSE}), ONE).get_text()
+    assert "It has not been answered yet." in text
+    assert rendering.NO_RESPONSE not in text
+
+
+def test_points_of_a_run_that_reached_a_limit_are_called_provisional():
+    limited = Graded((verdict(ONE, 0, ["It used too long."]),), {}, "It reached a limit.", {"cell_seconds": 20.0})
+    notebook = release()
+    pages.write_verdicts(notebook, limited)
+    text = pages.page(notebook, marks(*limited.verdicts), "ada", "scoring", [handout(release())]).decode()
+    assert f"It reached a limit. {pages.PROVISIONAL}" in text
+    assert "provisional" not in page(verdict(ONE, 0, ["wrong"]), failure="Python ended.").get_text()
+
+
 def test_what_waits_says_that_its_zero_does_not_count():
     assert "Its 0 does not count yet." in section(page(), WRITTEN).get_text()
     tree = page(race=Mark(1.5, 3.0, None, True, True))

@@ -34,7 +34,7 @@ def test_a_disputed_mark_is_overridden_with_a_reason_and_survives_regrading(cour
         assert row.points[NAME] == 2.5
         assert load_results(course, "scoring")["mia"].earned == before + 1.5
         assert WHY in page(course, "mia")
-        assert "Marked by a person." in page(course, "mia")
+        assert f"Changed by a person from 1 to 2.5: {WHY}" in page(course, "mia")
         assert NAME not in row.waiting
 
 
