@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MAX_RUNS = 3  # of a submission that reaches a limit each time
+PROVISIONAL_NOTE = "These points are provisional: the next `grade` runs it again."  # for the instructor
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from autograder.courses.released import ReleasedExercise
 from autograder.feedback.marks import GradebookState, Mark, Marks
 from autograder.notebooks.cell_ids import points_id
-from autograder.verdicts import MAX_RUNS, Graded
-
-PROVISIONAL_NOTE = "These points are provisional: the next `grade` runs it again."
+from autograder.verdicts import MAX_RUNS, PROVISIONAL_NOTE, Graded
 
 
 @dataclass(frozen=True)
@@ -31,11 +29,13 @@ class MarkChange:
 class SubmissionResult:
     """The result of one submission. ``points`` maps an exercise to points, None if a person must mark it.
 
-    ``waiting`` names the exercises that a person must look at, whether marked before or not.
+    ``penalty`` is deducted from their sum for being late. ``waiting`` names the exercises that a person must look at,
+    whether marked before or not.
     """
 
     student: str
     points: dict[str, float | None] = field(default_factory=dict)
+    penalty: float = 0.0
     waiting: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()  # why points were lost without a recognised mistake
@@ -62,17 +62,16 @@ class SubmissionResult:
             if not verdict.hints
         }
         self.reasons = tuple(f"{name.partition('-')[2]}: {why}" for name, why in first_reasons.items() if why)
-        self.notes = tuple(notes)
-        if graded.failure and graded.failure not in self.notes:
-            self.notes += (graded.failure,)
-        if graded.reached and graded.runs < MAX_RUNS:
-            self.notes += (PROVISIONAL_NOTE,)
+        limit = (PROVISIONAL_NOTE,) if graded.reached and graded.runs < MAX_RUNS else ()
+        first = (*((graded.failure,) if graded.failure else ()), *limit)
+        self.notes = (*first, *(note for note in notes if note not in (graded.failure, PROVISIONAL_NOTE)))
 
     def enter_marks(self, exercises: Iterable[ReleasedExercise], marks: Marks) -> None:
         """Set the points of ``exercises`` from the gradebook's ``marks``."""
         by_exercise = {exercise.name: marks.cells[points_id(exercise)] for exercise in exercises}
         self.points = {name: _get_given_points(mark) for name, mark in by_exercise.items()}
         self.waiting = tuple(name for name, mark in by_exercise.items() if mark.waiting)
+        self.penalty = marks.late_penalty
 
 
 def mark_changes(exercises: Iterable[ReleasedExercise], state: GradebookState, after: Marks) -> tuple[MarkChange, ...]:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from autograder.courses.released import ReleasedExercise
 from autograder.feedback.notices import plain
+from autograder.verdicts import PROVISIONAL_NOTE
 
 if TYPE_CHECKING:  # showing collected files must not import the grader
     from autograder.batch.results import SubmissionResult
@@ -28,6 +29,7 @@ def grade_table(
 ) -> Table:
     """Return the grade table: one row per student, one column per exercise, and hints if ``width`` leaves room.
 
+    The sum is that after the late penalty, which the hints name.
     ``called`` has the display names of students, by id.
     """
     wide, title = width >= WIDE_COLUMNS, f"{questions[0].entry.topic}: points by exercise"
@@ -42,7 +44,7 @@ def grade_table(
         points = [_format_points(row, exercise.name) for exercise in questions]
         most = sum(exercise.points for exercise in questions if exercise.name in row.points)
         of_own = f" of {most:g}" if len(row.points) < len(questions) else ""
-        total = f"{row.total:g}" + ("+" if row.waiting else "") + of_own if row.points else ""
+        total = f"{row.total - row.penalty:g}" + ("+" if row.waiting else "") + of_own if row.points else ""
         name = Text(plain(called.get(row.student, row.student)))
         grid.add_row(name, *points, total, *([Text(_advice(row))] if wide else []))
     return grid
@@ -166,5 +168,11 @@ def _advice(row):
     sentences = row.hints or row.reasons
     first = sentences[0] if sentences else ""
     more = f" (+{len(sentences) - 1} more)" if len(sentences) > 1 else ""
-    notes = [*row.notes[:1], f"(+{len(row.notes) - 1} more notes)"] if len(row.notes) > 2 else row.notes
-    return plain(" ".join(filter(None, [first[:MAX_ADVICE_CHARACTERS] + more, *notes])))[: 2 * MAX_ADVICE_CHARACTERS]
+    notes = list(row.notes)
+    urgent = notes[: notes.index(PROVISIONAL_NOTE) + 1] if PROVISIONAL_NOTE in notes else []  # the limit, and this
+    if row.penalty:
+        urgent.append(f"Late: {row.penalty:g} of {row.total:g} points deducted.")
+    notes = [note for note in notes if note not in urgent]
+    notes = [notes[0], f"(+{len(notes) - 1} more notes)"] if len(notes) > 2 else notes
+    said = [*urgent, first[:MAX_ADVICE_CHARACTERS] + more, *notes]
+    return plain(" ".join(filter(None, said)))[: 2 * MAX_ADVICE_CHARACTERS]

@@ -4,8 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.batch.results import SubmissionResult
+from autograder.courses.released import read_exercises
 from autograder.platforms.collect import Collected
 from autograder.reports import class_page, tables
+from autograder.verdicts import PROVISIONAL_NOTE, Graded
 
 
 def row(set_aside="", failed="", reused=False):
@@ -29,6 +32,21 @@ def row(set_aside="", failed="", reused=False):
 )
 def test_each_submission_is_counted_once(rows, line):
     assert tables.summary_line(rows) == line
+
+
+def test_a_row_begins_with_a_limit_that_was_reached_and_the_sum_is_that_after_the_late_penalty():
+    (question,) = read_exercises("scoring", {})[:1]
+    graded = Graded((), {}, "It reached a limit: x.", {"cell_seconds": 20.0})
+    row = SubmissionResult("ada", {question.name: 17.5}, penalty=1.75, hints=("The tanh is missing.",))
+    row.enter_verdicts(graded, ["A cell was missing.", "Another cell was missing.", "One more was missing."])
+    row.hints = ("The tanh is missing.",)
+    grid = tables.grade_table([question], [row])
+    *_, total, advice = [str(next(iter(column.cells))) for column in grid.columns]
+    assert total == "15.75"
+    assert advice == (
+        f"It reached a limit: x. {PROVISIONAL_NOTE} Late: 1.75 of 17.5 points deducted. The tanh is missing. "
+        "A cell was missing. (+2 more notes)"
+    )
 
 
 def test_what_was_collected_is_listed_with_its_file_and_what_was_set_aside_comes_last():
