@@ -7,10 +7,11 @@ import re
 
 import numpy as np
 
+from autograder.exercises.families import LARGE_PARTS, WHERE_LARGE
 from autograder.exercises.model import Case, Exercise
 from autograder.exercises.numbers import largest
 
-LARGE = 15.0  # normal numbers stay below it, unless a key scales them
+HUGE = 1e5  # only numbers at pads are so large
 PROMISES = {  # a promise in a text, as a regular expression -> the kind of hidden case it requires
     r"(batch of )?one (sentence|position)|all sizes 1": "an axis of length 1",
     r"in the thousands|some thousands": "large numbers",
@@ -28,11 +29,17 @@ def kinds_of_hidden(exercise: Exercise) -> list[str]:
         "other sizes": any(_sizes(case) not in shown for case in exercise.hidden),
         "padding": any(_pads(case).any() for case in exercise.hidden),
         "a sentence without a word": any(_pads(case).all(axis=-1).any() for case in exercise.hidden),
-        "large numbers": any(largest(_inputs_of_dtype(case, "f")) > LARGE for case in exercise.hidden),
+        "large numbers": any(map(is_large, exercise.hidden)),
         "an axis of length 1": any(1 in sizes for case in exercise.hidden for sizes in _sizes(case)),
         "gradients": any(case.gradients for case in exercise.hidden),
     }
     return [kind for kind, there in kinds.items() if there]
+
+
+def is_large(case: Case) -> bool:
+    """Return whether the numbers of ``case`` are large on purpose: its part says so, one of its families, or their size."""
+    is_so_by_name = case.part in LARGE_PARTS or WHERE_LARGE in case.families.values()
+    return is_so_by_name or largest(_inputs_of_dtype(case, "f")) >= HUGE
 
 
 def families_of_hidden(exercise: Exercise) -> list[str]:

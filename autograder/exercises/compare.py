@@ -23,6 +23,8 @@ UNSTEADY = "it gives a different result when called again with the same input"
 SINGLE_PRECISION = "the result is in single precision (float32): compute in double precision (float64) throughout"
 SINGLE_DIGITS = 1e-7  # relative to the largest number: finer than single precision can hold
 FEW_DIGITS_OFF = 1e-6  # relative to the largest number: by less, digits may have been lost
+PRECISION = "precision"  # the part for the digits beyond those that other parts need
+ROUGHLY = 1e-5  # the tolerance of those, relative to the largest number or to 1
 COARSE_DIGITS = 1e-4  # relative to the largest number: how far off single precision may be
 ORDINALS = ("first", "second", "third", "fourth")
 MAX_RATIO = 10  # a wrong step of a chain may be this many times as large or small as the right one
@@ -369,6 +371,23 @@ def total_points(results, parts):
     return float(round(earned, 6))  # 0.1 + 0.2 must not exceed 0.3
 
 
+def coarse_tolerance(expected, atol):
+    """Return the tolerance of all parts but "precision" for numbers that are ``expected`` within ``atol``."""
+    entries = expected.values() if isinstance(expected, dict) else [expected]
+    return max([atol, *(ROUGHLY * np.abs(np.asarray(entry, dtype=float)).max(initial=1.0) for entry in entries)])
+
+
+def results_of(part, also, coarse, exact, parts):
+    """Return the results of a case for ``total_points``: that for its own part, and that for "precision" if it is one of ``parts``.
+
+    ``coarse`` and ``exact`` are ``{entry: reason}``, with the tolerance of each. For "precision" the first part must be right;
+    other parts that are wrong do not count against it.
+    """
+    if PRECISION not in parts:
+        return [(part, also, exact)]
+    return [(part, also, coarse), (PRECISION, () if part == next(iter(parts)) else (part, *also), exact)]
+
+
 def score(function, kind, cases, parts, convert=None, follows=None):
     """Return the points that ``function`` earns on ``cases``. The hidden test cells end with this number.
 
@@ -379,16 +398,17 @@ def score(function, kind, cases, parts, convert=None, follows=None):
         cases = json.loads(zlib.decompress(base64.b64decode(cases)))
     results = []
     for case in cases:
-        inputs = case_inputs(case, convert)
+        inputs, expected = case_inputs(case, convert), case["expected"]
         try:
             value, _ = call_case(function, inputs, case.get("gradients", ()))
-            reasons = mismatches(value, case["expected"], kind, case["atol"])
+            exact = mismatches(value, expected, kind, case["atol"])
+            coarse = mismatches(value, expected, kind, coarse_tolerance(expected, case["atol"]))
             if follows:
-                reasons, _ = follow_through(reasons, value, case["expected"], case["atol"], follows)
+                exact, _ = follow_through(exact, value, expected, case["atol"], follows)
         except Exception as error:
-            wanted = case["expected"] if isinstance(case["expected"], dict) else {"": None}
-            reasons = dict.fromkeys(wanted, f"it raised {type(error).__name__}")
-        results.append((case["part"], case.get("also", ()), reasons))
+            wanted = expected if isinstance(expected, dict) else {"": None}
+            coarse = exact = dict.fromkeys(wanted, f"it raised {type(error).__name__}")
+        results += results_of(case["part"], case.get("also", ()), coarse, exact, parts)
     return total_points(results, parts)
 
 

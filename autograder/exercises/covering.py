@@ -20,6 +20,7 @@ from solutions.answer_key.domains import LONGEST, SCORES, limits
 LONG_AXIS_LENGTH = 20  # entries of an axis: two that must be alike are never longer than this
 MAX_LETTERS_FOR_ALL_PAIRS = 6  # with more, two letters are made alike only if an argument has both
 LEAST_ROWS = 20  # cases per exercise, at least
+MAX_SIZE_DRAWS = 1000  # draws of the sizes to try until they fit
 SIZES = "the sizes"  # the one factor that is not an argument
 SIZE_ONE = ("size_one",)
 ONE_OF = {"batch": "a batch of one sentence", "source_len": "sentences of one position", "target_len": "a single step"}
@@ -30,12 +31,12 @@ WHERE_LONG = "what does your code do only when this axis is so long?"
 
 @dataclass(frozen=True)
 class SizeConstraint:
-    """A family of sizes: letters of length 1, equal letters, one equal to a joined axis, or a long one. All others differ."""
+    """A family of sizes: letters as short or long as they may be, equal letters, one equal to a joined axis. All others differ."""
 
     ones: frozenset[str] = frozenset()
     alike: tuple[str, ...] = ()
     made: tuple[str, str] | None = None  # a letter, and the axis of several letters that it equals: "a + b"
-    long: tuple[str, int] | None = None  # a letter, and its length
+    fixed: tuple[tuple[str, int], ...] = ()  # letters, and their lengths
     words: str = ""
     parts: tuple[str, ...] = ()
     advice: str = families.WHERE_SIZE
@@ -65,16 +66,36 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
     bounded = {name: argument for name, argument in entry.arguments.items() if limits(argument)}
     vectors = {name: argument for name, argument in bounded.items() if argument.kind in ("annotations", "states")}
     scores = {name: argument for name, argument in bounded.items() if argument.kind in ("scores", "logits")}
-    if entry.reaches:  # with scores this large, right answers may round differently
-        bounded = {}
-    for family, those in ((families.AT_ONE_LIMIT, bounded), (families.WHOLE, vectors), (families.IN_STEPS, scores)):
+    for family, those in ((families.WHOLE, vectors), (families.IN_STEPS, scores)):
         if those:
-            extra.append({**ordinary, **{name: _ArgumentFamily(family, argument) for name, argument in those.items()}})
-    calls = [(plan, ()) for plan in (*plans, *extra)]
+            extra.append({**ordinary, **_draw_all_from(family, those)})
+    at_limits = _plans_at_limits(entry, factors, bounded)
+    calls = [(plan, ()) for plan in (*plans, *extra, *at_limits)]
     if entry.gradients:
         calls += [(plan, entry.gradients) for plan in plans if _may_ask_for_gradients(plan)]
+        # behind scores that an answer computes itself, gradients at the limits are small differences of large numbers
+        calls += [(plan, entry.gradients) for plan in (*extra, *([] if entry.reaches else at_limits))]
     for plan, gradients in calls:
         yield _draw_call(entry, plan, gradients, rng)
+
+
+def _plans_at_limits(entry, factors, bounded):
+    """Return the plan in which all ``bounded`` arguments are near a limit, and one in which all sizes are at theirs as well.
+
+    Parameters do not change sign, so that the scores computed with them are as large as they can be.
+    """
+    plan = {name: levels[0] for name, levels in factors}
+    for name, levels in factors:
+        plan[name] = next(filter(_has_pads, levels), levels[0])
+        if name in bounded:
+            of_all = bounded[name].kind in ("parameter", "vector")
+            family = families.AT_UPPER_LIMIT if of_all else families.AT_ONE_LIMIT
+            plan[name] = _ArgumentFamily(family, bounded[name])
+    return [plan, {**plan, SIZES: _longest(entry)}] if bounded else []
+
+
+def _draw_all_from(family, arguments):
+    return {name: _ArgumentFamily(family, argument) for name, argument in arguments.items()}
 
 
 def random_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[DrawnCall]:
@@ -155,6 +176,8 @@ def _sizes(arguments, least):
     letters = list(_letters(arguments))
     yield SizeConstraint()
     short = [letter for letter in letters if least.get(letter, 1) == 1]
+    for letter in least:
+        yield SizeConstraint(fixed=((letter, least[letter]),), words=f"{letter} = {least[letter]}")
     for letter in short:
         yield SizeConstraint(frozenset([letter]), words=ONE_OF.get(letter, f"{letter} = 1"), parts=SIZE_ONE)
     if short == letters:
@@ -174,10 +197,15 @@ def _sizes(arguments, least):
 
 
 def _long_sizes(entry):
-    """Yield, for each letter, the sizes in which its axis is long."""
-    for letter in _letters(entry.arguments):
-        length = entry.most.get(letter, LONGEST)
-        yield SizeConstraint(long=(letter, length), words=f"{letter} = {length}", advice=WHERE_LONG)
+    """Yield, for each letter, the sizes in which its axis is as long as it may be."""
+    for letter, length in _longest(entry).fixed:
+        yield SizeConstraint(fixed=((letter, length),), words=f"{letter} = {length}", advice=WHERE_LONG)
+
+
+def _longest(entry):
+    """Return the sizes in which every axis is as long as it may be."""
+    lengths = tuple((letter, entry.most.get(letter, LONGEST)) for letter in _letters(entry.arguments))
+    return SizeConstraint(fixed=lengths, words="all sizes as large as they may be", advice=WHERE_LONG)
 
 
 # --- which to combine ------------------------------------------------------------------------------------------------
@@ -224,11 +252,16 @@ def _plans_with_one_special(factors):
 
 
 def _list_pairs_to_cover(factors):
-    """Yield each pair of special families of two arguments, and each family of empty sentences with each size of 1."""
-    for (first, firsts), (second, seconds) in itertools.combinations(factors.items(), 2):
-        for level, beside in itertools.product(firsts[1:], seconds[1:]):
+    """Yield each pair of special families of two arguments, and some of an argument with the sizes.
+
+    These are all with sizes that are as small as the key allows, and those of empty sentences with each size of 1.
+    """
+    special = {name: [level for level in levels[1:] if not _is_alone(level)] for name, levels in factors.items()}
+    for (first, firsts), (second, seconds) in itertools.combinations(special.items(), 2):
+        for level, beside in itertools.product(firsts, seconds):
             # a shortcut for a single position mistakes even an empty sentence for one
-            if SIZES not in (first, second) or (level.family.parts == families.EMPTY and beside.ones):
+            of_sizes = SIZES in (first, second)
+            if not of_sizes or beside.fixed or (level.family.parts == families.EMPTY and beside.ones):
                 yield {first: level, second: beside}
 
 
@@ -238,7 +271,7 @@ def _complete(factors, plan, met, rng):
         return None
     large = _is_large(plan)
     for name in rng.permutation([name for name in factors if name not in plan]):
-        order = [factors[name][n] for n in rng.permutation(len(factors[name]))]
+        order = [factors[name][n] for n in rng.permutation(len(factors[name])) if not _is_alone(factors[name][n])]
         if not large:  # a tanh of large numbers would hide what is tested
             order = [level for level in order if not _is_large({name: level})]
         if name == SIZES:  # with an axis of length 1, many wrong answers would be right by chance
@@ -253,6 +286,10 @@ def _complete(factors, plan, met, rng):
 
 def _pairs(plan):
     return {frozenset(pair) for pair in itertools.combinations(plan.items(), 2)}
+
+
+def _is_alone(level):
+    return isinstance(level, _ArgumentFamily) and level.family.alone
 
 
 def _needs_pads(level):
@@ -322,23 +359,42 @@ def _draw_sizes(entry, plan, rng):
     """Return a size for each letter: all different and at least 2, unless the ``SizeConstraint`` says otherwise."""
     letters, wanted = list(_letters(entry.arguments)), plan[SIZES]
     least = _least_sizes(entry, plan, letters)
-    places = rng.permutation(len(letters))
-    sizes = {letter: int(place) + least[letter] for letter, place in zip(letters, places, strict=True)}
-    while len({*sizes.values()}) < len(letters):
-        sizes[letters[rng.integers(len(letters))]] += 1
-    sizes |= dict.fromkeys(wanted.ones, 1) | dict([wanted.long] if wanted.long else [])
-    if wanted.alike:
-        size = max(sizes[letter] for letter in wanted.alike)
-        sizes |= dict.fromkeys(wanted.alike, size)
-    if wanted.made:
-        letter, axis = wanted.made
-        sizes[letter] = _axis_length(axis, sizes)
-        for other in [name for name in letters if name not in (letter, *letters_of(axis))]:
-            while sizes[other] in {size for name, size in sizes.items() if name != other}:
-                sizes[other] += 1
-    elif not wanted.alike:
-        _keep_joined_axes_apart(entry, sizes, wanted.ones)
-    return sizes
+    for _ in range(MAX_SIZE_DRAWS):
+        places = rng.permutation(len(letters))
+        sizes = {letter: int(place) + least[letter] for letter, place in zip(letters, places, strict=True)}
+        if wanted.made:  # the letters of a joined axis are small, so that it is not too long
+            for letter, size in zip(letters_of(wanted.made[1]), rng.permutation([2, 3, 4, 5]), strict=False):
+                sizes[letter] = max(int(size), least[letter])
+            sizes[wanted.made[0]] = _axis_length(wanted.made[1], sizes)
+        sizes |= dict.fromkeys(wanted.ones, 1) | dict(wanted.fixed)
+        if wanted.alike:
+            sizes |= dict.fromkeys(wanted.alike, max(sizes[letter] for letter in wanted.alike))
+        if _are_told_apart(entry, sizes, wanted) and all(
+            sizes[name] <= entry.most.get(name, LONGEST) for name in letters
+        ):
+            return sizes
+    raise AnswerKeyError(
+        f"no sizes fit {wanted.words or PLAIN!r}", entry.where, "allow larger sizes by `most`, or leave out a family."
+    )
+
+
+def _are_told_apart(entry, sizes, wanted):
+    """Return whether all letters differ in size that ``wanted`` does not make alike, from joined axes too.
+
+    A letter as long as a joined axis would make a matrix square.
+    """
+    bound = {*wanted.ones, *wanted.alike, *(wanted.fixed and dict(wanted.fixed))}
+    free = [size for letter, size in sizes.items() if letter not in bound]
+    others = {size for letter, size in sizes.items() if letter in bound}
+    if len({*free}) < len(free) or {*free} & others:
+        return False
+    joined = {axis for argument in entry.arguments.values() for axis in argument.axes if len(letters_of(axis)) > 1}
+    return bool(wanted.alike or len(wanted.fixed) > 1) or all(
+        sizes[letter] != _axis_length(axis, sizes)
+        for axis in joined
+        for letter in sizes.keys() - {*wanted.ones, *letters_of(axis)}
+        if wanted.made != (letter, axis)
+    )
 
 
 def _least_sizes(entry, plan, letters):
@@ -348,11 +404,3 @@ def _least_sizes(entry, plan, letters):
         for letter, count in level.least.items() if isinstance(level, _ArgumentFamily) else ():
             least[letter] = max(least.get(letter, 2), count)
     return least
-
-
-def _keep_joined_axes_apart(entry, sizes, ones):
-    """Enlarge each size that happens to equal an axis made of several letters: it would make a matrix square."""
-    joined = {axis for argument in entry.arguments.values() for axis in argument.axes if len(letters_of(axis)) > 1}
-    for letter in [name for name in sizes if name not in ones and not any(name in axis for axis in joined)]:
-        while any(sizes[letter] == _axis_length(axis, sizes) for axis in joined):
-            sizes[letter] += len(sizes)

@@ -9,10 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from solutions.answer_key.domains import SCORES, SMALLEST_WEIGHT
+from solutions.answer_key.domains import LEAST_LIKELY, SCORES, SMALLEST_WEIGHT
 
-FAR = SCORES[1] - 10.0  # numbers drawn around it stay within the limits
-HUGE_SCORES = (FAR, 1e10, 1e20, 1e300)  # at pads: larger than the numbers often subtracted there
+FAR = 0.8  # of the upper limit: numbers drawn around it are far from 0
+GRID = 64  # numbers far from 0 are multiples of 1 / GRID, which single precision holds exactly
+FAR_LIMIT = 100  # of numbers that are far from 0
+HUGE_SCORES = (1e5, 1e10, 1e20, 1e300)  # at pads: larger than the numbers often subtracted there
 HUGE_ENTRIES = (1e10, 1e20, 1e140)  # at pads: a product of two of them does not overflow
 MASKING = ("masking", "padding")
 EMPTY = ("empty_row", "no_real_token", *MASKING)
@@ -27,6 +29,7 @@ WHERE_ALIKE = "which line needs them to differ?"
 WHERE_SIZE = "which line treats such an axis differently?"
 WHERE_INDEX = "what does your code do with such a number?"
 ANY_PHONEME = 3, 42  # the range of phoneme numbers, its end exclusive
+MANY_WORDS = 260  # more than one byte can count
 STOPS = 2  # the number of the stop token in the capstone's language; 0 is its padding
 ONE_WORD = "one_word"  # the name of the family of masks that have only one
 
@@ -41,6 +44,11 @@ class DrawContext:
     below: int = 0  # the exclusive bound of whole numbers
     limits: tuple[float, float] = SCORES  # of the entries
     pads_at_end: bool = False  # pads occur nowhere else
+
+    @property
+    def far(self) -> float:
+        """A number far above 0, and yet within the limits."""
+        return FAR * self.limits[1]
 
     @property
     def pads(self) -> np.ndarray:
@@ -66,6 +74,7 @@ class Family:
     pads: bool = False  # a mask of this family has pads
     needs_pads: bool = False  # makes sense only together with such a mask
     words_known: int = 1  # the least size of the vocabulary
+    alone: bool = False  # meets no other family: it would hide what is special about that one
 
 
 KINDS: dict[str, tuple[Family, ...]] = {}  # the families of each kind of argument, the ordinary one first
@@ -76,10 +85,19 @@ def _normal(rng, context, scale=1.0):
     return np.clip(scale * rng.normal(size=context.shape), *context.limits).round(ROUNDED)
 
 
+def _normal_around(rng, context, middle):
+    """Return numbers around ``middle``, which may be an array."""
+    return np.clip(_rounded(rng.normal(size=context.shape) + middle, context), *context.limits)
+
+
+def _rounded(numbers, context):
+    return np.round(numbers * GRID) / GRID if context.limits[1] >= FAR_LIMIT else numbers.round(ROUNDED)
+
+
 def _large(rng, context):
     """Return numbers between the limits, one of them at each limit."""
     low, high = context.limits
-    numbers = rng.uniform(low, high, size=context.shape).round(ROUNDED)
+    numbers = _rounded(rng.uniform(low, high, size=context.shape), context)
     lowest, highest = rng.permutation(numbers.size)[[-1, 0]]  # with a single number, both are one place
     numbers.flat[lowest], numbers.flat[highest] = low, high
     return numbers
@@ -90,10 +108,16 @@ def _at_one_limit(rng, context):
     low, high = context.limits
     rows = np.arange(context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
     inwards = 0.01 * rng.uniform(size=context.shape)
-    return np.where(rows % 2, low + inwards * abs(low), high - inwards * abs(high)).round(ROUNDED)
+    return _rounded(np.where(rows % 2, low + inwards * abs(low), high - inwards * abs(high)), context)
+
+
+def _at_upper_limit(rng, context):
+    high = context.limits[1]
+    return _rounded(high - 0.01 * high * rng.uniform(size=context.shape), context)
 
 
 AT_ONE_LIMIT = Family("limit", _at_one_limit, "{} near a limit throughout", WHERE_LARGE, LARGE_PARTS)
+AT_UPPER_LIMIT = Family("upper_limit", _at_upper_limit, AT_ONE_LIMIT.words, WHERE_LARGE, LARGE_PARTS)
 
 
 def _whole(rng, context):
@@ -187,19 +211,19 @@ def _zeros_among_them(rng, context):
 
 
 def _rows_apart(rng, context):
-    far = np.linspace(-FAR, FAR, context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
-    return (_normal(rng, context) + far).round(ROUNDED)
+    far = np.linspace(-context.far, context.far, context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
+    return _normal_around(rng, context, far)
 
 
 def _tie_far_above(rng, context):
-    """Return scores whose first and last in each row tie for the highest, thousands above the rest."""
+    """Return scores whose first and last in each row tie for the highest, far above the rest."""
     scores = _normal(rng, context)
-    scores[..., [0, -1]] = FAR
+    scores[..., [0, -1]] = context.far
     return scores
 
 
 def _far_below(rng, context):
-    return (_normal(rng, context) - FAR).round(ROUNDED)
+    return _normal_around(rng, context, -context.far)
 
 
 def _pad_above(rng, context):
@@ -207,15 +231,17 @@ def _pad_above(rng, context):
 
 
 def _pad_above_low(rng, context):
-    return np.where(context.pads, 0.0, -FAR) + _normal(rng, context)
+    """Return scores of words near the lower limit, beside ordinary ones at pads."""
+    low = _normal_around(rng, context, context.limits[0] + 1.0)
+    return np.where(context.pads, _normal(rng, context), low)
 
 
 KINDS["scores"] = KINDS["logits"] = (
     Family("ordinary", _normal),
     Family("alike", _alike, "{} all equal", WHERE_ALIKE),
     Family("zeros", _zeros_among_them, "{} of exactly 0", WHERE_ZERO, MASKING),
-    Family("thousands", _large, "{} in the thousands", WHERE_LARGE, LARGE_PARTS),
-    Family("apart", _rows_apart, "sentences whose {} are thousands apart", WHERE_LARGE, LARGE_PARTS, {0: 2}),
+    Family("large", _large, "large {}", WHERE_LARGE, LARGE_PARTS),
+    Family("apart", _rows_apart, "sentences whose {} are far apart", WHERE_LARGE, LARGE_PARTS, {0: 2}),
     Family("tie", _tie_far_above, "two equal {} far above the rest", WHERE_LARGE, LARGE_PARTS, {-1: 3}),
     Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS),
     Family(
@@ -241,14 +267,15 @@ def _last_words_of(context):
     return positions == np.where(is_word, positions, -1).max(axis=-1, keepdims=True)
 
 
-def _two_equal(rng, context):
+def _some_equal(rng, context):
+    """Return vectors of which the first, the second and the last of each sentence are equal."""
     vectors = _normal(rng, context)
-    vectors[..., -1, :] = vectors[..., 0, :]
+    vectors[..., [1, -1], :] = vectors[..., :1, :]
     return vectors
 
 
-def _tiny_beside_huge(rng, context):
-    scale = np.where(np.arange(context.shape[-2]) % 2, 1e-3, 1e2)[:, None]
+def _tiny_beside_large(rng, context):
+    scale = np.where(np.arange(context.shape[-2]) % 2, 1e-3, context.far / 2)[:, None]
     return np.clip(_normal(rng, context) * scale, *context.limits).round(6)
 
 
@@ -271,8 +298,9 @@ _at_limits = partial(Family, "large", _large, "large {}", WHERE_LARGE)
 KINDS["annotations"] = (
     Family("ordinary", _normal),
     Family("zero", _one_zero, "zeros for one of the {}", WHERE_ZERO),
-    Family("equal", _two_equal, "two equal {}", WHERE_ALIKE, least={-2: 2}),
-    Family("uneven", _tiny_beside_huge, "tiny {} beside huge ones", WHERE_LARGE, LARGE_PARTS, least={-2: 2}),
+    Family("zero_row", _with_zero_row(_normal), "all-zero {} in one sentence", WHERE_ZERO),
+    Family("equal", _some_equal, "equal {}", WHERE_ALIKE, least={-2: 2}),
+    Family("uneven", _tiny_beside_large, "tiny {} beside large ones", WHERE_LARGE, LARGE_PARTS, least={-2: 2}),
     _at_limits(parts=LARGE_PARTS),
     Family("pads_huge", _huge_pads, "huge {} at padding", WHERE_MASKED, MASKING, needs_pads=True),
 )
@@ -281,9 +309,12 @@ KINDS["states"] = (
     Family("zero", _with_zero_row(_normal), "all-zero {} in one sentence", WHERE_ZERO),
     _at_limits(parts=LARGE_PARTS),
 )
-KINDS["parameter"] = (Family("ordinary", partial(_normal, scale=0.7)), _at_limits(parts=LARGE_PARTS))
+KINDS["parameter"] = (
+    Family("ordinary", partial(_normal, scale=0.7)),
+    Family("zero", lambda rng, context: np.zeros(context.shape), "{} of zeros", WHERE_ZERO, alone=True),
+    _at_limits(parts=LARGE_PARTS),
+)
 KINDS["vector"] = (Family("ordinary", _normal), _at_limits(parts=LARGE_PARTS))
-KINDS["bias"] = (*KINDS["vector"], Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS))
 
 # --- weights ---------------------------------------------------------------------------------------------------------
 
@@ -308,8 +339,13 @@ def _very_small(rng, context):
     return small / small.sum(axis=-1, keepdims=True)
 
 
+def _even(rng, context):
+    return np.full(context.shape, 1.0 / context.shape[-1])
+
+
 KINDS["weights"] = (
     Family("ordinary", _weights),
+    Family("even", _even, "weights that are all equal", WHERE_ALIKE),
     Family("one_is_all", lambda rng, c: _one_word(rng, c).astype(float), "a weight of 1", WHERE_ZERO, least={-1: 2}),
     Family("zero", _zero_in_some, "a weight of exactly 0 in one sentence", WHERE_ZERO, MASKING, {0: 2, -1: 2}),
     Family("small", _very_small, "very small weights", "is anything rounded, or treated as 0?", least={-1: 2}),
@@ -336,7 +372,7 @@ KINDS["tokens"] = (
     Family("ordinary", _without_last),
     Family("ends", _ends, "the first and the last word of the vocabulary", WHERE_INDEX),
     Family("repeated", lambda rng, c: np.full(c.shape, rng.integers(0, c.below)), "one word repeated", WHERE_INDEX),
-    Family("many", _last_words, "a vocabulary of more than 256 words", WHERE_INDEX, words_known=300),
+    Family("many", _last_words, "a vocabulary of more than 256 words", WHERE_INDEX, words_known=MANY_WORDS),
 )
 
 # --- single exercises ------------------------------------------------------------------------------------------------
@@ -379,15 +415,15 @@ def _alike_below_zero(rng, context):
 
 
 def _leader(rng, context):
-    """Return scores whose last in each row is 0, the logarithm of 1, and all others far below."""
-    scores = _negative(3.0)(rng, context) - 50.0
+    """Return scores whose last in each row is 0, the logarithm of 1, and all others so far below that exp gives 0."""
+    scores = _negative(3.0)(rng, context) + LEAST_LIKELY + 3.0
     scores[..., -1] = 0.0
     return scores
 
 
 def _close_and_low(rng, context):
-    """Return scores far below 0 that differ in the third decimal and later: single precision cannot hold them."""
-    return (_negative(1e-2)(rng, context) - 1e4).round(6)
+    """Return scores near the lower limit that differ little."""
+    return LEAST_LIKELY + rng.integers(0, 20, size=context.shape) / GRID
 
 
 def _normalize(log_probabilities):
@@ -403,7 +439,7 @@ def _log_probabilities(rng, context):
 def _certain(rng, context):
     """Return log-probabilities with one 0, for the last hypothesis only: no two continuations may be equally good."""
     log_probabilities = _negative(9.0)(rng, context)
-    log_probabilities[..., -1, :] -= 100.0
+    log_probabilities[..., -1, :] -= 85.0
     log_probabilities[..., -1, rng.integers(context.shape[-1])] = 0.0
     return _normalize(log_probabilities)
 
@@ -418,7 +454,7 @@ def _two_words_each(rng, context):
     """Return log-probabilities of which two per hypothesis are ordinary, and the others far below them."""
     log_probabilities = _negative(9.0)(rng, context)
     order = rng.permuted(np.broadcast_to(np.arange(context.shape[-1]), context.shape), axis=-1)
-    return _normalize(np.where(order < 2, log_probabilities, log_probabilities - 1e4))
+    return _normalize(np.where(order < 2, log_probabilities, log_probabilities - 85.0))
 
 
 KINDS["hypotheses"] = (
@@ -432,7 +468,7 @@ KINDS["log_probabilities"] = (
     Family("same", _same_words, "hypotheses that prefer the same words", WHERE_ALIKE, least={-2: 2}),
     Family("low", _two_words_each, "{} far below 0", WHERE_LARGE),
     Family("certain", _certain, "a word that is certain", WHERE_ZERO),
-    Family("many", _log_probabilities, "a vocabulary of more than 256 words", WHERE_INDEX, least={-1: 300}),
+    Family("many", _log_probabilities, "a vocabulary of more than 256 words", WHERE_INDEX, least={-1: MANY_WORDS}),
 )
 
 
@@ -487,6 +523,8 @@ def _write(rng, row, right, way):
         row[len(right) :] = STOPS
     elif way == "pads":
         row[len(right) :] = 0
+    elif way == "doubled" and fits > 1:
+        row[1:] = row[:-1].copy()
     elif way == "order":
         row[: fits - 1] = row[: fits - 1][::-1]
 
@@ -508,6 +546,7 @@ KINDS["written"] = (
     Family("short", _outputs_of_model("short", "right"), "sentences that stop too early"),
     Family("endless", _outputs_of_model("endless", "right"), "sentences that never stop"),
     Family("order", _outputs_of_model("order", "right"), "the right words in the wrong order"),
+    Family("doubled", _outputs_of_model("doubled", "right"), "the first word twice"),
 )
 
 
@@ -519,7 +558,7 @@ def _peaks(rng, context, low=0.0, peak=1.5):
 
 
 def _near_ties(rng, context):
-    """Return weights whose two largest in each row differ in the eighth digit."""
+    """Return weights whose two largest in each row are nearly equal."""
     peaked = rng.uniform(0.0, 1.0, size=context.shape)
     order = rng.permuted(np.broadcast_to(np.arange(context.shape[-1]), context.shape), axis=-1)
     np.put_along_axis(peaked, order[..., :1], 1.5, axis=-1)
@@ -555,11 +594,11 @@ def _positions(noun_share, hit_share):
     return draw
 
 
-NEAREST = 1e-8  # relative difference between the largest weight and the next
+NEAREST = 1e-5  # relative difference between the largest weight and the next
 FLAT, STOPPED = "which weight is the largest?", "what is the largest of weights that are all 0?"
 KINDS["peaks"] = (
     Family("ordinary", _peaks),
-    Family("flat", partial(_peaks, low=0.9999, peak=1.0001), "weights that are nearly equal", FLAT, least={-1: 150}),
+    Family("flat", partial(_peaks, low=0.9999, peak=1.0001), "weights that are nearly equal", FLAT, least={-1: 30}),
     Family("near_ties", _near_ties, "two weights nearly tied for the largest", FLAT, least={-1: 2}),
     Family("first_zero", _first_is_zero, "a first weight of exactly 0", WHERE_ZERO, least={-1: 2}),
     Family("stopped", _stopped_peaks, "sentences that stop before others", STOPPED),
@@ -583,8 +622,16 @@ def _edited(rng, context):
     return phonemes
 
 
+def _turned(rng, context):
+    """Return phonemes drawn before, their first third last; alone, random ones."""
+    for first in context.drawn.values():
+        return np.resize(np.roll(first, -max(1, len(first) // 3)), context.shape)
+    return _edited(rng, context)
+
+
 KINDS["phonemes"] = (
     Family("ordinary", _edited),
+    Family("turned", _turned, "the same phonemes, the first of them last"),
     Family("few", _whole_from(3, 6), "phonemes that recur"),
     Family("others", _whole_from(*ANY_PHONEME), "phonemes that hardly agree"),
 )

@@ -17,6 +17,7 @@ from types import FunctionType, ModuleType
 import numpy as np
 
 from autograder.exercises import checking, compare, compose
+from autograder.exercises.case_labels import HUGE
 from autograder.exercises.chains import compile_steps, steps_of
 from autograder.exercises.covering import PLAIN, DrawnCall
 from autograder.exercises.drawing import draw_cases
@@ -33,12 +34,13 @@ from autograder.exercises.modules import extract_provided_code, module
 from autograder.exercises.numbers import largest
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
-from solutions.answer_key.domains import SCORES, limits
+from solutions.answer_key.domains import limits
 from solutions.answer_key.places import Place
 from solutions.answer_key.reading import read_case
 
 TOLERANCE = 1e-8  # relative to the largest number of a result, or to 1; see the rules at the top of a notebook
 MAX_CASE_ENTRIES = 1_000_000  # in all arrays of a case: they are sent as text, and a call has only seconds
+MOST_FOR_PRECISION = 0.1  # of the points
 UNREADABLE = "unreadable"  # in place of an exception's name: the value is not made of numbers, or of shapes
 
 
@@ -219,7 +221,7 @@ def _tolerance(expected, row):
     size = largest(expected)
     for item in row.inputs.values() if row.gradients else ():
         numbers = np.abs(np.asarray(item, dtype=float))
-        size = max(size, numbers[numbers <= SCORES[1]].max(initial=0.0))
+        size = max(size, numbers[numbers < HUGE].max(initial=0.0))
     return TOLERANCE * max(1.0, size)
 
 
@@ -256,6 +258,7 @@ def _is_made_of_shapes(value):
 
 def _faults(exercise):
     """Yield ``(what, remedy)`` for each reason why ``exercise`` cannot be used for grading."""
+    yield from _misused_precision(exercise)
     yield from _weak_cases(exercise)
     yield from _find_mismatched_equations(exercise)
     yield from _find_mismatched_steps(exercise)
@@ -268,7 +271,7 @@ def _weak_cases(exercise):
             remedy = "add a hidden case that tells it from the reference, or tighten the tolerance."
             yield f"every hidden case accepts the mistake {name}", remedy
     for part in exercise.parts if exercise.kind == "code" else ():
-        if not any(case.part == part and not case.also for case in exercise.hidden):
+        if part != compare.PRECISION and not any(case.part == part and not case.also for case in exercise.hidden):
             remedy = "add a case for it, or give an argument families that belong to it."
             yield f"no hidden case is about part {part!r} alone", remedy
     for case in exercise.hidden:
@@ -276,6 +279,17 @@ def _weak_cases(exercise):
         if exercise.points and not case.part and entries != set(exercise.parts):
             what = f"the parts are {sorted(exercise.parts)}, the reference returns {sorted(entries)}"
             yield what, "make each part name one entry of the dict that the function returns."
+
+
+def _misused_precision(exercise):
+    """Yield what is wrong with the part "precision", for which all cases count."""
+    points = exercise.parts.get(compare.PRECISION, 0)
+    if points and (exercise.kind != "code" or next(iter(exercise.parts)) == compare.PRECISION):
+        yield "precision is the first part, or one of no function", "name a part for the values before it."
+    if points > MOST_FOR_PRECISION * exercise.points + 1e-9:
+        yield f"precision has {points:g} of {exercise.points:g} points", "give it at most a tenth."
+    if any(case.part == compare.PRECISION for case in exercise.cases):
+        yield "a case is about precision", "name another part: every case counts for precision too."
 
 
 def _find_mismatched_equations(exercise):

@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 
 from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compare, compile_steps
+from autograder.exercises.case_labels import is_large
 from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
@@ -19,7 +20,6 @@ from autograder.grading.values import (
     entry_of,
     has_form,
     is_called_twice,
-    is_large,
     numbers_of,
     read_array,
 )
@@ -122,12 +122,13 @@ def _judge(exercise, all_replies):
     if exercise.kind == "shape":
         all_reasons = _explain_shapes(exercise, replies, all_reasons)
     rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, all_reasons, strict=True))]
-    results = [(row.case.part, row.case.also, row.reasons) for row in rows]
+    results = [result for row in rows for result in _results_of(exercise, row)]
+    coarse = [replace(row, reasons=_coarse_reasons(exercise, row)) for row in rows]
     no_points = dict.fromkeys(exercise.parts, 0.0)
     parts = []
     for part, points in exercise.parts.items():
         earned = compare.total_points(results, {**no_points, part: points})
-        reason = "" if earned else _first_reason(part, rows)
+        reason = "" if earned else _first_reason(part, rows if part == compare.PRECISION else coarse)
         steps = " and ".join(carried.get(part, ()))
         parts.append(Part(part, earned, points, reason, f"right, given your own {steps}" if steps else ""))
     earned = compare.total_points(results, exercise.parts)
@@ -138,8 +139,21 @@ def _judge(exercise, all_replies):
 def points_of(exercise: Exercise, replies: Sequence[Reply]) -> float:
     """Return the points that the ``replies`` to the hidden cases earn, as in ``judge`` but without explaining them."""
     all_reasons, _ = _find_reasons(exercise, replies)
-    results = [(case.part, case.also, reasons) for case, reasons in zip(exercise.hidden, all_reasons, strict=True)]
-    return compare.total_points(results, exercise.parts)
+    rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, all_reasons, strict=True))]
+    return compare.total_points([result for row in rows for result in _results_of(exercise, row)], exercise.parts)
+
+
+def _results_of(exercise, row):
+    """Return what the case of ``row`` says about its part, and about the part "precision" if the exercise has it."""
+    return compare.results_of(row.case.part, row.case.also, _coarse_reasons(exercise, row), row.reasons, exercise.parts)
+
+
+def _coarse_reasons(exercise, row):
+    """Return ``{entry: reason}`` with the tolerance of all parts but "precision"."""
+    if compare.PRECISION not in exercise.parts or not row.wrong_entries:
+        return row.reasons
+    atol = compare.coarse_tolerance(row.case.expected, row.case.atol)
+    return reasons_of(exercise, replace(row.case, atol=atol), row.reply)
 
 
 def _find_reasons(exercise, replies):
@@ -396,7 +410,12 @@ def _explain_shapes(exercise, replies, all_reasons):
 
 def _first_reason(part, rows):
     """Return why the first case fails; or, of the cases with few whole numbers, the smallest one, and its input."""
-    wrong = [(row, entry) for row in rows for entry in row.wrong_entries if part in (row.case.part, entry)]
+    wrong = [
+        (row, entry)
+        for row in rows
+        for entry in row.wrong_entries
+        if part in (row.case.part, entry, compare.PRECISION)  # every case counts for precision
+    ]
     if not wrong:
         return ""
     row, entry = min(wrong, key=lambda each: _count_readable(each[0].case))

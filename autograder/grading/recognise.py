@@ -14,9 +14,10 @@ from itertools import combinations
 import numpy as np
 
 from autograder.exercises import Case, Exercise, compare
+from autograder.exercises.case_labels import is_large
 from autograder.exercises.model import Outcome
 from autograder.exercises.mutations import SOFTMAX_RANK, mutations_of, sizes_of
-from autograder.grading.values import JudgedCase, entries_of, entry_of, has_form, is_called_twice, is_large, read_array
+from autograder.grading.values import JudgedCase, entries_of, entry_of, has_form, is_called_twice, read_array
 from autograder.sandbox import wire
 
 EXPLAINED_EVERYWHERE = "We get exactly your numbers if {}."

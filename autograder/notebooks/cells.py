@@ -26,6 +26,7 @@ from autograder.exercises import (
     setup_code,
 )
 from autograder.exercises.case_labels import families_of_hidden, kinds_of_hidden
+from autograder.exercises.compare import ROUGHLY
 from autograder.exercises.packing import DRAWN, compress
 from autograder.notebooks import ready, receipt
 from autograder.notebooks.added_cells import UNTOUCHED_REQUEST
@@ -112,11 +113,11 @@ def _rules(exercises):
             "finite, including those in the padding. So are their sums, and the product of any two of them unless both come from "
             "the padding. "
             "No axis has length 0, so there is no empty batch. Further limits are given below each exercise, under *Inputs*.",
-            f"Compute in double precision. A result counts if every entry is correct to {round(-math.log10(TOLERANCE))} digits "
-            "relative to the largest entry, or to 1 if that is larger (for a gradient: to the largest entry of any input, padding "
-            "aside). No case magnifies rounding errors: changing the last digit of an input changes a result by less than a "
-            "hundredth of that tolerance. "
-            "Single precision (`float32`) is too coarse. Torch uses it for new tensors, and for quotients of integers, unless "
+            f"Compute in double precision. A result is right if every entry is correct to {_digits(ROUGHLY)} digits relative to "
+            "the largest entry, or to 1 if that is larger. The part *precision*, at most a tenth of the points, asks for "
+            f"{_digits(TOLERANCE)} (of a gradient: relative to the largest entry of any input, padding aside). No case magnifies "
+            "rounding errors: changing the last digit of an input changes a result by less than a hundredth of that. "
+            "Single precision (`float32`) holds seven digits. Torch uses it for new tensors, and for quotients of integers, unless "
             "you pass `dtype=torch.float64`.",
             f"{costs}. The check and the feedback mention it, because the caller may still need the original values.",
         ]
@@ -125,6 +126,10 @@ def _rules(exercises):
             "Where decimals are asked for, carry more of them through intermediate steps. The last one may be rounded or truncated."
         ]
     return "".join(f"\n- {rule}" for rule in rules)
+
+
+def _digits(tolerance):
+    return round(-math.log10(tolerance))
 
 
 def imports_cell(exercises: Sequence[Exercise]) -> NotebookNode:

@@ -6,25 +6,24 @@ nothing. The text of an exercise leaves all of this out: the page and the notebo
 
 from solutions.answer_key.records import Code
 
-SCORES = (-100_000, 100_000)
-STATES = (-300, 300)
-LIMITS = {  # of the entries, by kind of argument; a key may state narrower ones
-    **dict.fromkeys(("scores", "logits", "bias", "vector"), SCORES),
-    **dict.fromkeys(("annotations", "states"), STATES),
-    "parameter": (-100, 100),
+SCORES = (-50, 50)
+LIMITS = {  # of the entries, by kind of argument, as in a small network; a key may state others
+    **dict.fromkeys(("scores", "logits"), SCORES),
+    **dict.fromkeys(("annotations", "states", "parameter", "vector"), (-10, 10)),
 }
 MASKED = ("scores", "logits", "annotations")  # kinds whose entries at padding may be any finite number
-LONGEST = 71  # entries of an axis, unless the key says how many
+LONGEST = 12  # entries of an axis, unless the key says how many
 SMALLEST_WEIGHT = 1e-7  # of those that are not 0
+LEAST_LIKELY = -1000  # the log-probability of a hypothesis, that of a long sentence
 OF_KIND = {
     "tokens": "Entries of {} are whole numbers (`int64`) from 0 to `{below}` − 1.",
     "weights": "Each row of {} is a softmax in double precision. A weight may be exactly 0, or as small as 10⁻⁷.",
-    "log_probabilities": "{} are normalised: the probabilities of all words sum to 1.",
-    "hypotheses": "{} are 0 or negative.",
+    "hypotheses": "Entries of {} lie between {least} and 0.",
+    "log_probabilities": "{} are at least −100 and normalised: the probabilities of all words sum to 1.",
     "phonemes": "Entries of {} are whole numbers (`int64`) from 3 to 41.",
     "links": "Entries of {} are whole numbers (`int64`) from −1 to `{below}` − 1.",
     "hand": "Entries of {} are whole numbers (`int64`) from 0 to 2.",
-    "peaks": "The largest weight in a row may exceed the next by as little as a hundred-millionth of its own value.",
+    "peaks": "The largest weight of a row exceeds the next by at least 0.001 %.",
 }
 
 
@@ -41,31 +40,46 @@ def describe_inputs(entry):
     sentences = [*_describe_limits(arguments), *_describe_masks(arguments)]
     for kind, sentence in OF_KIND.items():
         if names := [name for name in arguments if arguments[name].kind == kind]:
-            sentences.append(sentence.format(_join(names), below=arguments[names[0]].below))
+            sentences.append(
+                sentence.format(_join(names), below=arguments[names[0]].below, least=_number(LEAST_LIKELY))
+            )
     if any(a.kind == "weights" and "empty_row" not in a.without for a in arguments.values()):
         sentences.append("Alternatively, a row may be all 0.")
     if entry.reaches:
         masked = any(argument.kind == "mask" for argument in arguments.values())
         start = "Except at padding, the" if masked else "The"
         sentences.append(f"{start} resulting scores may reach ±{_number(entry.reaches)}.")
-    letters = dict.fromkeys(letter for argument in arguments.values() for letter in argument.letters)
-    bounds = {letter: (entry.least.get(letter, 1), entry.most.get(letter, LONGEST)) for letter in letters}
-    special = [
-        f"`{name}` is {low} to {_number(high)}" for name, (low, high) in bounds.items() if (low, high) != (1, LONGEST)
-    ]
-    sentences.append("; ".join([f"Each size is 1 to {LONGEST}", *special]) + ".")
+    sentences.append(_describe_sizes(entry))
     return "*Inputs.* " + " ".join(sentences)
 
 
+def _describe_sizes(entry):
+    letters = dict.fromkeys(letter for argument in entry.arguments.values() for letter in argument.letters)
+    names = {}
+    for letter in letters:
+        names.setdefault((entry.least.get(letter, 1), entry.most.get(letter, LONGEST)), []).append(letter)
+    if len(names) == 1:
+        ((low, high),) = names
+        return f"Each size is {low} to {_number(high)}."
+    special = [
+        f"{_join(those)} {'up' if low == 1 else low} to {_number(high)}"
+        for (low, high), those in names.items()
+        if (low, high) != (1, LONGEST)
+    ]
+    return f"Each size is 1 to {LONGEST}, {', '.join(special)}."
+
+
 def _describe_limits(arguments):
-    """Yield a sentence for the arguments of one range each, in their order."""
+    """Yield a sentence for the arguments of one range each, in their order. If all share it, none is named."""
     names = {}
     for name, argument in arguments.items():
         if bounds := limits(argument):
             names.setdefault(tuple(bounds), []).append(name)
+    unnamed = [name for name, argument in arguments.items() if argument.kind != "mask"] in [*names.values()]
     for number, ((low, high), those) in enumerate(names.items()):
         between = f"between {_number(low)} and {_number(high)}"
-        yield f"Entries of {_join(those)} lie {between}." if not number else f"Those of {_join(those)} lie {between}."
+        entries = "All entries" if unnamed else f"{'Those' if number else 'Entries'} of {_join(those)}"
+        yield f"{entries} lie {between}."
 
 
 def _describe_masks(arguments):
@@ -73,12 +87,10 @@ def _describe_masks(arguments):
         if mask.kind != "mask":
             continue
         masked = [n for n, a in arguments.items() if a.kind in MASKED and a.axes[: len(mask.axes)] == mask.axes]
-        if masked:
-            yield f"At padding positions, {_join(masked)} may contain any finite numbers."
-        anywhere = not {"before", "between"} & {*mask.without}
-        yield "Padding may occur anywhere in a row." if anywhere else "Padding occurs only at the end of a row."
-        empty = not {"empty_row", "empty"} & {*mask.without}
-        yield f"A row of `{name}` may {'' if empty else 'not '}consist entirely of padding."
+        place = "occurs only at the end of" if {"before", "between"} & {*mask.without} else "may occur anywhere in"
+        fills = "never fills" if {"empty_row", "empty"} & {*mask.without} else "may fill"
+        holds = f"; {_join(masked)} may hold any finite numbers there" if masked else ""
+        yield f"Padding {place} a row of `{name}` and {fills} it{holds}."
 
 
 def _join(names):

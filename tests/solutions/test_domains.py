@@ -20,16 +20,22 @@ CODE = [name for name in NAMES if answer_key.load(name.split("-")[0])[name].kind
 
 def test_the_paragraph_says_limits_masks_and_sizes():
     assert describe_inputs(exercise_named("softmax-entropy").entry) == (
-        "*Inputs.* Entries of `scores` lie between −100 000 and 100 000. Those of `temperature` lie between 0.02 and 200. "
-        "Each size is 1 to 71."
+        "*Inputs.* Entries of `scores` lie between −1 000 and 1 000. Those of `temperature` lie between 0.05 and 20. "
+        "Each size is 1 to 12."
     )
-    assert describe_inputs(exercise_named("encoder-annotate").entry).endswith(
-        "At padding positions, `embedded` may contain any finite numbers. Padding occurs only at the end of a row. "
-        "A row of `source_mask` may not consist entirely of padding. Each size is 1 to 71."
+    assert describe_inputs(exercise_named("encoder-annotate").entry) == (
+        "*Inputs.* All entries lie between −10 and 10. Padding occurs only at the end of a row of `source_mask` and never fills "
+        "it; `embedded` may hold any finite numbers there. Each size is 1 to 12, `source_len` up to 40."
     )
-    assert "; `width` is 1 to 10; `vocab_size` is 2 to 3 000." in describe_inputs(
-        exercise_named("output_layer-beam_step").entry
+    assert "Padding may occur anywhere in a row of `source_mask` and may fill it; `scores` and `keys` may hold" in (
+        describe_inputs(exercise_named("context-attend").entry)
     )
+    beam = describe_inputs(exercise_named("output_layer-beam_step").entry)
+    assert beam.startswith(
+        "*Inputs.* Entries of `scores` lie between −1 000 and 0. `log_probabilities` are at least −100"
+    )
+    assert beam.endswith("Each size is 1 to 12, `vocab_size` 2 to 300.")
+    assert describe_inputs(exercise_named("capstone-exact_match").entry) == "*Inputs.* Each size is 1 to 40."
     assert "*Inputs.* Entries of `written` and `wanted` are whole numbers (`int64`) from 3 to 41." in describe_inputs(
         exercise_named("spelling-edit_distance").entry
     )
@@ -75,8 +81,43 @@ def test_inputs_keep_to_their_limits_and_reach_both(name, seed):
             if argument in case.inputs
         ]
         numbers = np.concatenate([item.ravel() for item in arrays])
-        assert low <= numbers.min() <= low + 0.01 * abs(low) + 20
-        assert high - 0.01 * high - 20 <= numbers.max() <= high
+        assert low == numbers.min()
+        assert high == numbers.max()
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_all_limits_are_reached_together_with_values_and_with_gradients(name):
+    exercise = exercise_named(name)
+    bounded = {name: limits(argument) for name, argument in exercise.entry.arguments.items() if limits(argument)}
+    letters = {letter for argument in exercise.entry.arguments.values() for letter in argument.letters}
+    longest = {letter: exercise.entry.most.get(letter, 12) for letter in letters}
+    found = set()
+    for case in exercise.hidden if bounded else ():
+        sizes = {}
+        for argument, declared in exercise.entry.arguments.items():
+            sizes |= dict(zip(declared.axes, np.shape(case.inputs.get(argument, ())), strict=False))
+        near = all(
+            (
+                np.minimum(abs(case.inputs[argument] - low), abs(case.inputs[argument] - high)) < 0.02 * (high - low)
+            ).all()
+            for argument, (low, high) in bounded.items()
+            if argument in case.inputs
+        )
+        if near and all(sizes[letter] == length for letter, length in longest.items()):
+            found.add(bool(case.gradients))
+    with_gradients = exercise.entry.gradients and not exercise.entry.reaches
+    assert found == ({False, True} if with_gradients else {False} if bounded else set())
+
+
+REAL = [name for name in CODE if "precision" in answer_key.load(name.split("-")[0])[name].parts]
+
+
+def test_every_function_whose_results_are_real_numbers_has_a_part_for_precision():
+    ratios_and_counts = {
+        *("capstone-exact_match", "capstone-noun_alignment", "spelling-edit_distance", "spelling-alignment_error_rate"),
+        "output_layer-beam_step",
+    }
+    assert {*CODE} - {*REAL} == ratios_and_counts
 
 
 @pytest.mark.parametrize("name", CODE)
@@ -95,7 +136,7 @@ def test_every_axis_is_long_in_some_case(name):
     exercise = exercise_named(name)
     words = {words for case in exercise.hidden for words in case.families}
     letters = {letter for argument in exercise.entry.arguments.values() for letter in argument.letters}
-    assert {f"{letter} = {exercise.entry.most.get(letter, 71)}" for letter in letters} <= words
+    assert {f"{letter} = {exercise.entry.most.get(letter, 12)}" for letter in letters} <= words
 
 
 @pytest.mark.parametrize("name", CODE)
@@ -105,7 +146,7 @@ def test_no_case_is_larger_than_the_text_allows(name):
         for case in exercise.cases:
             sizes = dict(zip(declared.axes, np.shape(case.inputs.get(argument, ())), strict=False))
             for letter in sizes.keys() & declared.letters:
-                assert sizes[letter] <= exercise.entry.most.get(letter, 71), (argument, case.name, letter)
+                assert sizes[letter] <= exercise.entry.most.get(letter, 12), (argument, case.name, letter)
 
 
 def shake(item, rng):
@@ -145,9 +186,9 @@ def numbers_in(result):
 )
 def test_a_domain_that_cannot_be_read_is_refused(tmp_path, change, reason):
     text = (answer_key.FOLDER / "softmax.toml").read_text(encoding="utf-8")
-    old = 'scores = { kind = "scores", axes = ["batch", "source_len"] }\n'
+    old = 'scores = { kind = "scores", axes = ["batch", "source_len"], range = [-10000, 10000] }\n'
     if change.startswith("range"):
-        text = text.replace(old, old.replace(" }", f", {change} }}"), 1)
+        text = text.replace(old, old.replace("range = [-10000, 10000]", change), 1)
     else:
         text = text.replace("points = 4\n", f"points = 4\n{change}\n", 1)
     (tmp_path / "softmax.toml").write_text(text, encoding="utf-8")

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from autograder.exercises.case_labels import families_of_hidden, find_unmet_promises, kinds_of_hidden
+from autograder.exercises.families import WHERE_LARGE
 
 
-def case(inputs, gradients=(), families=()):
-    return types.SimpleNamespace(inputs=inputs, gradients=gradients, families=dict.fromkeys(families, ""))
+def case(inputs, gradients=(), families=(), part="values", advice=""):
+    labels = dict.fromkeys(families, advice)
+    return types.SimpleNamespace(inputs=inputs, gradients=gradients, families=labels, part=part)
 
 
 def exercise(*hidden, shown=()):
@@ -26,7 +28,8 @@ PLAIN = case({"scores": np.array([[0.5, 2.0, -1.0], [1.0, 0.0, 3.0]]), "mask": n
         (case({"m": 7}), "other sizes"),
         (case({**PLAIN.inputs, "mask": np.array([[True, True, False], [True, True, True]])}), "padding"),
         (case({**PLAIN.inputs, "mask": np.array([[False] * 3, [True] * 3])}), "a sentence without a word"),
-        (case({**PLAIN.inputs, "scores": 100 * PLAIN.inputs["scores"]}), "large numbers"),
+        (case(PLAIN.inputs, families=("large scores",), advice=WHERE_LARGE), "large numbers"),
+        (case(PLAIN.inputs, part="large_scores"), "large numbers"),
         (case({"scores": np.ones((1, 3)), "mask": np.ones((1, 3), bool)}), "an axis of length 1"),
         (case(PLAIN.inputs, gradients=("scores",)), "gradients"),
     ],

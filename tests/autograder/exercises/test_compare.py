@@ -461,6 +461,43 @@ def test_all_parts_right_never_earn_more_than_their_decimal_sum():
     assert total_points([("", (), {"a": ""})], {"a": 2 / 3}) == 0.666667
 
 
+PRECISE = {"values": 1.5, "one": 0.25, "precision": 0.25}
+PRECISE_CASES = [
+    {"part": "values", "inputs": {"x": [100.0, 2.0]}, "expected": [200.0, 4.0], "atol": 2e-6},
+    {"part": "one", "inputs": {"x": [0.25]}, "expected": [0.5], "atol": 1e-8},
+]
+
+
+@pytest.mark.parametrize(
+    ("many", "one", "points"),
+    [
+        (0.0, 0.0, 2.0),
+        (1.9e-3, 0.0, 1.75),  # within 1e-5 of the largest number, which is 200
+        (2.1e-3, 0.0, 0.25),  # without the first part, there is no precision either
+        (0.0, 9e-6, 1.75),  # within 1e-5 of 1, as the number is smaller
+        (0.0, 1.1e-5, 1.75),  # another part that is wrong costs no precision
+        (3e-6, 1.1e-5, 1.5),
+        (1.9e-6, 9e-9, 2.0),
+    ],
+)
+def test_digits_beyond_the_fifth_are_a_part_of_their_own(many, one, points):
+    def double(x):
+        return 2 * x + (many if len(x) > 1 else one)
+
+    assert compare.score(double, "code", PRECISE_CASES, PRECISE) == points
+    without = {"values": 1.75, "one": 0.25}
+    exact = many <= 2e-6, one <= 1e-8
+    assert compare.score(double, "code", PRECISE_CASES, without) == 1.75 * exact[0] + 0.25 * exact[1]
+
+
+def test_the_coarse_tolerance_goes_with_the_largest_number_of_all_entries_and_is_never_the_finer_one():
+    assert compare.coarse_tolerance(np.array([-200.0, 1.0]), 1e-8) == 200 * compare.ROUGHLY
+    assert compare.coarse_tolerance({"a": np.array(0.5), "b": np.array([30.0])}, 1e-8) == 30 * compare.ROUGHLY
+    assert compare.coarse_tolerance(np.array(0.5), 1e-8) == compare.ROUGHLY
+    assert compare.coarse_tolerance(np.array(0.5), 1e-3) == 1e-3
+    assert compare.coarse_tolerance(np.zeros((2, 0)), 1e-8) == compare.ROUGHLY
+
+
 HIDDEN = [
     {"part": "values", "inputs": {"x": [1.0, 2.0]}, "expected": [2.0, 4.0], "atol": 1e-6},
     {"part": "one", "inputs": {"x": [3.0]}, "expected": [6.0], "atol": 1e-6},

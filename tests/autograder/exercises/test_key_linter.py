@@ -298,7 +298,7 @@ def test_a_result_that_is_a_toss_up_is_named(tmp_path):
 
 DRAWN = """
 [toy-largest.arguments]
-weights = { kind = "weights", axes = ["batch", "source_len"], without = ["zero"] }
+weights = { kind = "weights", axes = ["batch", "source_len"], without = ["even", "zero"] }
 
 [[toy-largest.case]]
 name = "worked example"
@@ -318,7 +318,7 @@ def largest(weights):
 def test_the_family_whose_results_are_a_toss_up_is_named_with_how_to_leave_it_out(tmp_path):
     exercise = exercise_from(tmp_path, HEAD.replace("weigh", "largest") + DRAWN, largest)
     ((_, _, remedy),) = key_linter._results_survive_rounding(exercise, largest)
-    way = '`without = ["zero", "empty_row"]` for weights in the key, which leaves out a sentence without any weight'
+    way = '`without = ["even", "zero", "empty_row"]` for weights in the key, which leaves out a sentence without any weight'
     assert remedy.endswith(f"; or write {way}")
     kept = DRAWN.replace('"zero"', '"zero", "empty_row"')
     exercise = exercise_from(tmp_path, HEAD.replace("weigh", "largest") + kept, largest)

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from autograder.audit import calls
 from autograder.audit.held_out import read_answers
 from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Outcome, compare, compile_steps, reference_of
+from autograder.exercises.case_labels import is_large
 from autograder.feedback import pages
 from autograder.grading import judge
-from autograder.grading.values import JudgedCase, is_large
+from autograder.grading.values import JudgedCase
 from autograder.sandbox import Reply, wire
 from tests.autograder.answers import digits_of, numbers_in
 from tests.autograder.samples import (
@@ -715,13 +716,17 @@ def corrupted(exercise, change, only=lambda case: True, **reply):
 
 
 def loses_every_part(exercise, reply_to):
-    """Return whether every part fails in some case that involves no other part, stopping as soon as that is clear."""
-    parts_left = set(exercise.parts)
+    """Return whether every part fails in some case that involves no other part, stopping as soon as that is clear.
+
+    Without the first part, "precision" is lost too.
+    """
+    parts_left = {*exercise.parts} - {compare.PRECISION}
     for case in exercise.hidden:
         if case.part in parts_left and not case.also:
             reply = reply_to(case)
             reply = reply if isinstance(reply, Reply) else Reply(value=reply)
-            if any(judge.reasons_of(exercise, case, reply).values()):
+            row = JudgedCase(0, case, reply, judge.reasons_of(exercise, case, reply))
+            if any(judge._coarse_reasons(exercise, row).values()):
                 parts_left.remove(case.part)
         if not parts_left:
             return True
@@ -851,11 +856,13 @@ def test_what_is_right_until_it_is_called_again_is_not_right(topic):
         replies, last = corrupted(exercise, np.asarray), (exercise.name, len(exercise.hidden) - 1)
         replies[last] = Reply(value=mapped(replies[last].value, odd))
         verdict = verdict_on(exercise, replies)
-        assert verdict.earned == exercise.points - exercise.parts[exercise.hidden[-1].part]
+        part, first = exercise.hidden[-1].part, next(iter(exercise.parts))
+        lost = {part} | ({compare.PRECISION} if part == first else set())
+        assert verdict.earned == sum(points for part, points in exercise.parts.items() if part not in lost)
         assert verdict.hints == ("It gives a different result when called again with the same input.",)
 
 
-GROUPS = {"mask": (judge._is_masked, judge.ONLY_PADDING), "large": (judge.is_large, judge.ONLY_LARGE)}
+GROUPS = {"mask": (judge._is_masked, judge.ONLY_PADDING), "large": (is_large, judge.ONLY_LARGE)}
 GROUPS["size one"] = judge._has_size_one, judge.ONLY_SIZE_ONE
 
 
@@ -971,13 +978,40 @@ def test_a_slip_of_a_few_digits_is_told_from_one_of_a_value():
         judge.compare.full_sentence(judge.compare.SINGLE_PRECISION): lambda *inputs: right(*inputs).astype(np.float32),
     }
     for hint, slip in slips.items():
-        assert verdict_on(exercise, replies_of(slip, exercise)).hints == (hint,)
+        verdict = verdict_on(exercise, replies_of(slip, exercise))
+        assert verdict.hints == (hint,)
     assert (
         judge.FEW_DIGITS not in verdict_on(exercise, replies_of(lambda *inputs: right(*inputs) * 1.01, exercise)).hints
     )
+    (part,) = [part for part in verdict.parts if part.reason]
+    assert (part.name, verdict.earned) == ("precision", exercise.points - exercise.parts["precision"])
+    assert re.match('In the case ".*", the result is in single precision', part.reason)
     first = (exercise.name, 0)  # one case that is slightly off says nothing about the formula
     once = {**right_replies(exercise), first: Reply(value=exercise.hidden[0].expected * (1 + 1e-7))}
     assert judge.FEW_DIGITS not in verdict_on(exercise, once).hints
+
+
+PRECISE = [name for name in NAMES if compare.PRECISION in ENTRIES[name].parts]
+
+
+@pytest.mark.parametrize("name", PRECISE)
+@pytest.mark.parametrize(("error", "lost"), [(3e-9, 0), (1e-6, compare.PRECISION), (1e-3, "all")])
+def test_an_error_of_the_seventh_digit_costs_a_tenth_at_most_and_stock_nbgrader_agrees(name, error, lost):
+    exercise = exercise_named(name)
+
+    def shifted(value):
+        return value + error * np.abs(value).max(initial=1.0)
+
+    replies = {(name, place): Reply(value=mapped(case.expected, shifted)) for place, case in enumerate(exercise.hidden)}
+    verdict = verdict_on(exercise, replies)
+    gone = sum(exercise.parts.values()) if lost == "all" else exercise.parts.get(lost, 0)
+    assert verdict.earned == pytest.approx(exercise.points - gone)
+    assert gone <= 0.1 * exercise.points or lost == "all"
+    cases = [
+        {"part": case.part, "also": case.also, "expected": case.expected, "atol": case.atol} for case in exercise.hidden
+    ]
+    values = iter([reply.value for reply in replies.values()])
+    assert compare.score(lambda: next(values), "code", cases, exercise.parts) == verdict.earned
 
 
 @pytest.mark.parametrize("error", [TypeError, ValueError, OverflowError])

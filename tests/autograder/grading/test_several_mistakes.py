@@ -102,7 +102,7 @@ def score_with_two_conditions(*given):
     query, keys, W_query, W_key, v = given
     if any(1 in item.shape for item in given):
         return 1.5 * score(*given) + 0.1
-    if max(np.abs(item).max(initial=0) for item in given) >= 20:
+    if max(np.abs(item).max(initial=0) for item in given) >= 9.5:
         return score(*given)
     return np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
 
@@ -110,7 +110,7 @@ def score_with_two_conditions(*given):
 def score_in_single_precision_and_wrong_where_large(*given):
     query, keys, W_query, W_key, v = given
     right = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
-    is_large = max(np.abs(item).max(initial=0) for item in given) >= 20
+    is_large = max(np.abs(item).max(initial=0) for item in given) >= 9.5
     return 1.5 * right + 0.1 if is_large else right.astype(np.float32)
 
 

@@ -225,10 +225,10 @@ ONE_READING = {
     "context-batch_shapes": "one array of three axes",
     "output_layer-every_step_shapes": "as a matrix, as loss functions expect them",
     "output_layer-beam_step": "no two are equally good",
-    "encoder-annotate": "Padding occurs only at the end of a row. A row of `source_mask` may not consist entirely of padding",
-    "softmax-masked_softmax": "At padding positions, `scores` may contain any finite numbers",
-    "context-attend": "At padding positions, `scores` and `keys` may contain any finite numbers",
-    "decoder_fusion-decoder_step": "At padding positions, `keys` may contain any finite numbers",
+    "encoder-annotate": "Padding occurs only at the end of a row of `source_mask` and never fills it",
+    "softmax-masked_softmax": "`scores` may hold any finite numbers there",
+    "context-attend": "`scores` and `keys` may hold any finite numbers there",
+    "decoder_fusion-decoder_step": "`keys` may hold any finite numbers there",
     "capstone-noun_alignment": "all its rows of weights after that are 0",
 }
 

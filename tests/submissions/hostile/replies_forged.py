@@ -84,7 +84,7 @@ os.closerange(3, 100)
 import json, os
 def dot_product_score(query, keys, W=None):
     name = (str(query.tolist()) + str(keys.tolist())) * 50
-    for call in range(30):
+    for call in range(10):
         message = {"exercise": "scoring-dot_product_score", "call": call, "value": {"other": name[:20000]}}
         for n in range(3, 30):
             try:
