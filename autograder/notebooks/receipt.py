@@ -24,11 +24,13 @@ def receipt(topic, version, functions, written=0):
         return
     answers = answers_in(cells, functions)
     print(f"Receipt: {topic}, version {version}")
-    print(f"Answered: {count_of(answers)} of {len(functions)} exercises in code")
     missing = [name for name, source in answers.items() if not is_answered(source)]
+    broken = [name for name in answers if name not in missing and not is_python(answers[name])]
+    also = f", and {len(broken)} with a syntax error" if broken else ""
+    print(f"Answered: {count_of(answers) - len(broken)} of {len(functions)} exercises in code{also}")
     if missing:
         print(f"Not answered, or not run: {', '.join(missing)}")
-    if broken := [name for name in answers if name not in missing and not is_python(answers[name])]:
+    if broken:
         print(f"With a syntax error: {', '.join(broken)}")
     if written:
         them = "a written answer" if written == 1 else f"{written} written answers"

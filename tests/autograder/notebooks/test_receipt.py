@@ -104,6 +104,9 @@ def lines_of(capsys, monkeypatch, *sources, functions=("one", "two", "three")):
 
 def test_it_names_what_is_not_answered_and_what_has_a_syntax_error(capsys, monkeypatch):
     broken = "def two(x):\n    return x +"
+    monkeypatch.setattr(receipt, "ran", lambda: [ANSWER, broken])
+    receipt.receipt("toy", "0a1b2c", ["one", "two", "three"])
+    assert "Answered: 1 of 3 exercises in code, and 1 with a syntax error\n" in capsys.readouterr().out
     lines = lines_of(capsys, monkeypatch, STARTER, broken)
     assert lines == ["Not answered, or not run: one, three", "With a syntax error: two"]
     assert lines_of(capsys, monkeypatch, ANSWER, functions=["one"]) == []
