@@ -56,14 +56,9 @@ class SeedSearch:
             for case, alone in catch.alone.items():
                 only = f", alone: {', '.join(alone)}" if alone else ""
                 yield f"    {case}: catches {len(catch.caught[case])}{only}"
-        every = [alone for catch in code for alone in catch.alone.values()]
-        idle, cases = every.count(()), len(every)
-        wrong = sum(catch.wrong for catch in self.tried)
-        draws = "the first draw" if self.draws == 1 else f"draw {self.draws}"
-        yield (
-            f"Hidden cases: {draws} catches all {wrong} wrong answers that were tried. {cases - idle} of {cases} cases catch "
-            "one that no other case catches; the rest are there for mistakes that nobody has thought of."
-        )
+        cases, wrong = sum(len(catch.caught) for catch in self.tried), sum(catch.wrong for catch in self.tried)
+        draw = "the first draw" if self.draws == 1 else f"draw {self.draws}"
+        yield f"Hidden cases: {draw}, of {cases} cases, catches all {wrong} wrong answers that were tried."
 
 
 def find_seed(topic: str, seed: int, draws: int = DRAWS) -> SeedSearch:

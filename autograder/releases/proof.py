@@ -45,7 +45,7 @@ def prove(
         files = reference_files(questions) if wanted else {}
         earned = {}
         for number, asked in enumerate((questions, *later), 1):
-            begin(who, f"the cases of attempt {number}")
+            begin(who, f"the cases of attempt {number}" if later else "this grader")
             judged = grade.grade(notebook, asked, isolation=isolation, files=files).by_exercise
             grader = "the grader" if number == 1 else f"the grader in attempt {number}"
             earned[grader] = {name: judged[name].earned for name in automatic}

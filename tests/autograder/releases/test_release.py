@@ -332,7 +332,12 @@ def test_a_proof_says_which_step_it_is_at(notebooks, monkeypatch):
     questions, steps = exercises.load("scoring", 0), []
     with pytest.raises(CourseError, match="stop here"):
         proof.prove(*notebooks, questions, [questions], steps.append)
-    assert steps == ["Proof of the assignment scoring, 1 of 6: grading the reference with the cases of attempt 1 …"]
+    with pytest.raises(CourseError, match="stop here"):
+        proof.prove(*notebooks, questions, [], steps.append)
+    assert steps == [
+        "Proof of the assignment scoring, 1 of 6: grading the reference with the cases of attempt 1 …",
+        "Proof of the assignment scoring, 1 of 4: grading the reference with this grader …",
+    ]
 
 
 @pytest.mark.parametrize("marker", ["### BEGIN SOLUTION", "### END SOLUTION", "### END HIDDEN TESTS"])
