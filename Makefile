@@ -32,6 +32,7 @@ site: $(STAMP)  ## Build the website alone, warnings as errors
 	@echo "== The website: the notebooks that it offers, then its pages, which run as they are built (a few minutes)"
 	@rm -rf _build/assignments && $(BIN)/python -m autograder handouts _build/assignments
 	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
+	@echo "Website:  make serve, then http://127.0.0.1:$(PORT)/"
 
 serve:  ## Serve the website that was built to browsers on this machine
 	@test -e _build/html/index.html || { echo "error: there is no website yet. Remedy: make site" >&2; exit 2; }
