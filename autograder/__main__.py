@@ -120,7 +120,10 @@ def release(
     course: CoursePath = Path("course"),
     seed: Annotated[int | None, Option(help="Seed for the hidden cases; by default drawn once, then kept.")] = None,
     base_url: Annotated[
-        str | None, Option(help="Website that the notebook links to; by default html.baseurl from _config.yml.")
+        str | None,
+        Option(
+            help="Website that the notebook links to; by default that of course.toml, or html.baseurl in _config.yml."
+        ),
     ] = None,
     no_links: Annotated[bool, Option("--no-links", help="Do not link the notebook to a website.")] = False,
     verbose: Annotated[bool, Option("--verbose", help="Show which hidden case catches which mistake.")] = False,
@@ -679,7 +682,7 @@ def restore(
     name: Annotated[str, Argument(help="The backup to restore; without one, all are listed.")] = "",
     course: CoursePath = Path("course"),
 ) -> None:
-    """List the gradebook's backups, or restore one. A backup is made before each release and grading."""
+    """List the gradebook's backups, or restore one. They are made before each `release`, `grade`, `mark` and `restore`."""
     from autograder.courses.locking import exclusive_lock
     from autograder.gradebook import backup
 
@@ -692,7 +695,7 @@ def restore(
     for path in backup.list_backups(root):
         out.print(f"{path.name}  {path.stat().st_size / 2**20:.1f} MB", highlight=False)
     if not backup.list_backups(root):
-        out.print("There are no backups yet: one is made before each release and each grading.")
+        out.print("There are no backups yet: one is made before each release, grade, mark and restore.")
 
 
 @app.command()
