@@ -286,13 +286,13 @@ def _report_collection(root, topic, collected, left):
     from autograder.platforms.collect import escape_unprintable
     from autograder.platforms.formats import is_notebook
 
-    called = root.plan().names_by_id()
+    called, give_times = root.plan().names_by_id(), root.command(f"collect {topic} --times FILE")
     if unknown := [called.get(student, student) for student in find_late_without_time(root, topic)]:
-        remedy = f"{root.plan().late.cost_without_time()} Give the times with `collect {topic} --times FILE`."
+        remedy = f"{root.plan().late.cost_without_time()} Give the times with `{give_times}`."
         _print_line(f"Late, by an unknown amount: {_join_names(unknown)}. {remedy}")
     if count := len(find_without_time(root, topic)):
         what = "1 hand-in has no time, so it does" if count == 1 else f"{count} hand-ins have no time, so they do"
-        _print_line(f"{what} not count as late. Give the times with `collect {topic} --times FILE`.")
+        _print_line(f"{what} not count as late. Give the times with `{give_times}`.")
     notebooks = [name for name in left if is_notebook(name)]
     for name in sorted(left, key=is_notebook, reverse=True)[: max(20, len(notebooks))]:
         _print_line(f"not collected: {escape_unprintable(name)}")

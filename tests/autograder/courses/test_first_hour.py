@@ -1,5 +1,6 @@
 """An instructor's first hour: an example course, last year's course carried over, and a next command after every step."""
 
+import contextlib
 import shlex
 import shutil
 import subprocess
@@ -169,7 +170,8 @@ def example(tmp_path_factory):
     command = [sys.executable, "-m", "autograder", "init", root, "--from-example"]
     begun = subprocess.run(command, cwd=root.parents[1], capture_output=True, text=True, check=False)
     assert begun.returncode == 0, begun.stderr
-    output = succeed(*follow(begun.stdout), "--workers", 2)
+    with contextlib.chdir(root.parents[1]):  # commands name a course below the current folder by its relative path
+        output = succeed(*follow(begun.stdout), "--workers", 2)
     return init(root), output
 
 

@@ -598,7 +598,7 @@ def test_a_late_try_says_so_in_the_table(course, tmp_path):
 
 
 MOODLE = "Ada King_101_assignsubmission_file/scoring.ipynb", "Cem Öz_102_assignsubmission_file/scoring.ipynb"
-UNKNOWN = "no time, so they do not count as late. Give the times with `collect scoring --times FILE`."
+UNKNOWN = "no time, so they do not count as late. Give the times with `python -m autograder collect scoring --times FILE --course "
 
 
 @pytest.mark.parametrize(
