@@ -2,6 +2,7 @@
 
     python benchmarks/site.py
     python benchmarks/site.py --pages scoring softmax --ours _build/html
+    python benchmarks/site.py --main-thread --ours _build/html --unit OLD/_build/html
 
 Chromium opens both websites in turns, each page with an empty cache, at 375 x 740 pixels and at the speed of a slow mobile
 connection, as DevTools emulates it. Printed as medians: the bytes of the first load, the time until the first formula can be
@@ -9,6 +10,10 @@ read (it is on the page, and so are its fonts), the time of the largest contentf
 ratios. Pages are sent gzipped. The stock website has the same sources without this book's changes to the theme; MathJax,
 which it would fetch from another host, is served with it, because no other host can be reached. Unless their folders are
 given, both websites are built first, which runs all pages once.
+
+With ``--main-thread``, every page is opened from a warm cache at full speed, in turns with the landing page of the website
+``--unit``, by default ours. Printed as medians: the nodes of the page, and the CPU time of the main thread until it is idle, in
+all and for scripts, layout and styles; then the ratio to the landing page.
 """
 
 import argparse
@@ -27,6 +32,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urljoin
 
 import yaml
 from selenium import webdriver
@@ -34,10 +40,12 @@ from selenium.webdriver.chrome.service import Service
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("intro", "scoring", "softmax", "capstone", "notation")
+LANDING_PAGE, UNIT = "intro", "landing page"  # UNIT: the name of its row, which the others are compared with
 LATENCY_MS, DOWNLOAD_BYTES, UPLOAD_BYTES = 150, 1.6e6 / 8, 0.75e6 / 8  # milliseconds; bytes a second
 PHONE_SCREEN = {"width": 375, "height": 740, "deviceScaleFactor": 2, "mobile": True}
 IDLE_SECONDS = 0.5  # seconds without a change, after which a page counts as complete
 TIMEOUT_SECONDS = 90  # within which a page must be complete
+SETTLE_SECONDS = 1  # after a page has loaded, within which its main thread becomes idle
 PATIENCE_SECONDS = 120  # for the browser to respond: machines may be busy
 MATHJAX = "mathjax@3.2.2"  # the series that Sphinx asks for by default
 MATHJAX_FILE = "mathjax/node_modules/mathjax/es5/tex-mml-chtml.js"
@@ -79,6 +87,12 @@ const ready = measured.paint && document.readyState === "complete";
 const typeset = measured.formula || !document.querySelector(".math");
 return [measured, ready && typeset ? performance.now() - measured.changed : -1];
 """
+NODES_SCRIPT = """
+const walker = document.createTreeWalker(document);
+let count = 1;
+while (walker.nextNode()) count++;
+return count;
+"""
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,17 @@ class Load:
     formula: float | None
     paint: float
     shift: float
+
+
+@dataclass(frozen=True)
+class MainThread:
+    """One load of a page: its nodes, and the milliseconds of CPU time that its main thread takes."""
+
+    nodes: int
+    task: float
+    script: float
+    layout: float
+    style: float
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -126,16 +151,37 @@ def _gzip(path):
 def main():
     options = _options()
     with tempfile.TemporaryDirectory(prefix="site-") as name:
-        folder = Path(name)
-        ours, stock = options.ours or build(folder, "ours"), options.stock or build(folder, "stock")
-        with served(ours) as our_address, served(stock) as stock_address, browser(folder / "profile") as phone:
-            loads = {(page, site): [] for page in options.pages for site in ("ours", "stock")}
-            for _ in range(options.rounds):
-                for page in options.pages:
-                    for site, address in (("ours", our_address), ("stock", stock_address)):
-                        loads[page, site].append(measure_load(phone, f"{address}/book/{page}.html"))
-    medians = {key: median_load(page_loads) for key, page_loads in loads.items()}
-    print("\n".join(table(medians)))
+        lines = (compare_main_threads if options.main_thread else compare_waits)(options, Path(name))
+    print("\n".join(lines))
+
+
+def compare_waits(options, folder):
+    """Return the lines to print about first loads of our pages and the stock website's; ``folder`` is for what is built."""
+    ours, stock = options.ours or build(folder, "ours"), options.stock or build(folder, "stock")
+    pages = options.pages or PAGES
+    with served(ours) as our_address, served(stock) as stock_address, browser(folder / "profile") as phone:
+        loads = {(page, site): [] for page in pages for site in ("ours", "stock")}
+        for _ in range(options.rounds):
+            for page in pages:
+                for site, address in (("ours", our_address), ("stock", stock_address)):
+                    loads[page, site].append(measure_load(phone, f"{address}/book/{page}.html"))
+    return table({key: median_load(page_loads) for key, page_loads in loads.items()})
+
+
+def compare_main_threads(options, folder):
+    """Return the lines to print about the main threads of our pages; ``folder`` is for what is built."""
+    ours = options.ours or build(folder, "ours")
+    pages = options.pages or sorted(path.stem for path in (ours / "book").glob("*.html"))
+    with served(ours) as address, served(options.unit or ours) as unit_address, chromium(folder / "profile") as phone:
+        phone.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE_SCREEN)
+        phone.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})  # time in which the thread runs
+        urls = {UNIT: f"{unit_address}/book/{LANDING_PAGE}.html"}
+        urls |= {page: f"{address}/book/{page}.html" for page in pages}
+        loads = {name: [] for name in urls}
+        for _ in range(1 + options.rounds):  # the first fills the cache
+            for name, url in urls.items():
+                loads[name].append(measure_main_thread(phone, url))
+    return main_thread_table({name: median_load(page_loads[1:]) for name, page_loads in loads.items()})
 
 
 def build(folder, kind):
@@ -241,9 +287,22 @@ def measure_load(chromium, url):
     return Load(size, state["formula"], state["paint"], state["shift"])
 
 
+def measure_main_thread(chromium, url):
+    """Open a page in a process that has just shown an image of the same website; return a ``MainThread``."""
+    chromium.get(urljoin(url, "../_static/favicon.svg"))
+    chromium.execute_cdp_cmd("HeapProfiler.collectGarbage", {})  # of the page before
+    chromium.get(url)
+    time.sleep(SETTLE_SECONDS)
+    metrics = chromium.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]  # since the page replaced the image
+    seconds = {each["name"]: each["value"] for each in metrics}
+    times = (1000 * seconds[f"{name}Duration"] for name in ("Task", "Script", "Layout", "RecalcStyle"))
+    return MainThread(chromium.execute_script(NODES_SCRIPT), *times)
+
+
 def median_load(loads):
-    """Return a ``Load`` with the median of each field."""
-    return Load(*(statistics.median(getattr(each, name) for each in loads) for name in Load.__dataclass_fields__))
+    """Return a ``Load`` or ``MainThread``, as ``loads`` are, with the median of each field."""
+    kind = type(loads[0])
+    return kind(*(statistics.median(getattr(each, name) for each in loads) for name in kind.__dataclass_fields__))
 
 
 def table(medians):
@@ -259,12 +318,24 @@ def table(medians):
         yield f"{'':12}{'ratio':9}{ratios}"
 
 
+def main_thread_table(medians):
+    """Yield the lines to print: ``medians`` by page, with their ratios to ``UNIT``."""
+    yield f"{'page':32}{'nodes':>7}{'CPU ms':>8}{'script':>8}{'layout':>8}{'style':>7}{'ratio':>8}"
+    for page, m in medians.items():
+        times = f"{m.task:8.0f}{m.script:8.0f}{m.layout:8.0f}{m.style:7.0f}"
+        yield f"{page:32}{m.nodes:7.0f}{times}{m.task / medians[UNIT].task:7.2f}x"
+
+
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--pages", nargs="+", default=PAGES, help="names of pages of the book that have formulas")
+    parser.add_argument(
+        "--pages", nargs="+", help=f"names of pages: by default {', '.join(PAGES)}; with --main-thread, all"
+    )
     parser.add_argument("--rounds", type=int, default=9, help="how often each page is opened on each website")
     parser.add_argument("--ours", type=Path, help="the folder of the website, if it is built")
     parser.add_argument("--stock", type=Path, help="the folder of the stock website, if it is built")
+    parser.add_argument("--main-thread", action="store_true", help="measure the CPU time of the main thread instead")
+    parser.add_argument("--unit", type=Path, help="the folder of a website whose landing page has the ratio 1")
     return parser.parse_args()
 
 

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from benchmarks import site
-from benchmarks.site import Load
+from benchmarks.site import Load, MainThread
 from tests.book.small_site import build_site, write_site
 
 pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
@@ -67,6 +67,8 @@ def test_a_shift_of_the_layout_is_seen(loads):
 def test_a_median_is_of_each_number_for_itself():
     loads = [Load(1, 20, 300, 0.5), Load(2, 30, 100, 0.4), Load(3, 10, 200, 0.6)]
     assert site.median_load(loads) == Load(2, 20, 200, 0.5)
+    loads = [MainThread(1, 20, 1, 2, 3), MainThread(3, 10, 2, 3, 1), MainThread(2, 30, 3, 1, 2)]
+    assert site.median_load(loads) == MainThread(2, 20, 2, 2, 2)
 
 
 def test_the_table_says_how_many_times_the_stock_website_has():
@@ -80,6 +82,27 @@ def test_the_table_says_how_many_times_the_stock_website_has():
         ["scoring", "ours", "250", "1.00", "0.80", "0.001"],
         ["stock", "1000", "8.00", "2.00", "0.100"],
         ["ratio", "4.0x", "8.0x", "2.5x"],
+    ]
+
+
+def test_the_main_thread_of_a_page_is_measured_for_each_load_by_itself(folder, tmp_path):
+    with site.served(folder) as address, site.chromium(tmp_path) as chromium:
+        chromium.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+        loads = [site.measure_main_thread(chromium, f"{address}/index.html") for _ in range(2)]
+    assert loads[0].nodes == loads[1].nodes > 100
+    for load in loads:
+        assert min(load.script, load.layout, load.style) > 0
+        assert load.script + load.layout + load.style < load.task
+
+
+def test_main_threads_are_compared_with_that_of_the_landing_page():
+    head, *lines = site.main_thread_table(
+        {site.UNIT: MainThread(100, 50, 1, 2, 3), "scoring": MainThread(200, 75, 4, 5, 6)}
+    )
+    assert head.split() == ["page", "nodes", "CPU", "ms", "script", "layout", "style", "ratio"]
+    assert [line.split() for line in lines] == [
+        ["landing", "page", "100", "50", "1", "2", "3", "1.00x"],
+        ["scoring", "200", "75", "4", "5", "6", "1.50x"],
     ]
 
 
