@@ -9,6 +9,7 @@ also has a link that skips to them, its second keyboard stop; the element that h
 | Sphinx's search index, with each page | it searches as the reader types | section_search's index, when a reader searches |
 | what dropdowns, cards, cells and copying need | a page might have them | only where the page has them |
 | the title and the contents again, for paper | its print sheet shows them | pdf's print sheet, without them |
+| a script that measures all code and tables at once | what scrolls needs a tab stop | the same, for what is laid out |
 """
 
 import hashlib
@@ -28,6 +29,15 @@ ASSET_TRIGGERS = {
     "clipboard": ("<pre",),
     "exercise.css": ("exercise", "solution"),
     "mystnb": ("cell",),
+}
+
+# Measuring an element in a section or a fold that is not laid out yet makes the browser lay out all of it.
+THEME_SCRIPT = "pydata-sphinx-theme.js"
+TAB_STOPS = {
+    "e.tabIndex=e.scrollWidth>": "if(e.checkVisibility?.({contentVisibilityAuto:!0})!==!1)e.tabIndex=e.scrollWidth>",
+    'window.addEventListener("resize",t),new MutationObserver(t)': 'window.addEventListener("resize",t),'
+    'document.addEventListener("contentvisibilityautostatechange",t),document.addEventListener("toggle",t,!0),'
+    "new MutationObserver(t)",
 }
 
 TEMPLATES = {
@@ -86,6 +96,17 @@ def drop_unneeded_assets(app, pagename, templatename, context, doctree):
     context["theme_digest"] = app.theme_digest
 
 
+def defer_tab_stops(app, exception):
+    """Have the theme's script measure only what is laid out, and the rest once it is."""
+    path = Path(app.outdir, "_static", "scripts", THEME_SCRIPT)
+    if exception or app.builder.format != "html" or not path.is_file():
+        return
+    text = (THEME_STATIC / "scripts" / THEME_SCRIPT).read_text(encoding="utf-8")
+    for old, new in TAB_STOPS.items():
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+
+
 def visit_hidden_code(self, node):
     """Open the element that hides code as MyST-NB does, but with text that a summary may contain and that names it."""
     shown, hidden = (html.escape(node[prompt]) for prompt in ("prompt_show", "prompt_hide"))
@@ -96,11 +117,12 @@ def visit_hidden_code(self, node):
 
 def setup(app):
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for name in ("bootstrap.js", "pydata-sphinx-theme.js"):
+    for name in ("bootstrap.js", THEME_SCRIPT):
         digest.update((THEME_STATIC / "scripts" / name).read_bytes())
     app.theme_digest = digest.hexdigest()[:12]
     app.setup_extension("page_optimizer")
     app.add_node(HideCodeCellNode, override=True, html=(visit_hidden_code, depart_HideCellInput))
     app.connect("builder-inited", install_templates)
     app.connect("html-page-context", drop_unneeded_assets, priority=900)
+    app.connect("build-finished", defer_tab_stops)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

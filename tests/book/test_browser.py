@@ -761,6 +761,26 @@ def test_the_keyboard_sees_where_it_is_and_stops_at_no_formula(browser, address,
     assert [each["what"] for each in stops if each["formula"] or not each["ring"]] == []
 
 
+def test_tables_and_code_are_measured_for_the_keyboard_when_they_come_into_view(browser, address):
+    def measured(selector):
+        elements = "[...document.querySelectorAll(arguments[0])]"
+        return browser.execute_script(f"return {elements}.map((each) => each.hasAttribute('tabindex'))", selector)
+
+    size(browser, 375)
+    open_page(browser, f"{address}/book/errata.html")
+    table = "#everything-else .pst-scrollable-table-container"
+    assert measured(table) == [False]
+    browser.execute_script("document.querySelector(arguments[0]).scrollIntoView()", table)
+    until(browser, lambda: measured(table) == [True])
+    assert browser.execute_script("return document.querySelector(arguments[0]).tabIndex", table) == 0
+    open_page(browser, f"{address}/book/scoring.html")
+    code = ".bd-article > section > section:nth-of-type(2) details.hide pre"
+    browser.execute_script("document.querySelector(arguments[0]).closest('section').scrollIntoView()", code)
+    assert measured(code) == [False]
+    browser.execute_script("document.querySelector(arguments[0]).closest('details').open = true", code)
+    until(browser, lambda: measured(code) == [True])
+
+
 def test_the_keyboard_gets_from_the_top_of_each_chapter_to_its_assignment(browser, address):
     size(browser, 1280)
     for topic in answer_key.topics():

@@ -14,6 +14,7 @@ from autograder.formulas import NODE
 from tests.book.small_site import build_site, import_extension, write_site
 
 page_optimizer = import_extension("page_optimizer")
+lean_theme = import_extension("lean_theme")
 
 CONF = """
 extensions = ["myst_nb", "sphinx_design", "sphinx_exercise", "sphinx_copybutton", "sphinx_togglebutton", "katex_prerender"]
@@ -90,6 +91,13 @@ def test_each_fix_still_finds_what_it_fixes(unfixed, site):
     for selector in page_optimizer.A11Y_FIXES:
         assert LexborHTMLParser(unfixed).css(selector), selector
         assert not LexborHTMLParser(read(site, "notebook.html")).css(selector), selector
+
+
+def test_each_change_of_the_themes_script_still_finds_what_it_changes(site):
+    name = f"scripts/{lean_theme.THEME_SCRIPT}"
+    text, changed = read(page_optimizer.THEME_STATIC, name), read(site, f"_static/{name}")
+    for old, new in lean_theme.TAB_STOPS.items():
+        assert (text.count(old), changed.count(new)) == (1, 1), old
 
 
 def test_what_unfolds_code_goes_by_the_words_that_are_seen(site):
