@@ -80,12 +80,18 @@ EARLY_DECISION = """const asked = document.documentElement.dataset, night = matc
 ICON_FACES = re.compile(r'@font-face\{[^}]*?font-family:"Font Awesome[^}]*\}')
 ICON_FONT_FACE = """@font-face{font-family:"Font Awesome 6 Free";font-weight:900;src:url(styles/icons.woff2) format("woff2");
 font-display:block}"""
-# A section not laid out yet has an estimated height, which is then remembered. The margin is for focus rings.
+# A section or subsection not laid out yet has an estimated height, which is then remembered. The clip margin is for focus
+# rings. The space above a subsection is that of others, 2.75rem, less that below a paragraph, which does not collapse with it.
+# Where a link has led into the page, subsections have their own heights, because with estimates it may miss its target.
 LAZY_LAYOUT = """@media screen {
-  .bd-article > section > section ~ section {
+  :is(.bd-article > section > section ~ section, .bd-article:not(:has(:target)) section section section ~ section) {
     content-visibility: auto;
     contain-intrinsic-size: auto 60rem;
     overflow-clip-margin: 1rem;
+  }
+
+  .bd-article:not(:has(:target)) section section section ~ section > h3 {
+    margin-top: 1.6rem;
   }
 }"""
 

@@ -507,6 +507,7 @@ def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(brow
                                 parseFloat(getComputedStyle(pre).paddingTop) > 20]]));
             """
         )
+        lay_out_all(browser)
         room += browser.execute_script(
             """
             return [...document.querySelectorAll("div.highlight:has(button.copybtn)")].map((code) => {
@@ -792,6 +793,26 @@ def test_the_keyboard_gets_from_the_top_of_each_chapter_to_its_assignment(browse
             if here["skip"]:
                 ActionChains(browser).send_keys(Keys.ENTER).perform()
         assert here["assignment"], topic
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "scoring.html#gradients-of-the-parameters",
+        "decoder_fusion.html#exercises",
+        "decoder_fusion.html#what-two-decimals-can-show",
+    ],
+)
+def test_a_link_leads_to_its_place_past_sections_that_are_not_laid_out(browser, address, place):
+    size(browser, 375)
+    below_top = "return document.getElementById(location.hash.slice(1)).getBoundingClientRect().top"
+    for _ in range(8):  # where sections have estimated heights, some loads may miss
+        browser.get("about:blank")
+        open_page(browser, f"{address}/book/{place}")
+        until(browser, lambda: abs(browser.execute_script(below_top)) < 120)
+    skipped = """return [...document.querySelectorAll(".bd-article section > *")]
+        .filter((each) => !each.checkVisibility({contentVisibilityAuto: true}) && !each.closest("details")).length"""
+    assert browser.execute_script(skipped) > 0
 
 
 def test_a_search_finds_its_page(browser, address):
