@@ -192,7 +192,12 @@ def index_sections(doctree, numbers, page_weight=1.0):
 
 
 def _index_terms(section):
-    """Return the terms of the ``{index}`` directives in a section, but not in its subsections."""
+    """Return the terms of the ``{index}`` directives in a section, but not in its subsections; of an exercise, its name.
+
+    The name is the part of its label that is also the name of the function to write, if it asks for one.
+    """
+    if _is_exercise(section):
+        return section["label"].partition("-")[2]
     indexes = [child for child in section.children if isinstance(child, addnodes.index)]
     return "; ".join(value for index in indexes for _, value, *_ in index["entries"])
 

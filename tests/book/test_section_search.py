@@ -182,7 +182,7 @@ def test_notation_says_what_is_one_under_two_names(index):
 
 def test_index_entries_belong_to_their_own_section(index):
     terms = {heading: terms for _, parts in index["pages"] for _, heading, _, _, terms in parts if terms}
-    assert terms == {"In Python": "striped horse; wisdom"}
+    assert terms == {"In Python": "striped horse; wisdom", "Exercise 1 (Ten numbers)": "ten"}
 
 
 def test_the_published_library_carries_its_licence(built):
