@@ -22,8 +22,11 @@ OF_KIND = {
     "log_probabilities": "{} are at least −100 and normalised: the probabilities of all words sum to 1.",
     "phonemes": "Entries of {} are whole numbers (`int64`) from 3 to 41.",
     "links": "Entries of {} are whole numbers (`int64`) from −1 to `{below}` − 1.",
+    "written": "Entries of {} are whole numbers (`int64`) from 0 to 999.",
+    "target_words": "Words in {} are whole numbers (`int64`) from 3 to 999.",
+    "positions": "Entries of {} are whole numbers (`int64`) from −1 to `source_len` − 1.",
     "hand": "Entries of {} are whole numbers (`int64`) from 0 to 2.",
-    "peaks": "The largest weight of a row exceeds the next by at least 0.001 %.",
+    "peaks": "The largest weight of a row exceeds the next by at least 0.001 % of it.",
 }
 
 
@@ -89,7 +92,7 @@ def _describe_masks(arguments):
         masked = [n for n, a in arguments.items() if a.kind in MASKED and a.axes[: len(mask.axes)] == mask.axes]
         place = "occurs only at the end of" if {"before", "between"} & {*mask.without} else "may occur anywhere in"
         fills = "never fills" if {"empty_row", "empty"} & {*mask.without} else "may fill"
-        holds = f"; {_join(masked)} may hold any finite numbers there" if masked else ""
+        holds = f"; there, {_join(masked)} may hold any finite numbers instead" if masked else ""
         yield f"Padding {place} a row of `{name}` and {fills} it{holds}."
 
 

@@ -25,17 +25,21 @@ def test_the_paragraph_says_limits_masks_and_sizes():
     )
     assert describe_inputs(exercise_named("encoder-annotate").entry) == (
         "*Inputs.* All entries lie between −10 and 10. Padding occurs only at the end of a row of `source_mask` and never fills "
-        "it; `embedded` may hold any finite numbers there. Each size is 1 to 12, `source_len` up to 40."
+        "it; there, `embedded` may hold any finite numbers instead. Each size is 1 to 12, `source_len` up to 40."
     )
-    assert "Padding may occur anywhere in a row of `source_mask` and may fill it; `scores` and `keys` may hold" in (
-        describe_inputs(exercise_named("context-attend").entry)
+    assert (
+        "Padding may occur anywhere in a row of `source_mask` and may fill it; there, `scores` and `keys` may hold"
+        in (describe_inputs(exercise_named("context-attend").entry))
     )
     beam = describe_inputs(exercise_named("output_layer-beam_step").entry)
     assert beam.startswith(
         "*Inputs.* Entries of `scores` lie between −1 000 and 0. `log_probabilities` are at least −100"
     )
     assert beam.endswith("Each size is 1 to 12, `vocab_size` 2 to 300.")
-    assert describe_inputs(exercise_named("capstone-exact_match").entry) == "*Inputs.* Each size is 1 to 40."
+    assert describe_inputs(exercise_named("capstone-exact_match").entry) == (
+        "*Inputs.* Entries of `words` are whole numbers (`int64`) from 0 to 999. Words in `target` are whole numbers (`int64`) "
+        "from 3 to 999. Each size is 1 to 40."
+    )
     assert "*Inputs.* Entries of `written` and `wanted` are whole numbers (`int64`) from 3 to 41." in describe_inputs(
         exercise_named("spelling-edit_distance").entry
     )

@@ -226,9 +226,9 @@ ONE_READING = {
     "output_layer-every_step_shapes": "as a matrix, as loss functions expect them",
     "output_layer-beam_step": "no two are equally good",
     "encoder-annotate": "Padding occurs only at the end of a row of `source_mask` and never fills it",
-    "softmax-masked_softmax": "`scores` may hold any finite numbers there",
-    "context-attend": "`scores` and `keys` may hold any finite numbers there",
-    "decoder_fusion-decoder_step": "`keys` may hold any finite numbers there",
+    "softmax-masked_softmax": "there, `scores` may hold any finite numbers instead",
+    "context-attend": "there, `scores` and `keys` may hold any finite numbers instead",
+    "decoder_fusion-decoder_step": "there, `keys` may hold any finite numbers instead",
     "capstone-noun_alignment": "all its rows of weights after that are 0",
 }
 
