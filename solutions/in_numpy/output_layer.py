@@ -183,3 +183,32 @@ def cross_entropy(logits, targets, target_mask):
     right = np.take_along_axis(log_probabilities, targets[..., None], axis=-1)[..., 0]  # (batch, target_len)
     return -right[target_mask].sum() / max(1, target_mask.sum())
     ### END SOLUTION
+
+
+def logits_gradient(logits, targets, target_mask):
+    """Return the gradient of the mean cross-entropy of a batch with respect to its logits.
+
+    gradient[b, i, w] = derivative of the loss with respect to logits[b, i, w], where the loss is the mean of
+    -ln softmax(logits[b, i])[targets[b, i]] over the positions where target_mask[b, i] is True
+
+    Parameters
+    ----------
+    logits : (batch, target_len, vocab_size)
+        Any real numbers, even in the thousands.
+    targets : (batch, target_len)
+        The number of the target word at each position.
+    target_mask : (batch, target_len)
+        True at real words, including the stop token; False at padding.
+
+    Returns
+    -------
+    (batch, target_len, vocab_size)
+        Nats per unit of a logit. If the batch has no real word, all entries are 0.
+    """
+    ### BEGIN SOLUTION
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    one_hot = np.arange(logits.shape[-1]) == targets[..., None]  # (batch, target_len, vocab_size)
+    real_words = max(1, target_mask.sum())
+    return np.where(target_mask[..., None], probabilities - one_hot, 0.0) / real_words
+    ### END SOLUTION

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 
-from solutions.in_numpy.output_layer import cross_entropy
+from solutions.in_numpy.output_layer import cross_entropy, logits_gradient
 
 
 def _figure(**changed):
@@ -432,6 +432,68 @@ def cross_entropy__divided_by_sentences(logits, targets, target_mask):
     log_p = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     b, i = np.nonzero(target_mask)
     return float(-log_p[b, i, targets[b, i]].sum() / len(logits))
+
+
+def _differences(logits, targets):
+    """Return the probabilities of all words, and the same minus the one-hot target."""
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return probabilities, probabilities - (np.arange(logits.shape[-1]) == targets[..., None])
+
+
+def logits_gradient__summed(logits, targets, target_mask):
+    """You returned the gradient of the sum of the losses. The loss is their mean over the real words."""
+    return logits_gradient(logits, targets, target_mask) * target_mask.sum()
+
+
+def logits_gradient__divided_by_all(logits, targets, target_mask):
+    """You divide by the number of all positions, including padding. The loss is a mean over the real words."""
+    return logits_gradient(logits, targets, target_mask) * target_mask.sum() / target_mask.size
+
+
+def logits_gradient__divided_by_sentences(logits, targets, target_mask):
+    """You divide by the number of sentences. The loss is a mean over the real words."""
+    return logits_gradient(logits, targets, target_mask) * target_mask.sum() / len(logits)
+
+
+def logits_gradient__at_padding(logits, targets, target_mask):
+    """Your gradient is not 0 at padding. How much does the loss change if a logit there changes?"""
+    return _differences(logits, targets)[1] / max(1, target_mask.sum())
+
+
+def logits_gradient__probabilities(logits, targets, target_mask):
+    """You returned the probabilities, which are the derivative of the logarithm of the sum. The logit of the target
+    word also enters the loss by itself."""
+    return np.where(target_mask[..., None], _differences(logits, targets)[0], 0) / max(1, target_mask.sum())
+
+
+def logits_gradient__sign(logits, targets, target_mask):
+    """Your gradient points the other way. If the logit of the target word grows, does the loss grow or fall?"""
+    return -logits_gradient(logits, targets, target_mask)
+
+
+def logits_gradient__targets_of_the_batch(logits, targets, target_mask):
+    """You subtracted 1 for the target words of all positions at every position: an index such as `p[:, :, targets]`
+    does not pair each position with its own target word."""
+    gradient = _differences(logits, targets)[0]
+    gradient[..., np.unique(targets)] -= 1
+    return np.where(target_mask[..., None], gradient, 0) / max(1, target_mask.sum())
+
+
+def logits_gradient__of_the_probability(logits, targets, target_mask):
+    """You differentiated the probability of the target word, not its logarithm. The derivative of the logarithm
+    divides by that probability."""
+    probabilities = np.take_along_axis(_differences(logits, targets)[0], targets[..., None], axis=-1)
+    return logits_gradient(logits, targets, target_mask) * probabilities
+
+
+def logits_gradient__overflow(logits, targets, target_mask):
+    """For logits above 709, exp overflows. First subtract the largest logit at each position: the probabilities do
+    not change."""
+    exponentials = np.exp(logits)
+    gradient = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    gradient -= np.arange(logits.shape[-1]) == targets[..., None]
+    return np.where(target_mask[..., None], gradient, 0) / max(1, target_mask.sum())
 
 
 def _chosen(totals, width):

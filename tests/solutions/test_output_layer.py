@@ -142,6 +142,33 @@ def test_a_cross_entropy_in_single_precision_agrees_with_double_precision(inputs
     np.testing.assert_allclose(single, output_layer.cross_entropy(**inputs), rtol=1e-4, atol=1e-4)
 
 
+@given(loss_inputs())
+def test_the_gradient_of_the_logits_is_that_of_autograd(inputs):
+    gradient = output_layer.logits_gradient(**inputs)
+    assert (gradient[~inputs["target_mask"]] == 0).all()
+    if inputs["target_mask"].any():
+        logits = torch.from_numpy(inputs["logits"]).requires_grad_()
+        targets = torch.from_numpy(np.where(inputs["target_mask"], inputs["targets"], -100))
+        torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten()).backward()
+        np.testing.assert_allclose(gradient, logits.grad, atol=1e-12)
+
+
+@given(loss_inputs(), SEEDS)
+def test_a_small_step_changes_the_loss_as_the_gradient_says(inputs, seed):
+    step = 1e-5 * np.random.default_rng(seed).normal(size=inputs["logits"].shape)
+    inputs["logits"] = np.clip(inputs["logits"], -5, 5)
+    above, below = (
+        output_layer.cross_entropy(**inputs | {"logits": inputs["logits"] + sign * step}) for sign in (1, -1)
+    )
+    change = 2 * (output_layer.logits_gradient(**inputs) * step).sum()
+    np.testing.assert_allclose(above - below, change, rtol=1e-5, atol=1e-13)
+
+
+@given(loss_inputs())
+def test_the_derivatives_of_a_position_add_to_0_since_a_shift_of_its_logits_changes_nothing(inputs):
+    np.testing.assert_allclose(output_layer.logits_gradient(**inputs).sum(axis=-1), 0, atol=1e-12)
+
+
 def test_the_hindi_word_is_the_one_of_the_worked_example():
     expected = [0.033129, 0.790727, 0.049271, 0.059464, 0.060628, 0.006781]
     assert output_layer.hindi_distribution() == pytest.approx(expected, abs=1e-6)

@@ -90,6 +90,52 @@ def cross_entropy__torch(logits, targets, target_mask):
     return (costs * target_mask.flatten()).sum() / target_mask.sum().clamp(min=1)
 
 
+def logits_gradient__loops(logits, targets, target_mask):
+    gradient = np.zeros(logits.shape)
+    for b, i in np.argwhere(target_mask):
+        row = np.exp(logits[b, i] - max(logits[b, i]))
+        gradient[b, i] = row / sum(row)
+        gradient[b, i, targets[b, i]] -= 1
+    return gradient / max(1, np.count_nonzero(target_mask))
+
+
+def logits_gradient__put_along_axis(logits, targets, target_mask):
+    gradient = np.exp(logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True))
+    at_target = np.take_along_axis(gradient, targets[..., None], axis=-1)
+    np.put_along_axis(gradient, targets[..., None], at_target - 1, axis=-1)
+    gradient[~target_mask] = 0
+    return gradient / target_mask.sum() if target_mask.any() else gradient
+
+
+def logits_gradient__identity_rows(logits, targets, target_mask):
+    batch, target_len, vocab_size = logits.shape
+    flat = logits.reshape(-1, vocab_size)
+    differences = np.exp(flat - flat.max(1)[:, None])
+    differences /= differences.sum(1)[:, None]
+    differences -= np.eye(vocab_size)[targets.ravel()]
+    share = target_mask.ravel() / np.clip(target_mask.sum(), 1, None)
+    return (share[:, None] * differences).reshape(batch, target_len, vocab_size)
+
+
+def logits_gradient__by_indices(logits, targets, target_mask):
+    real = logits[target_mask]
+    rows = np.arange(len(real))
+    weights = np.exp(real - real.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    weights[rows, targets[target_mask]] -= 1
+    result = np.zeros_like(logits)
+    result[target_mask] = weights / max(len(real), 1)
+    return result
+
+
+def logits_gradient__autograd(logits, targets, target_mask):
+    wanted = torch.tensor(logits, requires_grad=True)
+    flat, right, real = wanted.flatten(0, 1), torch.tensor(targets).flatten(), torch.tensor(target_mask).flatten()
+    costs = torch.nn.functional.cross_entropy(flat, right, reduction="none")
+    (torch.where(real, costs, 0).sum() / real.sum().clamp(min=1)).backward()
+    return wanted.grad
+
+
 def beam_step__loops(scores, log_probabilities):
     batch, width, words = log_probabilities.shape
     chosen = []

@@ -162,6 +162,7 @@ FOUND = {  # exercise: names of scores and mask, whether it is a log-softmax
     "scoring-additive_score": None,
     "decoder_fusion-fused_input": None,
     "output_layer-cross_entropy": ("logits", "", True),
+    "output_layer-logits_gradient": ("logits", "", False),
 }
 
 
