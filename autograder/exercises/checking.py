@@ -181,7 +181,8 @@ def find_used_modules(function, written):
 def describe_hidden_cases(count, kinds, families=0, atol=None):
     """Return a sentence on what earns the points, so that nobody mistakes a passed check for them."""
     if atol is not None:
-        return f"points are given for the right numbers, each within {atol:g}."
+        within = f", each within {atol:g}" if atol < 0.05 else ""  # others are choices or counts
+        return f"points are given for the right numbers{within}."
     counted = "one hidden case" if count == 1 else f"{count} hidden cases"
     of = f" from {families} families" if families else ""
     give = "gives" if count == 1 else "give"

@@ -279,6 +279,19 @@ def _tiny_beside_large(rng, context):
     return np.clip(_normal(rng, context) * scale, *context.limits).round(6)
 
 
+def _zeros_first(rng, context):
+    """Return vectors of which the first two of each sentence are 0."""
+    vectors = _normal(rng, context)
+    vectors[..., :2, :] = 0.0
+    return vectors
+
+
+def _some_tiny(rng, context):
+    """Return numbers of which every second one is tiny."""
+    scale = np.where(np.arange(context.shape[-1]) % 2, 1.0, 5e-4)
+    return (_normal(rng, context) * scale).round(8)
+
+
 def _huge_pads(rng, context):
     return _normal(rng, context) * np.where(context.pads, rng.choice(HUGE_ENTRIES, size=context.shape), 1.0)
 
@@ -298,6 +311,7 @@ _at_limits = partial(Family, "large", _large, "large {}", WHERE_LARGE)
 KINDS["annotations"] = (
     Family("ordinary", _normal),
     Family("zero", _one_zero, "zeros for one of the {}", WHERE_ZERO),
+    Family("zeros_first", _zeros_first, "{} that begin with two zeros", WHERE_ZERO, least={-2: 3}),
     Family("zero_row", _with_zero_row(_normal), "all-zero {} in one sentence", WHERE_ZERO),
     Family("equal", _some_equal, "equal {}", WHERE_ALIKE, least={-2: 2}),
     Family("uneven", _tiny_beside_large, "tiny {} beside large ones", WHERE_LARGE, LARGE_PARTS, least={-2: 2}),
@@ -314,7 +328,11 @@ KINDS["parameter"] = (
     Family("zero", lambda rng, context: np.zeros(context.shape), "{} of zeros", WHERE_ZERO, alone=True),
     _at_limits(parts=LARGE_PARTS),
 )
-KINDS["vector"] = (Family("ordinary", _normal), _at_limits(parts=LARGE_PARTS))
+KINDS["vector"] = (
+    Family("ordinary", _normal),
+    Family("tiny", _some_tiny, "tiny entries of {}", "is anything rounded, or treated as 0?", least={-1: 2}),
+    _at_limits(parts=LARGE_PARTS),
+)
 
 # --- weights ---------------------------------------------------------------------------------------------------------
 
@@ -423,7 +441,8 @@ def _leader(rng, context):
 
 def _close_and_low(rng, context):
     """Return scores near the lower limit that differ little."""
-    return LEAST_LIKELY + rng.integers(0, 20, size=context.shape) / GRID
+    places = rng.permuted(np.broadcast_to(np.arange(context.shape[-1]), context.shape), axis=-1)
+    return LEAST_LIKELY + places / GRID
 
 
 def _normalize(log_probabilities):
@@ -447,7 +466,7 @@ def _certain(rng, context):
 def _same_words(rng, context):
     """Return log-probabilities that are nearly the same for each hypothesis, so that all prefer the same words."""
     shared = _negative(9.0)(rng, DrawContext((*context.shape[:-2], 1, context.shape[-1])))
-    return _normalize(shared + _negative(1e-4)(rng, context))
+    return _normalize(shared + _negative(1e-2)(rng, context))
 
 
 def _two_words_each(rng, context):

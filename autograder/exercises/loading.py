@@ -180,13 +180,19 @@ def _load_trained(entry, references, seed):
 
 
 def _other_numbers(entry, cases):
-    """Yield a call like the ordinary one, with the same shapes and first numbers: these must not serve as a cache key."""
+    """Yield calls like the ordinary one, with the same shapes and some of its numbers: these must not serve as a cache key.
+
+    First all arguments keep only their first number, then all but one keep all.
+    """
     for case in [case for case in cases if case.name == PLAIN][:1]:
-        inputs = dict(case.inputs)
-        for name in [name for name, argument in entry.arguments.items() if limits(argument)]:
-            inputs[name] = np.array(inputs[name])
-            inputs[name].flat[1:] = np.roll(inputs[name].flat[1:], 1)
-        yield DrawnCall(name=f"{PLAIN} in another order", inputs=inputs, part=case.part, also=case.also)
+        bounded = [name for name, argument in entry.arguments.items() if limits(argument)]
+        for names in (bounded, *([name] for name in bounded[1:])):
+            inputs = dict(case.inputs)
+            for name in names:
+                inputs[name] = np.array(inputs[name])
+                inputs[name].flat[1:] = np.roll(inputs[name].flat[1:], 1)
+            label = f"{PLAIN} in another order" if names is bounded else f"{PLAIN}, {names[0]} in another order"
+            yield DrawnCall(name=label, inputs=inputs, part=case.part, also=case.also)
 
 
 def _case(exercise, row, reference, wrong):

@@ -60,6 +60,7 @@ WEIGHTS = {
 ANNOTATIONS = {
     "ordinary": lambda keys: (keys != 0).any(axis=-1).all(),
     "zero": lambda keys: ((keys == 0).all(axis=-1).sum(axis=1) == 1).all(),
+    "zeros_first": lambda keys: (keys[:, :2] == 0).all() and (keys[:, 2:] != 0).any(axis=-1).all(),
     "zero_row": lambda keys: ((keys == 0).all(axis=(-2, -1))).sum() == 1,
     "equal": lambda keys: (keys[:, :2] == keys[:, -1:]).all(),
     "uneven": lambda keys: np.abs(keys).max() > 5 and np.abs(keys[:, 1]).max() < 0.1,
@@ -169,7 +170,7 @@ def test_masks_have_every_length_that_their_family_allows():
         *(("mask", name, 2) for name in MASKS if name != "full"),
         *(("scores", name, 2) for name in ("apart", "tie")),
         *(("weights", name, 2) for name in ("zero", "small")),
-        *(("annotations", name, 3) for name in ("equal", "uneven")),
+        *(("annotations", name, 3) for name in ("equal", "uneven", "zeros_first")),
     ],
 )
 def test_a_family_says_how_many_entries_it_needs_to_be_what_its_words_say(kind, name, axes):
@@ -282,6 +283,12 @@ def test_large_numbers_are_much_larger_than_the_ordinary_ones_of_their_kind():
         assert large.mean() > 5 * ordinary.mean()
         assert large.max() == 10
         assert 0.1 < ordinary.mean() < 2
+
+
+def test_tiny_entries_stand_beside_ordinary_ones_in_turn():
+    sizes = abs(drawn("vector", "tiny", (400, 6))).mean(axis=0)
+    assert 0 < sizes[::2].max() < 1e-3
+    assert sizes[1::2].min() > 0.5
 
 
 def test_very_small_weights_stand_beside_one_that_is_nearly_all():
