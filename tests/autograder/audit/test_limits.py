@@ -301,8 +301,8 @@ def test_what_is_wrong_at_a_limit_only_loses_points(what):
         assert not Outcomes(exercise).passes(Version(what, answer))  # faster than a verdict, which looks for hints
 
 
-ALL_BUT_PRECISION = [  # in the others, huge pads overflow, or small differences of large numbers are the point
-    *("encoder-rnn_states", "scoring-dot_product_score", "scoring-additive_score", "scoring-score_every_step"),
+ALL_BUT_PRECISION = [  # in the others huge pads overflow, a recurrence magnifies, or large numbers nearly cancel
+    *("scoring-dot_product_score", "scoring-additive_score", "scoring-score_every_step"),
     *(
         "softmax-masked_softmax",
         "decoder_fusion-fused_input",
