@@ -26,7 +26,7 @@ SIZE_ONE = ("size_one",)
 ONE_OF = {"batch": "a batch of one sentence", "source_len": "sentences of one position", "target_len": "a single step"}
 PLAIN = "ordinary numbers"
 TAKEN_FOR_ONE = "which two axes are confused?"
-WHERE_LONG = "what does your code do only when this axis is so long?"
+WHERE_LONG = "does your code depend on the length, or on something that only many entries bring about?"
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Wrong answers that students give to the capstone's exercises. The docstring is the hint."""
 
+import numpy as np
+
 
 def count_parameters__one_direction():
     """An annotation concatenates the states of both encoder directions, so W_key needs more columns."""
@@ -54,6 +56,16 @@ def choose_rate__stopped_at_the_end():
 def choose_rate__stopped_where_300_is_best():
     """The entry that you chose is only the lowest of its own row. Look for the lowest entry in the whole table."""
     return _rates(stop_curve=3, stop_column=4)
+
+
+def choose_rate__columns_from_zero():
+    """You counted the columns from 0. The first column, after no step, is column 1."""
+    return _rates(stop_column=5)
+
+
+def choose_rate__gap_in_the_tried_rates():
+    """You chose a rate in the gap between two rates that were tried. The best of these is at the other end."""
+    return _rates(next=5)
 
 
 def choose_rate__edge_taken():
@@ -178,6 +190,23 @@ def exact_match__words_not_sentences(words, target):
     return float((words[:, :steps] == target[:, :steps]).mean())
 
 
+def exact_match__share_of_words(words, target):
+    """You averaged over words. Average over sentences: a sentence is right only if all its words are right."""
+    padded = np.full((len(target), target.shape[1]), -1)
+    steps = min(words.shape[1], target.shape[1])
+    padded[:, :steps] = words[:, :steps]
+    return float((padded == target)[target != 0].mean())
+
+
+def exact_match__common_columns(words, target):
+    """You compared only the columns that both arrays have. An output that ends before the target's stop token is wrong."""
+    right = 0
+    for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
+        end = wanted.index(2) + 1
+        right += row[:end] == wanted[: min(end, len(row))]
+    return right / len(words)
+
+
 def exact_match__whole_rows(words, target):
     """Ignore everything after the stop token, both in the model's output and in the target."""
     steps = min(words.shape[1], target.shape[1])
@@ -230,6 +259,25 @@ def noun_alignment__all_words(weights, positions):
     """Words that are not nouns have no right position: count them neither in the numerator nor in the denominator."""
     steps = min(weights.shape[1], positions.shape[1])
     return float((weights.argmax(axis=-1)[:, :steps] == positions[:, :steps]).sum() / positions.size)
+
+
+def noun_alignment__mean_of_sentences(weights, positions):
+    """You averaged the fractions of the sentences. Divide the hits of the whole batch by all its nouns, once."""
+    fractions = []
+    for row, places in zip(weights, positions, strict=True):
+        nouns = [(step, place) for step, place in enumerate(places) if place >= 0]
+        hits = sum(step < len(row) and row[step].any() and row[step].argmax() == place for step, place in nouns)
+        fractions += [hits / len(nouns)] if nouns else []
+    return float(np.mean(fractions))
+
+
+def noun_alignment__divided_by_all_words(weights, positions):
+    """Your hits are right, but you divided them by the number of all target positions. Divide by the number of nouns."""
+    hits = 0
+    for row, places in zip(weights, positions, strict=True):
+        for step, place in enumerate(places[: len(row)]):
+            hits += bool(place >= 0 and row[step].any() and row[step].argmax() == place)
+    return hits / positions.size
 
 
 def noun_alignment__weight_mass(weights, positions):

@@ -101,6 +101,11 @@ def weights_from_context__dot_products():
     return _softmax(_CORNERS @ _INSIDE).tolist()
 
 
+def weights_from_context__two_equations():
+    """You solved only the two equations of the context. That the weights sum to 1 is the third."""
+    return np.linalg.lstsq(_CORNERS.T, _INSIDE, rcond=None)[0].tolist()
+
+
 def weights_from_context__not_adding_to_one():
     """Your weights give the right context but do not sum to 1: use this condition as the third equation."""
     return [*np.linalg.solve(_CORNERS[:2].T, _INSIDE).tolist(), 0.0]
@@ -243,6 +248,11 @@ def pull_of_two__weight_only():
 def pull_of_two__way_left_only():
     """You gave the vector from the context to h_1. How strongly the first score pulls also depends on its weight."""
     return _pull(plain=0.5, at_three=1 / (1 + math.exp(3)))
+
+
+def pull_of_two__from_the_origin():
+    """You multiplied by h_1. As the first weight grows, the second one falls, so the context moves along h_1 - h_2."""
+    return _pull(way=(3.0, -1.0))
 
 
 def pull_of_two__softmax_of_the_difference():

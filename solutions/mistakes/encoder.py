@@ -154,6 +154,18 @@ def annotation_by_hand__last_states():
     return [float(np.tanh(_WORDS[2] + 0.5 * there)), float(np.tanh(-0.5 * _WORDS[0] + 0.8 * back))]
 
 
+def annotation_by_hand__third_word():
+    """You gave the annotation of the third word. The exercise asks for that of the second."""
+    there, _ = _both(_WORDS, _FORWARD, _BACKWARD)
+    return [float(np.tanh(_WORDS[2] + 0.5 * there)), float(np.tanh(-0.5 * _WORDS[2]))]
+
+
+def annotation_by_hand__backward_to_the_end():
+    """Your backward state is that of the first word. Both entries of an annotation belong to the same word."""
+    there, back = _both(_WORDS, _FORWARD, _BACKWARD)
+    return [there, float(np.tanh(-0.5 * _WORDS[0] + 0.8 * back))]
+
+
 def annotation_by_hand__no_memory():
     """Before the second word, each direction has read another word: you left out the state after that word."""
     return [float(np.tanh(_WORDS[1])), float(np.tanh(-0.5 * _WORDS[1]))]

@@ -288,6 +288,11 @@ def additive_score__v_averages(query, keys, W_query, W_key, v):
     return additive_score(query, keys, W_query, W_key, v) / v.size
 
 
+def additive_score__v_inside(query, keys, W_query, W_key, v):
+    """You multiplied by v inside the tanh. Take the tanh of the sum first, then the dot product with v."""
+    return np.tanh(((query @ W_query.T)[:, None, :] + keys @ W_key.T) * v).sum(axis=-1)
+
+
 def additive_score__two_tanh(query, keys, W_query, W_key, v):
     """You applied a tanh to each projection separately. Apply a single tanh to their sum."""
     return (np.tanh(query @ W_query.T)[:, None, :] + np.tanh(keys @ W_key.T)) @ v

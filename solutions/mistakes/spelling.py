@@ -56,6 +56,16 @@ def edit_distance__neighbours_exchanged(written, wanted):
     return int(table[-1, -1])
 
 
+def edit_distance__longer_minus_common(written, wanted):
+    """You subtracted the length of the longest common subsequence from the longer length. Phonemes that are not common need
+    not stand opposite each other, so this can be too small."""
+    table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
+    for i, item in enumerate(written, 1):
+        for j, other in enumerate(wanted, 1):
+            table[i, j] = table[i - 1, j - 1] + 1 if item == other else max(table[i - 1, j], table[i, j - 1])
+    return int(max(len(written), len(wanted)) - table[-1, -1])
+
+
 def edit_distance__as_a_rate(written, wanted):
     """You divided by the length. The distance is the number of edits itself."""
     return _distance(written, wanted) / len(wanted)
@@ -110,6 +120,12 @@ def alignment_error_rate__none_counted_below(links, hand):
     return 1 - ((made & sure).sum() + (made & possible).sum()) / (len(links) + sure.sum())
 
 
+def alignment_error_rate__phonemes_with_a_sure_link(links, hand):
+    """In the denominator, you counted the phonemes that have a sure link. Count the sure links: a phoneme may have several."""
+    made, sure, possible = _rates(links, hand)
+    return 1 - ((made & sure).sum() + (made & possible).sum()) / (made.sum() + sure.any(axis=1).sum())
+
+
 def alignment_error_rate__hand_summed(links, hand):
     """You summed the numbers in `hand`. A 2 means that a link is sure, not that there are two links."""
     made, sure, _ = _rates(links, hand)
@@ -149,6 +165,21 @@ def em_by_hand__shares_not_divided():
 def em_by_hand__one_iteration():
     """For `again`, you gave the probabilities after the first maximisation. Use the shares of the second expectation instead."""
     return _em(again=[0.5, 0.5])
+
+
+def em_by_hand__counts_kept():
+    """You added the counts of the second expectation to those of the first. Start again from 0 in each expectation."""
+    return _em(again=[0.5323, 0.5398])
+
+
+def em_by_hand__once_more():
+    """For `again`, you went through a third expectation and maximisation. Two of each are asked for."""
+    return _em(again=[0.6030, 0.6425])
+
+
+def em_by_hand__winner_takes_all():
+    """You gave each phoneme wholly to its most probable letter. The expectation shares it among all letters of the word."""
+    return _em(shares=[1.0, 1.0, 0.0, 1.0], again=[0.6667, 1.0])
 
 
 def em_by_hand__other_letter():

@@ -342,7 +342,10 @@ def test_two_axes_are_taken_for_one_where_exactly_their_being_different_raises()
 @pytest.mark.parametrize(
     ("family", "advice"),
     [
-        ("written_len = 20", "what does your code do only when this axis is so long?"),
+        (
+            "written_len = 20",
+            "does your code depend on the length, or on something that only many entries bring about?",
+        ),
         ("written_len = 1", "which line treats such an axis differently?"),
     ],
 )
