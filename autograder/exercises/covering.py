@@ -62,7 +62,7 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
     factors = _factors(entry, optional)
     plans = _plans(factors)
     ordinary = {name: levels[0] for name, levels in factors}
-    extra = [{**ordinary, SIZES: sizes} for sizes in _long_sizes(entry)]
+    extra = [{**ordinary, **mode, SIZES: sizes} for mode in _modes(factors) for sizes in _long_sizes(entry)]
     bounded = {name: argument for name, argument in entry.arguments.items() if limits(argument)}
     vectors = {name: argument for name, argument in bounded.items() if argument.kind in ("annotations", "states")}
     scores = {name: argument for name, argument in bounded.items() if argument.kind in ("scores", "logits")}
@@ -82,7 +82,8 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
 def _plans_at_limits(entry, factors, bounded):
     """Return the plan in which all ``bounded`` arguments are near a limit, and one in which all sizes are at theirs as well.
 
-    Parameters do not change sign, so that the scores computed with them are as large as they can be.
+    Both are repeated for each family that meets all sizes. Parameters do not change sign, so that the scores computed with
+    them are as large as they can be.
     """
     plan = {name: levels[0] for name, levels in factors}
     for name, levels in factors:
@@ -91,7 +92,14 @@ def _plans_at_limits(entry, factors, bounded):
             of_all = bounded[name].kind in ("parameter", "vector")
             family = families.AT_UPPER_LIMIT if of_all else families.AT_ONE_LIMIT
             plan[name] = _ArgumentFamily(family, bounded[name])
-    return [plan, {**plan, SIZES: _longest(entry)}] if bounded else []
+    all_sizes = plan[SIZES], _longest(entry)
+    return [{**plan, **mode, SIZES: sizes} for mode in _modes(factors) for sizes in all_sizes] if bounded else []
+
+
+def _modes(factors):
+    """Return what the function may be asked for, as parts of a plan: the ordinary, and each family that meets all sizes."""
+    levels = [(name, level) for name, levels in factors if name != SIZES for level in levels]
+    return [{}, *({name: level} for name, level in levels if level.family.meets_sizes)]
 
 
 def _draw_all_from(family, arguments):
@@ -142,7 +150,11 @@ def _factors(entry, optional):
         if argument.kind not in families.KINDS:
             what = f"argument {name}: kind {argument.kind!r} is not known"
             raise AnswerKeyError(what, entry.where, f"write one of {', '.join(families.KINDS)}.")
-        known = families.KINDS[argument.kind] + ((families.ABSENT,) if name in optional else ())
+        known = families.KINDS[argument.kind]
+        if name not in optional:
+            known = tuple(family for family in known if family is not families.LEFT_OUT)
+        elif families.LEFT_OUT not in known:
+            known += (families.ABSENT,)
         unknown = set(argument.without) - {family.name for family in known[1:]}
         if unknown:
             what = f"argument {name}: {argument.kind} has no family {min(unknown)!r}"
@@ -261,8 +273,14 @@ def _list_pairs_to_cover(factors):
         for level, beside in itertools.product(firsts, seconds):
             # a shortcut for a single position mistakes even an empty sentence for one
             of_sizes = SIZES in (first, second)
-            if not of_sizes or beside.fixed or (level.family.parts == families.EMPTY and beside.ones):
+            if not of_sizes or beside.fixed or _meets(level, beside):
                 yield {first: level, second: beside}
+
+
+def _meets(level, sizes):
+    """Return whether a case must combine the family ``level`` with ``sizes``, which are not as the key fixes them."""
+    of_empty = level.family.parts == families.EMPTY and bool(sizes.ones)
+    return of_empty or (level.family.meets_sizes and not any(letter in sizes.ones for letter in level.least))
 
 
 def _complete(factors, plan, met, rng):
@@ -339,7 +357,7 @@ def _draw_inputs(entry, plan, rng):
     drawn: dict[str, np.ndarray] = {}
     for name in sorted(arguments, key=lambda name: arguments[name].kind not in families.DRAWN_FIRST):
         argument, family = arguments[name], plan[name].family
-        if family is families.ABSENT:
+        if family in (families.ABSENT, families.LEFT_OUT):
             continue
         mask = next((drawn[m] for m, a in masks.items() if m in drawn and argument.axes[: len(a.axes)] == a.axes), None)
         shape = tuple(_axis_length(axis, sizes) for axis in argument.axes)

@@ -41,7 +41,7 @@ class DrawContext:
     shape: tuple[int, ...]
     drawn: Mapping[str, np.ndarray] = field(default_factory=dict)
     mask: np.ndarray | None = None
-    below: int = 0  # the exclusive bound of whole numbers
+    below: int = 0  # the exclusive bound of whole numbers; that of limits is inclusive
     limits: tuple[float, float] = SCORES  # of the entries
     pads_at_end: bool = False  # pads occur nowhere else
 
@@ -75,6 +75,9 @@ class Family:
     needs_pads: bool = False  # makes sense only together with such a mask
     words_known: int = 1  # the least size of the vocabulary
     alone: bool = False  # meets no other family: it would hide what is special about that one
+    meets_sizes: bool = (
+        False  # asks for something else than ordinary inputs do: meets every family of sizes, and all limits
+    )
 
 
 KINDS: dict[str, tuple[Family, ...]] = {}  # the families of each kind of argument, the ordinary one first
@@ -196,6 +199,9 @@ MASK = KINDS["mask"] = (
     Family("empty", _no_word, "no word in any sentence", WHERE_EMPTY, EMPTY, pads=True),
 )
 ABSENT = Family("absent", _no_word, "no mask at all", "what does your code do without one?")
+LEFT_OUT = Family(
+    "left_out", _no_word
+)  # the ordinary call leaves out an argument, because with it another thing is asked
 
 # --- scores and logits -----------------------------------------------------------------------------------------------
 
@@ -566,6 +572,55 @@ KINDS["written"] = (
     Family("endless", _outputs_of_model("endless", "right"), "sentences that never stop"),
     Family("order", _outputs_of_model("order", "right"), "the right words in the wrong order"),
     Family("doubled", _outputs_of_model("doubled", "right"), "the first word twice"),
+)
+
+
+def _different_limits(rng, context):
+    limits = _any_limit(rng, context)
+    first, last = rng.permutation(len(limits))[[0, -1]]
+    limits[first], limits[last] = max(1, context.below // 2), context.below
+    return limits
+
+
+def _any_limit(rng, context):
+    return rng.integers(1, context.below + 1, size=context.shape)
+
+
+def _one_limit_of_one(rng, context):
+    limits = np.full(context.shape, context.below)
+    limits[rng.integers(len(limits))] = 1
+    return limits
+
+
+def _stops_beside_others(rng, context):
+    """Return numbers near 0 at the first step of one sentence, and otherwise numbers that draw words after the stop token."""
+    uniforms = rng.uniform(0.7, 1 - 1e-6, size=context.shape)
+    uniforms[rng.integers(len(uniforms)), 0] = 1e-6
+    return uniforms
+
+
+OF_LIMIT, OF_CHOICE = ("limits",), ("sampling",)
+WHERE_LIMIT = "when does each sentence end, and when does your loop?"
+WHERE_CHOICE = "which word is the first whose cumulative probability is greater than the number?"
+KINDS["limits"] = (
+    Family("ordinary", lambda rng, context: np.full(context.shape, context.below)),
+    Family("different", _different_limits, "limits that differ", WHERE_LIMIT, OF_LIMIT, {0: 2}),
+    Family("one", _one_limit_of_one, "a limit of 1 for one sentence", WHERE_LIMIT, OF_LIMIT, {0: 2}),
+    Family(
+        "fewer",
+        lambda rng, c: np.full(c.shape, max(1, c.below - 1)),
+        "limits below the number of steps",
+        WHERE_LIMIT,
+        OF_LIMIT,
+    ),
+)
+_choosing = partial(Family, advice=WHERE_CHOICE, parts=OF_CHOICE)
+KINDS["uniforms"] = (
+    LEFT_OUT,
+    _choosing("any", lambda rng, context: rng.uniform(size=context.shape), "words drawn by {}", meets_sizes=True),
+    _choosing("low", lambda rng, context: rng.uniform(0.0, 1e-6, size=context.shape), "{} near 0"),
+    _choosing("high", lambda rng, context: 1 - rng.uniform(1e-7, 1e-6, size=context.shape), "{} near 1"),
+    _choosing("apart", _stops_beside_others, "a sentence that stops at once beside others that go on", least={0: 2}),
 )
 
 

@@ -25,6 +25,8 @@ OF_KIND = {
     "written": "Entries of {} are whole numbers (`int64`) from 0 to 999.",
     "target_words": "Words in {} are whole numbers (`int64`) from 3 to 999.",
     "positions": "Entries of {} are whole numbers (`int64`) from −1 to `source_len` − 1.",
+    "limits": "Entries of {} are whole numbers (`int64`) from 1 to `{below}`.",
+    "uniforms": "Entries of {} are at least 0 and less than 1.",
     "hand": "Entries of {} are whole numbers (`int64`) from 0 to 2.",
     "peaks": "The largest weight of a row exceeds the next by at least 0.001 % of it.",
 }

@@ -212,3 +212,47 @@ def logits_gradient(logits, targets, target_mask):
     real_words = max(1, target_mask.sum())
     return np.where(target_mask[..., None], probabilities - one_hot, 0.0) / real_words
     ### END SOLUTION
+
+
+def decode(state, embeddings, W_s, W_o, limits, uniforms=None):
+    """Write a batch of sentences word by word: each word is the next one that the decoder reads.
+
+    state[b] = tanh(embeddings[last word of sentence b] + W_s state[b]);  logits[b] = W_o state[b]
+
+    Parameters
+    ----------
+    state : (batch, state_size)
+        Initial states.
+    embeddings : (vocab_size, state_size)
+        Word 0 is padding, 1 the start token, 2 the stop token; all others are ordinary words.
+    W_s : (state_size, state_size)
+    W_o : (vocab_size, state_size)
+    limits : (batch,)
+        How many words a sentence has at most, including the stop token: 1 or more.
+    uniforms : (batch, steps), optional
+        Numbers from 0 to less than 1, each of which draws one word; ``steps`` is at least ``limits.max()``. Without them,
+        each word is the one with the largest logit.
+
+    Returns
+    -------
+    (batch, limits.max())
+        Numbers of words, without the start token; 0 after a sentence has ended.
+    """
+    ### BEGIN SOLUTION
+    word = np.full(len(state), 1)  # all read START
+    words = np.zeros((len(state), limits.max()), dtype=int)
+    for step in range(limits.max()):
+        state = np.tanh(embeddings[word] + state @ W_s.T)
+        logits = state @ W_o[2:].T  # (batch, vocab_size - 2): padding and START cannot be chosen
+        if uniforms is None:
+            chosen = logits.argmax(axis=-1)
+        else:
+            exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+            cumulative = np.cumsum(exponentials, axis=-1)
+            cumulative = cumulative / cumulative[:, -1:]
+            chosen = (cumulative > uniforms[:, step, None]).argmax(axis=-1)
+        has_ended = (words == 2).any(axis=-1) | (step >= limits)
+        word = chosen + 2
+        words[:, step] = np.where(has_ended, 0, word)
+    return words
+    ### END SOLUTION

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 
-from solutions.in_numpy.output_layer import cross_entropy, logits_gradient
+from solutions.in_numpy.output_layer import cross_entropy, decode, logits_gradient
 
 
 def _figure(**changed):
@@ -494,6 +494,90 @@ def logits_gradient__overflow(logits, targets, target_mask):
     gradient = exponentials / exponentials.sum(axis=-1, keepdims=True)
     gradient -= np.arange(logits.shape[-1]) == targets[..., None]
     return np.where(target_mask[..., None], gradient, 0) / max(1, target_mask.sum())
+
+
+def _write_on(
+    state, embeddings, W_s, W_o, limits, uniforms, *, first=2, feeds=True, exceeds=np.greater, of_all=False
+):  # fmt: skip
+    """Write words up to the largest of ``limits``, without ending a sentence before, with one thing changed."""
+    word, words = np.ones(len(state), dtype=int), []
+    for step in range(limits.max()):
+        state = np.tanh(embeddings[word] + state @ W_s.T)
+        logits = state @ W_o.T
+        left_out = np.arange(len(W_o)) < first
+        if uniforms is None:
+            chosen = np.where(left_out, -np.inf, logits).argmax(axis=-1)
+        else:
+            exponentials = np.exp(logits - logits[:, 0 if of_all else first :].max(axis=-1, keepdims=True))
+            probabilities = np.where(left_out, 0, exponentials)
+            probabilities /= (exponentials if of_all else probabilities).sum(axis=-1, keepdims=True)
+            chosen = exceeds(probabilities.cumsum(axis=-1), uniforms[:, step, None]).argmax(axis=-1)
+        word = chosen if feeds else word
+        words.append(chosen)
+    return np.stack(words, axis=1)
+
+
+def _ended(words, limits, stopped=None):
+    """Return ``words`` with 0 after the first STOP of each sentence, or where it has ``stopped``, and after its limit."""
+    if stopped is None:
+        stopped = np.cumsum(words == 2, axis=1) - (words == 2) > 0
+    return np.where(stopped | (np.arange(words.shape[1]) >= limits[:, None]), 0, words)
+
+
+def decode__goes_on_after_stop(state, embeddings, W_s, W_o, limits, uniforms=None):
+    """After STOP, a sentence may have only zeros, however long the others go on."""
+    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms), limits, stopped=False)
+
+
+def decode__stop_not_written(state, embeddings, W_s, W_o, limits, uniforms=None):
+    """STOP is missing from your sentences. It is written like any other word; only what follows it is 0."""
+    words = decode(state, embeddings, W_s, W_o, limits, uniforms)
+    return np.where(words == 2, 0, words)
+
+
+def decode__start_written(state, embeddings, W_s, W_o, limits, uniforms=None):
+    """Your sentences begin with START. It is only read: the first column should be the first chosen word."""
+    words = decode(state, embeddings, W_s, W_o, limits, uniforms)
+    return np.concatenate([np.ones((len(state), 1), dtype=int), words[:, :-1]], axis=1)
+
+
+def decode__one_stop_ends_all(state, embeddings, W_s, W_o, limits, uniforms=None):
+    """Your loop ends as soon as one sentence stops. The others should go on."""
+    words = decode(state, embeddings, W_s, W_o, limits, uniforms)
+    stops = (words == 2).any(axis=0)
+    return np.where(np.cumsum(stops) - stops > 0, 0, words)
+
+
+def decode__limit_of_the_longest(state, embeddings, W_s, W_o, limits, uniforms=None):
+    """Some sentences have more words than their limit. Each sentence has a limit of its own."""
+    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms), np.full(len(state), limits.max()))
+
+
+def decode__one_word_short(state, embeddings, W_s, W_o, limits, uniforms=None):
+    """Sentences that reach their limit have one word too few. START does not count, because it is not written."""
+    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms), limits - 1)
+
+
+def decode__start_chosen(state, embeddings, W_s, W_o, limits, uniforms=None):
+    """Padding or START was chosen. Which words may be chosen at all?"""
+    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms, first=0), limits)
+
+
+def decode__always_reads_start(state, embeddings, W_s, W_o, limits, uniforms=None):
+    """Your decoder reads START at every step. After the first step, it should read the word that it has just written."""
+    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms, feeds=False), limits)
+
+
+def decode__left_out_after_the_softmax(state, embeddings, W_s, W_o, limits, uniforms=None):
+    """You left out padding and START after the softmax, so the probabilities of the other words do not sum to 1. Leave
+    them out before."""
+    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms, of_all=True), limits)
+
+
+def decode__as_large_is_enough(state, embeddings, W_s, W_o, limits, uniforms=None):
+    """For a number of exactly 0 you chose padding, whose probability is 0. The cumulative probability must be greater
+    than the number, not equal to it."""
+    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms, exceeds=np.greater_equal), limits)
 
 
 def _chosen(totals, width):

@@ -203,6 +203,59 @@ def test_a_beam_step_chooses_the_best_of_all_continuations(batch, width, words, 
         assert [tuple(pair) for pair in chosen[b]] == order[:width]
 
 
+@st.composite
+def decoder_inputs(draw):
+    batch, state_size = draw(SIZES), draw(SIZES)
+    vocab_size, steps = draw(st.integers(3, 7)), draw(SIZES)
+    rng = np.random.default_rng(draw(SEEDS))
+    shapes = {"state": (batch, state_size), "embeddings": (vocab_size, state_size)}
+    shapes |= {"W_s": (state_size, state_size), "W_o": (vocab_size, state_size)}
+    inputs = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    inputs["limits"] = rng.integers(1, steps + 1, size=batch)
+    return inputs | ({"uniforms": rng.random((batch, steps))} if draw(st.booleans()) else {})
+
+
+@given(decoder_inputs())
+def test_each_sentence_of_a_batch_is_decoded_as_if_alone(inputs):
+    words = output_layer.decode(**inputs)
+    assert words.shape == (len(inputs["state"]), inputs["limits"].max())
+    for b, sentence in enumerate(words):
+        per_sentence = {name: inputs[name][b : b + 1] for name in ("state", "limits", "uniforms") if name in inputs}
+        (alone,) = output_layer.decode(**{**inputs, **per_sentence})
+        assert sentence[: len(alone)].tolist() == alone.tolist()
+        assert not sentence[len(alone) :].any()
+
+
+@given(decoder_inputs())
+def test_a_sentence_ends_with_its_first_stop_token_or_at_its_limit(inputs):
+    for sentence, limit in zip(output_layer.decode(**inputs), inputs["limits"], strict=True):
+        stops = np.flatnonzero(sentence == 2)
+        length = stops[0] + 1 if len(stops) else limit
+        assert length <= limit
+        assert (sentence[:length] >= 2).all()
+        assert not sentence[length:].any()
+
+
+@given(decoder_inputs())
+def test_words_are_drawn_as_often_as_they_are_probable(inputs):
+    many = np.linspace(0, 1, 1000, endpoint=False)[:, None]
+    copies = {**inputs, "state": np.repeat(inputs["state"][:1], 1000, axis=0), "limits": np.ones(1000, dtype=int)}
+    drawn = output_layer.decode(**{**copies, "uniforms": many})
+    logits = np.tanh(inputs["embeddings"][1] + inputs["W_s"] @ inputs["state"][0]) @ inputs["W_o"][2:].T
+    probabilities = np.exp(logits) / np.exp(logits).sum()
+    shares = np.bincount(drawn[:, 0], minlength=len(inputs["W_o"])) / 1000
+    assert not shares[:2].any()
+    np.testing.assert_allclose(shares[2:], probabilities, atol=2e-3)
+
+
+@given(decoder_inputs())
+def test_drawing_from_very_large_logits_is_choosing_the_largest(inputs):
+    sharp = {**inputs, "W_o": 1e6 * inputs["W_o"]}
+    sharp.pop("uniforms", None)
+    halves = np.full((len(inputs["state"]), inputs["limits"].max()), 0.5)
+    assert output_layer.decode(**sharp, uniforms=halves).tolist() == output_layer.decode(**sharp).tolist()
+
+
 @each_attention
 def test_teacher_forcing_equals_stepping_one_by_one(attention):
     model = model_with(attention)

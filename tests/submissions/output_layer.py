@@ -136,6 +136,106 @@ def logits_gradient__autograd(logits, targets, target_mask):
     return wanted.grad
 
 
+def decode__one_sentence_after_the_other(state, embeddings, W_s, W_o, limits, uniforms=None):
+    sentences = []
+    for b, s in enumerate(state):
+        sentence, word = [], 1
+        while word != 2 and len(sentence) < limits[b]:
+            s = np.tanh(embeddings[word] + W_s @ s)
+            logits = W_o @ s
+            if uniforms is None:
+                word = max(range(2, len(W_o)), key=lambda w: logits[w])
+            else:
+                shares = np.exp(logits[2:] - logits[2:].max())
+                left = uniforms[b, len(sentence)] * sum(shares)
+                word = 2
+                while shares[word - 2] <= left:
+                    left -= shares[word - 2]
+                    word += 1
+            sentence.append(word)
+        sentences.append(sentence + [0] * (max(limits) - len(sentence)))
+    return sentences
+
+
+def decode__only_those_still_running(state, embeddings, W_s, W_o, limits, uniforms=None):
+    words = np.zeros((len(state), max(limits)), dtype=np.int64)
+    running = np.arange(len(state))
+    last, step = np.ones(len(state), dtype=np.int64), 0
+    while running.size:
+        state = np.tanh(embeddings[last] + state @ W_s.T)
+        logits = state @ W_o.T
+        logits[:, :2] = -np.inf
+        if uniforms is None:
+            last = np.argmax(logits, axis=1)
+        else:
+            p = np.exp(logits - logits.max(axis=1)[:, None])
+            sums = np.cumsum(p / p.sum(axis=1)[:, None], axis=1)
+            last = np.array([np.searchsorted(s, u, side="right") for s, u in zip(sums, uniforms[running, step])])
+        words[running, step] = last
+        step += 1
+        stays = (last != 2) & (limits[running] > step)
+        running, last, state = running[stays], last[stays], state[stays]
+    return words
+
+
+def decode__torch(state, embeddings, W_s, W_o, limits, uniforms=None):
+    state, embeddings, W_s, W_o, limits = map(torch.as_tensor, (state, embeddings, W_s, W_o, limits))
+    word = torch.ones(len(state), dtype=torch.long)
+    ended = torch.zeros(len(state), dtype=torch.bool)
+    columns = []
+    for step in range(int(limits.max())):
+        state = torch.tanh(torch.nn.functional.embedding(word, embeddings) + torch.nn.functional.linear(state, W_s))
+        logits = torch.nn.functional.linear(state, W_o)
+        logits[:, :2] = float("-inf")
+        if uniforms is None:
+            word = logits.argmax(dim=-1)
+        else:
+            sums = torch.softmax(logits, dim=-1).cumsum(dim=-1)
+            word = (sums <= torch.as_tensor(uniforms)[:, step, None]).sum(dim=-1)
+        columns.append(word.masked_fill(ended, 0))
+        ended = ended | (word == 2) | (limits == step + 1)
+    return torch.stack(columns, dim=1)
+
+
+def decode__cut_afterwards(state, embeddings, W_s, W_o, limits, uniforms=None):
+    longest = limits.max()
+    words, previous = np.empty((len(state), longest)), np.full(len(state), 1)
+    for i in range(longest):
+        state = np.tanh(np.eye(len(embeddings))[previous] @ embeddings + state @ W_s.T)
+        logits = (state @ W_o.T)[:, 2:]
+        logits -= logits.max(axis=1, keepdims=True)
+        if uniforms is None:
+            previous = np.argmax(np.exp(logits), axis=1) + 2
+        else:
+            totals = np.exp(logits).cumsum(axis=1)
+            previous = np.argmax(totals > totals[:, [-1]] * uniforms[:, [i]], axis=1) + 2
+        words[:, i] = previous
+    for row, limit in zip(words, limits):
+        stops = np.flatnonzero(row == 2)
+        row[min(limit, stops[0] + 1 if stops.size else longest) :] = 0
+    return words
+
+
+def decode__frozen_after_the_end(state, embeddings, W_s, W_o, limits, uniforms=None):
+    result = np.zeros((state.shape[0], int(limits.max())), int)
+    reads, length = np.ones(state.shape[0], int), np.zeros(state.shape[0], int)
+    going = np.ones(state.shape[0], bool)
+    while going.any():
+        t = length.max()
+        state = np.where(going[:, None], np.tanh(embeddings[reads] + state @ W_s.T), state)
+        logits = np.where(np.arange(len(W_o)) > 1, state @ W_o.T, -np.inf)
+        if uniforms is None:
+            reads = logits.argmax(1)
+        else:
+            p = np.exp(logits - np.logaddexp.reduce(logits[:, 2:], axis=1)[:, None])
+            p /= p.sum(1, keepdims=True)
+            reads = (p.cumsum(1) > uniforms[:, [t]]).argmax(1)
+        result[going, t] = reads[going]
+        length = length + going
+        going = going & (reads != 2) & (length < limits)
+    return result
+
+
 def beam_step__loops(scores, log_probabilities):
     batch, width, words = log_probabilities.shape
     chosen = []

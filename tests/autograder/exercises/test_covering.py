@@ -218,3 +218,24 @@ def test_a_single_word_also_stands_in_a_single_sentence(name):
         for level in [level for level in levels if level.family.name == families.ONE_WORD]:
             ones = {frozenset([level.argument.axes[0]])}
             assert ones <= {plan[covering.SIZES].ones for plan in plans if plan[argument] == level}
+
+
+def test_what_another_argument_asks_for_meets_every_family_of_sizes_and_all_limits():
+    exercise = exercise_named("output_layer-decode")
+    entry = exercise.entry
+    sizes = {family.words for family in (*covering._sizes(entry.arguments, entry.least), *covering._long_sizes(entry))}
+    at_limits = {"state, embeddings, W_s, W_o near a limit throughout", "all sizes as large as they may be"}
+    drawing = [set(case.families) for case in exercise.hidden if "words drawn by uniforms" in case.families]
+    assert (sizes - {""}) | at_limits <= set().union(*drawing)
+    assert at_limits | {"words drawn by uniforms"} in drawing
+
+
+def test_an_argument_that_asks_for_something_else_is_left_out_of_the_ordinary_call():
+    ordinary = exercise_named("output_layer-decode").hidden
+    first = next(case for case in ordinary if case.name == covering.PLAIN)
+    assert "uniforms" not in first.inputs
+    entry = exercise_named("output_layer-decode").entry
+    needed = dict(covering._factors(entry, frozenset()))
+    assert families.LEFT_OUT not in [level.family for level in needed["uniforms"]]
+    optional = dict(covering._factors(entry, frozenset({"uniforms"})))
+    assert [level.family for level in optional["uniforms"]] == [*families.KINDS["uniforms"]]

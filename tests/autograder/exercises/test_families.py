@@ -486,6 +486,29 @@ def test_positions_are_nouns_and_lie_at_the_largest_weight_as_often_as_their_fam
     assert hit["missed"] < 0.3 < hit["ordinary"] < 0.9
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_limits_are_alike_different_one_or_below_the_number_of_steps(seed):
+    limits = {f.name: drawn("limits", f.name, (5,), seed, below=6) for f in families.KINDS["limits"]}
+    assert limits["ordinary"].tolist() == [6] * 5
+    assert {3, 6} <= {*limits["different"].tolist()} <= {*range(1, 7)}
+    assert sorted(limits["one"].tolist()) == [1, 6, 6, 6, 6]
+    assert limits["fewer"].tolist() == [5] * 5
+    for family in families.KINDS["limits"]:
+        assert drawn("limits", family.name, (3,), seed, below=1).tolist() == [1] * 3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_numbers_that_draw_words_are_anywhere_near_0_or_near_1(seed):
+    numbers = {f.name: drawn("uniforms", f.name, (5, 6), seed) for f in families.KINDS["uniforms"][1:]}
+    assert all(each.min() >= 0 and each.max() < 1 for each in numbers.values())
+    assert numbers["any"].min() < 0.3 < 0.7 < numbers["any"].max()
+    assert numbers["low"].max() < 2e-6
+    assert numbers["high"].min() > 1 - 2e-6
+    is_low = numbers["apart"] < 2e-6
+    assert is_low.sum() == is_low[:, 0].sum() == 1
+    assert numbers["apart"][~is_low].min() >= 0.7
+
+
 def test_a_noun_is_left_however_few_there_are():
     weights = peaks_named("ordinary")[:1]
     for seed in range(50):
