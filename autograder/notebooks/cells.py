@@ -110,13 +110,14 @@ def _rules(exercises):
             rules += ["Gradients, where asked for, are those of the sum of the result. A missing gradient counts as 0."]
         rules += [
             "Numbers are floats in double precision, words and positions are integers, and masks are booleans. All are "
-            "finite, including those in the padding. So are their sums, and the product of any two of them unless both come from "
-            "the padding. "
+            "finite, including those in the padding. So are sums of them, and sums of products of any two of them unless both come "
+            "from the padding. "
             "No axis has length 0, so there is no empty batch. Further limits are given below each exercise, under *Inputs*.",
-            f"Compute in double precision. A result is right if every entry is correct to {_digits(ROUGHLY)} digits relative to "
-            "the largest entry, or to 1 if that is larger. The part *precision*, at most a tenth of the points, asks for "
-            f"{_digits(TOLERANCE)}; for a gradient, the largest entry of any input counts as well, padding aside. No case "
-            "magnifies rounding errors: changing the last digit of an input changes a result by less than a hundredth of that. "
+            "Compute in double precision. What code returns is right if every entry is correct to "
+            f"{_digits(ROUGHLY)} digits relative to the largest entry, or to 1 if that is larger. The part *precision*, at most a "
+            f"tenth of the points, asks for {_digits(TOLERANCE)}; for a gradient, the largest entry of any input counts as well, "
+            "padding aside. No case magnifies rounding errors: changing the last digit of an input changes a result by less than a "
+            "hundredth of that. "
             "Single precision (`float32`) holds seven digits. Torch uses it for new tensors, and for quotients of integers, unless "
             "you pass `dtype=torch.float64`.",
             f"{costs}. The check and the feedback mention it, because the caller may still need the original values.",

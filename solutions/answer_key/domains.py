@@ -17,7 +17,7 @@ SMALLEST_WEIGHT = 1e-7  # of those that are not 0
 LEAST_LIKELY = -1000  # the log-probability of a hypothesis, that of a long sentence
 OF_KIND = {
     "tokens": "Entries of {} are whole numbers (`int64`) from 0 to `{below}` − 1.",
-    "weights": "Each row of {} is a softmax in double precision. A weight may be exactly 0, or as small as 10⁻⁷.",
+    "weights": "Each row of {} is a softmax in double precision. A weight may be exactly 0; others are at least 10⁻⁷.",
     "hypotheses": "Entries of {} lie between {least} and 0.",
     "log_probabilities": "{} are at least −100 and normalised: the probabilities of all words sum to 1.",
     "phonemes": "Entries of {} are whole numbers (`int64`) from 3 to 41.",
@@ -53,7 +53,7 @@ def describe_inputs(entry):
     if entry.reaches:
         masked = any(argument.kind == "mask" for argument in arguments.values())
         start = "Except at padding, the" if masked else "The"
-        sentences.append(f"{start} resulting scores may reach ±{_number(entry.reaches)}.")
+        sentences.append(f"{start} resulting scores stay within ±{_number(entry.reaches)}.")
     sentences.append(_describe_sizes(entry))
     return "*Inputs.* " + " ".join(sentences)
 
@@ -83,7 +83,7 @@ def _describe_limits(arguments):
     unnamed = [name for name, argument in arguments.items() if argument.kind != "mask"] in [*names.values()]
     for number, ((low, high), those) in enumerate(names.items()):
         between = f"between {_number(low)} and {_number(high)}"
-        entries = "All entries" if unnamed else f"{'Those' if number else 'Entries'} of {_join(those)}"
+        entries = "Entries" if unnamed else f"{'Those' if number else 'Entries'} of {_join(those)}"
         yield f"{entries} lie {between}."
 
 

@@ -24,7 +24,7 @@ def test_the_paragraph_says_limits_masks_and_sizes():
         "Each size is 1 to 12."
     )
     assert describe_inputs(exercise_named("encoder-annotate").entry) == (
-        "*Inputs.* All entries lie between −10 and 10. Padding occurs only at the end of a row of `source_mask` and never fills "
+        "*Inputs.* Entries lie between −10 and 10. Padding occurs only at the end of a row of `source_mask` and never fills "
         "it; there, `embedded` may hold any finite numbers instead. Each size is 1 to 12, `source_len` up to 40."
     )
     assert (
