@@ -16,6 +16,8 @@ from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
 
 PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
+SMALL_SIZES = (2, 3, 5, 7, 13, 17, 19, 23)
+LARGE_SIZE = 191  # its square takes more than 15 bits
 SHAPE_DRAWS = 12  # an even number: see ``_sizes``
 MAX_SIZE = 60  # sizes in the further calls of a shape exercise stay below this
 MAX_DRAWS = 50  # draws of hidden cases to try until they catch every known mistake
@@ -46,10 +48,9 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
             yield DrawnCall(name=f"sizes {draw}", inputs=dict(zip(names, sizes, strict=True)))
         for name in names:  # an axis of length 1 is still an axis
             yield DrawnCall(name=f"{name} 1", inputs={**dict(zip(names, sizes, strict=True)), name: 1})
-        for one, other in itertools.combinations(
-            names, 2
-        ):  # axes are told apart by what they count, not by their sizes
-            alike = {**dict(zip(names, sizes, strict=True)), other: sizes[names.index(one)]}
+        for one, other in itertools.combinations(names, 2):  # what is counted tells axes apart, not their sizes
+            small = (int(size) for size in rng.free.permutation(SMALL_SIZES))
+            alike = {**dict(zip(names, small, strict=False)), one: LARGE_SIZE, other: LARGE_SIZE}
             yield DrawnCall(name=f"{one} equal to {other}", inputs=alike)
         for one, other in itertools.permutations(names, 2):
             twice = {**dict(zip(names, sizes, strict=True)), one: 2 * sizes[names.index(other)]}

@@ -110,8 +110,8 @@ def _rules(exercises):
             rules += ["Gradients, where asked for, are those of the sum of the result. A missing gradient counts as 0."]
         rules += [
             "Numbers are floats in double precision, words and positions are integers, and masks are booleans. All are "
-            "finite, including those in the padding. So are sums of them, and sums of products of any two of them unless both come "
-            "from the padding. "
+            "finite, including those in the padding. So are sums and differences of them, and sums of products of any two of them "
+            "unless both come from the padding. "
             "No axis has length 0, so there is no empty batch. Further limits are given below each exercise, under *Inputs*.",
             "Compute in double precision. What code returns is right if every entry is correct to "
             f"{_digits(ROUGHLY)} digits relative to the largest entry, or to 1 if that is larger. The part *precision*, at most a "

@@ -198,7 +198,8 @@ def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
     for exercise in exercises.load("scoring", 0):
         for case in exercise.hidden:
             arrays = [array for array in case.inputs.values() if hasattr(array, "ravel")]
-            assert not any(str(array.ravel().tolist())[1:-1] in text for array in arrays if array.size > 1)
+            telling = [array for array in arrays if array.size > 1 and (array != array.round()).any()]
+            assert not any(str(array.ravel().tolist())[1:-1] in text for array in telling)
 
 
 def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_path, monkeypatch):
