@@ -367,6 +367,13 @@ def test_a_step_that_does_not_follow_from_the_students_own_is_told_and_one_that_
     assert said_of(exercise, chain) == ""
 
 
+def test_maps_with_one_bug_are_told_without_saying_which_is_wrong():
+    maps = {"A": 4, "B": 1, "C": 6, "D": 3, "E": 3}
+    said = said_of(exercise_named("softmax-broken_maps"), maps)
+    assert said.endswith("No two maps have the same bug.")
+    assert said_of(exercise_named("softmax-broken_maps"), maps | {"E": 5}) == ""
+
+
 def test_the_steps_that_a_notebook_carries_do_not_lead_to_the_answer():
     for name in NUMBERS:
         exercise = exercise_named(name)
