@@ -95,7 +95,7 @@ LOST_AXIS = "An axis of length 1 went missing: where an axis of the result has l
 EXTRA_AXIS = "Your result has an axis of length 1 too many: index it with 0, or squeeze that axis alone."
 EXCHANGED = "Your values for {} and {} are exchanged."
 CHOICES = 20  # a smaller whole number may be a choice, and that two are exchanged would answer both
-SMALLEST = "The smallest input that shows it: {}."
+SMALLEST = "The smallest of our inputs that shows it: {}."
 MAX_READABLE = 12  # numbers of an input that is shown
 ROUNDED = "Right, but rounded to fewer decimals than asked for."
 

@@ -220,7 +220,8 @@ def gated_step__candidate_only(
 def gated_step__gates_with_tanh(
     embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
 ):
-    """Your gates can be negative. The entries of a gate should be fractions from 0 to 1: check the function that computes them."""
+    """Your gates are not sigmoids: the entries of a gate lie between 0 and 1, and are one half where the sum inside is 0.
+    Check the function that computes them."""
     return _gated(locals(), gate=np.tanh)
 
 

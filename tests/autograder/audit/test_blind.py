@@ -65,7 +65,8 @@ def test_the_record_counts_no_fewer_answers_than_there_are(name):
         ("hints_fourth.toml", "fourth", 20),
         ("hints_fifth.toml", "fifth", 20),
         ("hints_seventh.toml", "seventh", 20),
-        ("hints_tenth.toml", "tenth", None),  # drawn from all topics together
+        ("hints_tenth.toml", "tenth", None),  # drawn from all topics together, as the next
+        ("hints_eleventh.toml", "eleventh", None),
     ],
 )
 def test_the_hints_were_judged_for_as_many_answers_of_each_topic_and_those_that_mislead_are_named(file, name, of_each):
