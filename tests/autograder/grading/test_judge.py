@@ -375,13 +375,13 @@ def test_the_smallest_input_that_shows_the_mistake_is_shown_if_it_is_a_few_whole
     for numbers, shown in (((largest, few, least), least), ((largest, few), few), ((largest,), None)):
         for reply in ({}, {"raised": "IndexError"}):
             (part,) = verdict_on(exercise, wrong_where(exercise, numbers, **reply)).parts
-            assert ("smallest input" in part.reason) == (shown is not None), part.reason
+            assert ("smallest of our inputs" in part.reason) == (shown is not None), part.reason
             for argument, value in exercise.hidden[shown].inputs.items() if shown is not None else ():
                 assert f"{argument} = {value.tolist()}" in part.reason
     (part,) = verdict_on(exercise, wrong_where(exercise, [least], raised="CellTimeout")).parts
-    assert "smallest input" not in part.reason
+    assert "smallest of our inputs" not in part.reason
     (part,) = verdict_on(exercise, wrong_where(exercise, [least], raised="ModuleNotFoundError", module="nltk")).parts
-    assert "smallest input" not in part.reason
+    assert "smallest of our inputs" not in part.reason
 
 
 def with_exchanged(exercise, *pair):
@@ -456,7 +456,7 @@ def test_no_input_of_other_exercises_is_shown(name):
     exercise = exercise_named(name)
     for part in verdict_on(exercise, same_reply(exercise, Reply(raised="IndexError"))).parts:
         assert part.reason
-        assert "smallest input" not in part.reason
+        assert "smallest of our inputs" not in part.reason
 
 
 def test_what_raises_without_a_gradient_was_not_written_into():
