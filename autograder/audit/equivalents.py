@@ -100,7 +100,7 @@ SHAPE_STYLES = {
     "a list": list,
     "a torch.Size": _torch_size,
     "an array of whole numbers": np.array,
-    "sizes of another integer type": lambda item: tuple(np.int16(size) for size in item),
+    "sizes of another integer type": lambda item: tuple(np.int32(size) for size in item),
 }
 NUMBER_STYLES = {
     "a list of Python numbers": lambda item: _array(item).tolist(),
