@@ -994,6 +994,19 @@ def test_a_slip_of_a_few_digits_is_told_from_one_of_a_value():
     assert judge.FEW_DIGITS not in verdict_on(exercise, once).hints
 
 
+def test_a_part_that_is_lost_says_where_it_is_wrong_not_where_digits_are_missing():
+    exercise = exercise_named("softmax-masked_softmax")
+    replies = right_replies(exercise)
+    places = [place for place, case in enumerate(exercise.hidden) if case.part == "values" and not case.also]
+    slight, wrong = places[0], places[-1]
+    for place, error in ((slight, 1e-6), (wrong, 0.5)):
+        replies[exercise.name, place] = Reply(value=exercise.hidden[place].expected + error)
+    reasons = {part.name: part.reason for part in verdict_on(exercise, replies).parts if part.reason}
+    assert exercise.hidden[wrong].name in reasons["values"]
+    assert exercise.hidden[slight].name in reasons[compare.PRECISION]
+    assert exercise.hidden[slight].name != exercise.hidden[wrong].name
+
+
 PRECISE = [name for name in NAMES if compare.PRECISION in ENTRIES[name].parts]
 
 
