@@ -402,7 +402,9 @@ def score(function, kind, cases, parts, convert=None, follows=None):
         try:
             value, _ = call_case(function, inputs, case.get("gradients", ()))
             exact = mismatches(value, expected, kind, case["atol"])
-            coarse = mismatches(value, expected, kind, coarse_tolerance(expected, case["atol"]))
+            coarse = exact
+            if PRECISION in parts and any(exact.values()):
+                coarse = mismatches(value, expected, kind, coarse_tolerance(expected, case["atol"]))
             if follows:
                 exact, _ = follow_through(exact, value, expected, case["atol"], follows)
         except Exception as error:

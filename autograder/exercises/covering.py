@@ -401,7 +401,7 @@ def _are_told_apart(entry, sizes, wanted):
 
     A letter as long as a joined axis would make a matrix square.
     """
-    bound = {*wanted.ones, *wanted.alike, *(wanted.fixed and dict(wanted.fixed))}
+    bound = {*wanted.ones, *wanted.alike, *dict(wanted.fixed)}
     free = [size for letter, size in sizes.items() if letter not in bound]
     others = {size for letter, size in sizes.items() if letter in bound}
     if len({*free}) < len(free) or {*free} & others:

@@ -46,15 +46,15 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
     elif entry.kind == "shape":
         for draw, sizes in enumerate(_sizes(rng.free, len(names)), 1):
             yield DrawnCall(name=f"sizes {draw}", inputs=dict(zip(names, sizes, strict=True)))
+        last = dict(zip(names, sizes, strict=True))
         for name in names:  # an axis of length 1 is still an axis
-            yield DrawnCall(name=f"{name} 1", inputs={**dict(zip(names, sizes, strict=True)), name: 1})
+            yield DrawnCall(name=f"{name} 1", inputs={**last, name: 1})
         for one, other in itertools.combinations(names, 2):  # what is counted tells axes apart, not their sizes
             small = (int(size) for size in rng.free.permutation(SMALL_SIZES))
             alike = {**dict(zip(names, small, strict=False)), one: LARGE_SIZE, other: LARGE_SIZE}
             yield DrawnCall(name=f"{one} equal to {other}", inputs=alike)
         for one, other in itertools.permutations(names, 2):
-            twice = {**dict(zip(names, sizes, strict=True)), one: 2 * sizes[names.index(other)]}
-            yield DrawnCall(name=f"{one} twice as large as {other}", inputs=twice)
+            yield DrawnCall(name=f"{one} twice as large as {other}", inputs={**last, one: 2 * last[other]})
         yield DrawnCall(name="all sizes equal", inputs=dict.fromkeys(names, sizes[0]))
     else:
         needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]

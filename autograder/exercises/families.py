@@ -90,17 +90,17 @@ def _normal(rng, context, scale=1.0):
 
 def _normal_around(rng, context, middle):
     """Return numbers around ``middle``, which may be an array."""
-    return np.clip(_rounded(rng.normal(size=context.shape) + middle, context), *context.limits)
+    return np.clip(_round_entries(rng.normal(size=context.shape) + middle, context), *context.limits)
 
 
-def _rounded(numbers, context):
+def _round_entries(numbers, context):
     return np.round(numbers * GRID) / GRID if context.limits[1] >= FAR_LIMIT else numbers.round(ROUNDED)
 
 
 def _large(rng, context):
     """Return numbers between the limits, one of them at each limit."""
     low, high = context.limits
-    numbers = _rounded(rng.uniform(low, high, size=context.shape), context)
+    numbers = _round_entries(rng.uniform(low, high, size=context.shape), context)
     lowest, highest = rng.permutation(numbers.size)[[-1, 0]]  # with a single number, both are one place
     numbers.flat[lowest], numbers.flat[highest] = low, high
     return numbers
@@ -111,12 +111,12 @@ def _at_one_limit(rng, context):
     low, high = context.limits
     rows = np.arange(context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
     inwards = 0.01 * rng.uniform(size=context.shape)
-    return _rounded(np.where(rows % 2, low + inwards * abs(low), high - inwards * abs(high)), context)
+    return _round_entries(np.where(rows % 2, low + inwards * abs(low), high - inwards * abs(high)), context)
 
 
 def _at_upper_limit(rng, context):
     high = context.limits[1]
-    return _rounded(high - 0.01 * high * rng.uniform(size=context.shape), context)
+    return _round_entries(high - 0.01 * high * rng.uniform(size=context.shape), context)
 
 
 AT_ONE_LIMIT = Family("limit", _at_one_limit, "{} near a limit throughout", WHERE_LARGE, LARGE_PARTS)
@@ -696,7 +696,7 @@ def _edited(rng, context):
     return phonemes
 
 
-def _turned(rng, context):
+def _turn(rng, context):
     """Return phonemes drawn before, their first third last; alone, random ones."""
     for first in context.drawn.values():
         return np.resize(np.roll(first, -max(1, len(first) // 3)), context.shape)
@@ -705,7 +705,7 @@ def _turned(rng, context):
 
 KINDS["phonemes"] = (
     Family("ordinary", _edited),
-    Family("turned", _turned, "the same phonemes, the first of them last"),
+    Family("turned", _turn, "the same phonemes, the first of them last"),
     Family("few", _whole_from(3, 6), "phonemes that recur"),
     Family("others", _whole_from(*ANY_PHONEME), "phonemes that hardly agree"),
 )

@@ -264,7 +264,7 @@ def _is_made_of_shapes(value):
 
 def _faults(exercise):
     """Yield ``(what, remedy)`` for each reason why ``exercise`` cannot be used for grading."""
-    yield from _misused_precision(exercise)
+    yield from _find_misused_precision(exercise)
     yield from _weak_cases(exercise)
     yield from _find_mismatched_equations(exercise)
     yield from _find_mismatched_steps(exercise)
@@ -287,7 +287,7 @@ def _weak_cases(exercise):
             yield what, "make each part name one entry of the dict that the function returns."
 
 
-def _misused_precision(exercise):
+def _find_misused_precision(exercise):
     """Yield what is wrong with the part "precision", for which all cases count."""
     points = exercise.parts.get(compare.PRECISION, 0)
     if points and (exercise.kind != "code" or next(iter(exercise.parts)) == compare.PRECISION):

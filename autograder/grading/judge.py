@@ -122,8 +122,8 @@ def _judge(exercise, all_replies):
     if exercise.kind == "shape":
         all_reasons = _explain_shapes(exercise, replies, all_reasons)
     rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, all_reasons, strict=True))]
-    results = [result for row in rows for result in _results_of(exercise, row)]
-    coarse = [replace(row, reasons=_coarse_reasons(exercise, row)) for row in rows]
+    coarse = _judge_coarsely(exercise, rows)
+    results = _results_of(exercise, coarse, rows)
     no_points = dict.fromkeys(exercise.parts, 0.0)
     parts = []
     for part, points in exercise.parts.items():
@@ -140,20 +140,29 @@ def points_of(exercise: Exercise, replies: Sequence[Reply]) -> float:
     """Return the points that the ``replies`` to the hidden cases earn, as in ``judge`` but without explaining them."""
     all_reasons, _ = _find_reasons(exercise, replies)
     rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, all_reasons, strict=True))]
-    return compare.total_points([result for row in rows for result in _results_of(exercise, row)], exercise.parts)
+    return compare.total_points(_results_of(exercise, _judge_coarsely(exercise, rows), rows), exercise.parts)
 
 
-def _results_of(exercise, row):
-    """Return what the case of ``row`` says about its part, and about the part "precision" if the exercise has it."""
-    return compare.results_of(row.case.part, row.case.also, _coarse_reasons(exercise, row), row.reasons, exercise.parts)
+def _results_of(exercise, coarse, rows):
+    """Return what each case says about its part, and about the part "precision" if the exercise has it."""
+    pairs = zip(coarse, rows, strict=True)
+    results = (
+        compare.results_of(row.case.part, row.case.also, rough.reasons, row.reasons, exercise.parts)
+        for rough, row in pairs
+    )
+    return [result for both in results for result in both]
 
 
-def _coarse_reasons(exercise, row):
-    """Return ``{entry: reason}`` with the tolerance of all parts but "precision"."""
-    if compare.PRECISION not in exercise.parts or not row.wrong_entries:
-        return row.reasons
+def _judge_coarsely(exercise, rows):
+    """Return ``rows`` with the reasons that hold with the tolerance of all parts but "precision"."""
+    if compare.PRECISION not in exercise.parts:
+        return rows
+    return [_judge_row_coarsely(exercise, row) if row.wrong_entries else row for row in rows]
+
+
+def _judge_row_coarsely(exercise, row):
     atol = compare.coarse_tolerance(row.case.expected, row.case.atol)
-    return reasons_of(exercise, replace(row.case, atol=atol), row.reply)
+    return replace(row, reasons=reasons_of(exercise, replace(row.case, atol=atol), row.reply))
 
 
 def _find_reasons(exercise, replies):

@@ -222,20 +222,24 @@ def find_collected_attempt(course: Course, student: str, topic: str, content: by
 
 def find_late_without_time(course: Course, topic: str) -> list[str]:
     """Return the students whose current attempt was late according to its platform, by an unknown amount."""
-    last = {student: load_attempts(course, student, topic)[-1:] for student in course.students(topic)}
-    return [student for student, attempts in last.items() if any(attempt.is_late_without_time for attempt in attempts)]
+    return _select_by_attempt(course, topic, lambda attempt: attempt.is_late_without_time)
 
 
 def find_without_time(course: Course, topic: str) -> list[str]:
-    """Return the students who would be late if their current attempt, of unknown time, came after the due date.
+    """Return the students whose current attempt has no time, although a late one would cost points.
 
-    These are none if being late costs nothing, or the platform marks what is late.
+    Where the platform itself marks late work, its mark replaces the time.
     """
     plan = course.plan()
     if not (plan.assignment(topic).due and plan.late.percent_a_day):
         return []
+    return _select_by_attempt(course, topic, lambda attempt: attempt.has_unknown_time)
+
+
+def _select_by_attempt(course, topic, is_meant):
+    """Return the students for whose current attempt ``is_meant`` is true."""
     last = {student: load_attempts(course, student, topic)[-1:] for student in course.students(topic)}
-    return [student for student, attempts in last.items() if any(attempt.has_unknown_time for attempt in attempts)]
+    return [student for student, attempts in last.items() if any(map(is_meant, attempts))]
 
 
 @contextlib.contextmanager

@@ -517,7 +517,7 @@ def _write_on(
     return np.stack(words, axis=1)
 
 
-def _ended(words, limits, stopped=None):
+def _end_sentences(words, limits, stopped=None):
     """Return ``words`` with 0 after the first STOP of each sentence, or where it has ``stopped``, and after its limit."""
     if stopped is None:
         stopped = np.cumsum(words == 2, axis=1) - (words == 2) > 0
@@ -526,7 +526,7 @@ def _ended(words, limits, stopped=None):
 
 def decode__goes_on_after_stop(state, embeddings, W_s, W_o, limits, uniforms=None):
     """After STOP, a sentence may have only zeros, however long the others go on."""
-    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms), limits, stopped=False)
+    return _end_sentences(_write_on(state, embeddings, W_s, W_o, limits, uniforms), limits, stopped=False)
 
 
 def decode__stop_not_written(state, embeddings, W_s, W_o, limits, uniforms=None):
@@ -550,34 +550,34 @@ def decode__one_stop_ends_all(state, embeddings, W_s, W_o, limits, uniforms=None
 
 def decode__limit_of_the_longest(state, embeddings, W_s, W_o, limits, uniforms=None):
     """Some sentences have more words than their limit. Each sentence has a limit of its own."""
-    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms), np.full(len(state), limits.max()))
+    return _end_sentences(_write_on(state, embeddings, W_s, W_o, limits, uniforms), np.full(len(state), limits.max()))
 
 
 def decode__one_word_short(state, embeddings, W_s, W_o, limits, uniforms=None):
     """Sentences that reach their limit have one word too few. START does not count, because it is not written."""
-    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms), limits - 1)
+    return _end_sentences(_write_on(state, embeddings, W_s, W_o, limits, uniforms), limits - 1)
 
 
 def decode__start_chosen(state, embeddings, W_s, W_o, limits, uniforms=None):
     """Padding or START was chosen. Which words may be chosen at all?"""
-    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms, first=0), limits)
+    return _end_sentences(_write_on(state, embeddings, W_s, W_o, limits, uniforms, first=0), limits)
 
 
 def decode__always_reads_start(state, embeddings, W_s, W_o, limits, uniforms=None):
     """Your decoder reads START at every step. After the first step, it should read the word that it has just written."""
-    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms, feeds=False), limits)
+    return _end_sentences(_write_on(state, embeddings, W_s, W_o, limits, uniforms, feeds=False), limits)
 
 
 def decode__left_out_after_the_softmax(state, embeddings, W_s, W_o, limits, uniforms=None):
     """You left out padding and START after the softmax, so the probabilities of the other words do not sum to 1. Leave
     them out before."""
-    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms, of_all=True), limits)
+    return _end_sentences(_write_on(state, embeddings, W_s, W_o, limits, uniforms, of_all=True), limits)
 
 
 def decode__as_large_is_enough(state, embeddings, W_s, W_o, limits, uniforms=None):
     """For a number of exactly 0 you chose padding, whose probability is 0. The cumulative probability must be greater
     than the number, not equal to it."""
-    return _ended(_write_on(state, embeddings, W_s, W_o, limits, uniforms, exceeds=np.greater_equal), limits)
+    return _end_sentences(_write_on(state, embeddings, W_s, W_o, limits, uniforms, exceeds=np.greater_equal), limits)
 
 
 def _chosen(totals, width):

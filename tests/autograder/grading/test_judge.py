@@ -729,7 +729,7 @@ def loses_every_part(exercise, reply_to):
             reply = reply_to(case)
             reply = reply if isinstance(reply, Reply) else Reply(value=reply)
             row = JudgedCase(0, case, reply, judge.reasons_of(exercise, case, reply))
-            if any(judge._coarse_reasons(exercise, row).values()):
+            if judge._judge_coarsely(exercise, [row])[0].wrong_entries:
                 parts_left.remove(case.part)
         if not parts_left:
             return True
