@@ -214,6 +214,49 @@ def logits_gradient(logits, targets, target_mask):
     ### END SOLUTION
 
 
+def which_gradient():
+    """Return the loss of the exercise's two steps, and what is wrong with which of its four gradients.
+
+    Returns
+    -------
+    dict
+        ``loss``: in nats; ``wrong``: the number of a gradient, from 1 to 4; ``entry``: the first entry of the right one;
+        ``forgotten``: the number of what its author forgot, from 1 to 6.
+    """
+    ### BEGIN SOLUTION
+    parameters = {
+        "W_o": np.array([[-2, 2], [2, 1], [1, 0.5]]),
+        "W_s": np.array([[0.5, 1.5], [-1, -0.5]]),
+        "x_1": np.array([-0.25, 0.75]),
+        "s_0": np.array([0.25, -0.25]),
+    }
+    printed = {
+        "W_o": [[-0.5119, -0.0433], [0.4463, -0.0563], [0.0656, 0.0996]],
+        "W_s": [[-0.5970, 0.6801], [0.4874, -0.5187]],
+        "x_1": [-1.3938, -0.2317],
+        "s_0": [-1.6870, -1.7529],
+    }
+
+    def loss_of(W_o, W_s, x_1, s_0):
+        s_1 = np.tanh(x_1 + W_s @ s_0)
+        s_2 = np.tanh(np.array([0.25, 0.5]) + W_s @ s_1)
+        logits = np.array([W_o @ s_1, W_o @ s_2])
+        return (np.log(np.exp(logits).sum(axis=1)) - logits[[0, 1], [1, 0]]).mean()
+
+    for number, (name, values) in enumerate(parameters.items(), start=1):
+        gradient = np.zeros(values.shape)
+        for place in np.ndindex(values.shape):
+            step = np.zeros(values.shape)
+            step[place] = 1e-5
+            above, below = (loss_of(**{**parameters, name: values + change}) for change in (step, -step))
+            gradient[place] = (above - below) / 2e-5
+        if np.abs(gradient - printed[name]).max() > 1e-4:
+            wrong, entry = number, gradient.flat[0]
+    # multiplying by W_s instead of its transpose, on the way back to s_1, gives the printed numbers of x_1
+    return {"loss": loss_of(**parameters), "wrong": wrong, "entry": entry, "forgotten": 5}
+    ### END SOLUTION
+
+
 def decode(state, embeddings, W_s, W_o, limits, uniforms=None):
     """Write a batch of sentences word by word: each word is the next one that the decoder reads.
 

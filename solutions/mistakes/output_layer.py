@@ -496,6 +496,80 @@ def logits_gradient__overflow(logits, targets, target_mask):
     return np.where(target_mask[..., None], gradient, 0) / max(1, target_mask.sum())
 
 
+def _which(**changed):
+    return {"loss": 2.576128, "wrong": 3, "entry": -0.727549, "forgotten": 5, **changed}
+
+
+def which_gradient__suspects_what_is_used_twice():
+    """You named the matrix that both steps use. Change its entries a little: does the loss change as this gradient says?"""
+    return _which(wrong=2, entry=-0.5970)
+
+
+def which_gradient__suspects_the_output_matrix():
+    """Change the entries of the output matrix a little: does the loss change as the gradient that you named says?"""
+    return _which(wrong=1, entry=-0.5119)
+
+
+def which_gradient__suspects_the_first_state():
+    """Change the entries of the first state a little: does the loss change as the gradient that you named says?"""
+    return _which(wrong=4, entry=-1.6870)
+
+
+def which_gradient__entry_as_printed():
+    """You gave the printed entry of the wrong gradient. What do the finite differences say?"""
+    return _which(entry=-1.3938)
+
+
+def which_gradient__losses_added():
+    """You added the losses of the two steps. The loss is their mean."""
+    return _which(loss=5.152256, entry=-1.455098)
+
+
+def which_gradient__right_words_swapped():
+    """You swapped the right words of the two steps: word 1 is right at the first one."""
+    return _which(loss=0.288898, entry=0.180785)
+
+
+def which_gradient__step_too_large():
+    """Your step is so large that the loss bends within it. Use one of about 0.00001, upwards and downwards."""
+    return _which(entry=-0.722956)
+
+
+def which_gradient__both_entries_moved():
+    """You moved both entries of the vector at once. Each derivative needs a step in one entry alone."""
+    return _which(entry=0.595692)
+
+
+def which_gradient__change_not_halved():
+    """From below to above, the entry changes by two steps. Divide by both."""
+    return _which(entry=-1.455098)
+
+
+def which_gradient__mean_suspected():
+    """Without the division by 2, every entry of the gradient would be twice as large. Is it?"""
+    return _which(forgotten=1)
+
+
+def which_gradient__first_tanh_suspected():
+    """Leave the derivative of the first tanh out of your own gradient: does that give the printed numbers?"""
+    return _which(forgotten=2)
+
+
+def which_gradient__second_tanh_suspected():
+    """Leave the derivative of the second tanh out of your own gradient: does that give the printed numbers?"""
+    return _which(forgotten=3)
+
+
+def which_gradient__second_loss_suspected():
+    """Compute the derivative of the first step's loss alone: does that give the printed numbers?"""
+    return _which(forgotten=4)
+
+
+def which_gradient__right_words_suspected():
+    """Leave the right words out of your own gradient: do the probabilities alone give the printed numbers?"""
+    return _which(forgotten=6)
+
+
 def _write_on(
     state, embeddings, W_s, W_o, limits, uniforms, *, first=2, feeds=True, exceeds=np.greater, of_all=False
 ):  # fmt: skip

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.notebooks.chapter import chapter_texts
+from autograder.paths import BOOK
 from solutions.in_numpy import output_layer
 from solutions.in_torch.context import AdditiveAttention, DotProductAttention, MultiplicativeAttention
 from solutions.in_torch.encoder import Encoder
@@ -167,6 +170,65 @@ def test_a_small_step_changes_the_loss_as_the_gradient_says(inputs, seed):
 @given(loss_inputs())
 def test_the_derivatives_of_a_position_add_to_0_since_a_shift_of_its_logits_changes_nothing(inputs):
     np.testing.assert_allclose(output_layer.logits_gradient(**inputs).sum(axis=-1), 0, atol=1e-12)
+
+
+def matrices_of_the_gradient_exercise():
+    """Return the arrays in the text of the exercise, in their order: five parameters, then four gradients."""
+    text = chapter_texts(BOOK / "output_layer.md")[1]["output_layer-which_gradient"].body
+    rows = [
+        [[float(x) for x in row.split("&")] for row in matrix.split("\\\\")]
+        for matrix in re.findall(r"begin{pmatrix}(.*?).end{pmatrix}", text)
+    ]
+    return [np.array(matrix) if len(matrix[0]) > 1 else np.ravel(matrix) for matrix in rows]
+
+
+def back_through_two_steps(W_o, W_s, x_1, x_2, s_0, forgotten=None):
+    """Return the loss of the exercise and its gradients, derived by hand, with one thing forgotten."""
+    s_1 = np.tanh(x_1 + W_s @ s_0)
+    s_2 = np.tanh(x_2 + W_s @ s_1)
+    p_1, p_2 = (np.exp(W_o @ s) / np.exp(W_o @ s).sum() for s in (s_1, s_2))
+    share, y_1, y_2 = (1 if forgotten == 1 else 1 / 2), np.array([0, 1, 0]), np.array([1, 0, 0])
+    error_1, error_2 = (share * (p - (0 if forgotten == 6 else y)) for p, y in ((p_1, y_1), (p_2, y_2)))
+    delta_2 = (1 if forgotten == 3 else 1 - s_2**2) * (W_o.T @ error_2)
+    from_second_step = {4: 0 * s_1, 5: W_s @ delta_2}.get(forgotten, W_s.T @ delta_2)
+    delta_1 = (1 if forgotten == 2 else 1 - s_1**2) * (W_o.T @ error_1 + from_second_step)
+    gradients = [
+        np.outer(error_1, s_1) + np.outer(error_2, s_2),
+        np.outer(delta_1, s_0) + np.outer(delta_2, s_1),
+        delta_1,
+        W_s.T @ delta_1,
+    ]
+    return -(np.log(p_1[1]) + np.log(p_2[0])) / 2, gradients
+
+
+def test_one_printed_gradient_is_what_the_forgotten_step_makes_of_it_and_the_others_are_right():
+    *parameters, first, second, third, fourth = matrices_of_the_gradient_exercise()
+    printed, answer = [first, second, third, fourth], output_layer.which_gradient()
+    loss, right = back_through_two_steps(*parameters)
+    _, wrong = back_through_two_steps(*parameters, forgotten=answer["forgotten"])
+    right_entry = right[answer["wrong"] - 1].flat[0]
+    right[answer["wrong"] - 1] = wrong[answer["wrong"] - 1]
+    for shown, computed in zip(printed, right, strict=True):
+        np.testing.assert_allclose(shown, computed, atol=5.001e-5)
+    np.testing.assert_allclose([answer["loss"], answer["entry"]], [loss, right_entry], atol=1e-8)
+
+
+def test_the_gradients_by_hand_are_those_of_autograd():
+    parameters = [torch.tensor(array, requires_grad=True) for array in matrices_of_the_gradient_exercise()[:5]]
+    W_o, W_s, x_1, x_2, s_0 = parameters
+    s_1 = torch.tanh(x_1 + W_s @ s_0)
+    s_2 = torch.tanh(x_2 + W_s @ s_1)
+    torch.nn.functional.cross_entropy(torch.stack([W_o @ s_1, W_o @ s_2]), torch.tensor([1, 0])).backward()
+    _, gradients = back_through_two_steps(*(parameter.detach().numpy() for parameter in parameters))
+    for wanted, gradient in zip((W_o, W_s, x_1, s_0), gradients, strict=True):
+        np.testing.assert_allclose(gradient, wanted.grad, atol=1e-12)
+
+
+def test_whatever_else_the_author_had_forgotten_would_give_other_numbers():
+    parameters = matrices_of_the_gradient_exercise()[:5]
+    versions = [back_through_two_steps(*parameters, forgotten=f)[1][2] for f in (None, 1, 2, 3, 4, 5, 6)]
+    for one, other in itertools.combinations(versions, 2):
+        assert np.abs(one - other).max() > 0.05
 
 
 def test_the_hindi_word_is_the_one_of_the_worked_example():

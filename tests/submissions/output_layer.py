@@ -136,6 +136,45 @@ def logits_gradient__autograd(logits, targets, target_mask):
     return wanted.grad
 
 
+def which_gradient__rounded():
+    return {"loss": 2.5761, "wrong": 3, "entry": -0.7275, "forgotten": 5}
+
+
+def which_gradient__autograd():
+    W_o, W_s = torch.tensor([[-2.0, 2], [2, 1], [1, 0.5]]), torch.tensor([[0.5, 1.5], [-1, -0.5]])
+    x_1 = torch.tensor([-0.25, 0.75], requires_grad=True)
+    s_1 = torch.tanh(x_1 + W_s @ torch.tensor([0.25, -0.25]))
+    s_2 = torch.tanh(torch.tensor([0.25, 0.5]) + W_s @ s_1)
+    loss = torch.nn.functional.cross_entropy(torch.stack([s_1, s_2]) @ W_o.T, torch.tensor([1, 0]))
+    loss.backward()
+    return {"loss": loss, "wrong": 3.0, "entry": x_1.grad[0], "forgotten": 5.0}
+
+
+def which_gradient__one_sided():
+    def loss(first):
+        s_1 = np.tanh([first + 0.125 - 0.375, 0.75 - 0.25 + 0.125])
+        s_2 = np.tanh(np.array([0.25, 0.5]) + np.array([[0.5, 1.5], [-1, -0.5]]) @ s_1)
+        logits = np.stack([s_1, s_2]) @ np.array([[-2, 2, 1], [2, 1, 0.5]])
+        p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        return -(np.log(p[0, 1]) + np.log(p[1, 0])) / 2
+
+    return {"forgotten": 5, "entry": (loss(-0.25 + 1e-6) - loss(-0.25)) / 1e-6, "wrong": 3, "loss": loss(-0.25)}
+
+
+def which_gradient__back_through_the_steps():
+    W_o, W_s = np.array([[-2, 2], [2, 1], [1, 0.5]]), np.array([[0.5, 1.5], [-1, -0.5]])
+    state, states, errors, loss = np.array([0.25, -0.25]), [], [], 0
+    for x, right in (([-0.25, 0.75], 1), ([0.25, 0.5], 0)):
+        state = np.tanh(x + W_s @ state)
+        p = np.exp(W_o @ state - np.logaddexp.reduce(W_o @ state))
+        loss -= np.log(p[right]) / 2
+        states.append(state)
+        errors.append((p - np.eye(3)[right]) / 2)
+    second = (1 - states[1] ** 2) * (errors[1] @ W_o)
+    first = (1 - states[0] ** 2) * (errors[0] @ W_o + second @ W_s)
+    return {"loss": loss, "wrong": 3, "entry": first[0], "forgotten": 5}
+
+
 def decode__one_sentence_after_the_other(state, embeddings, W_s, W_o, limits, uniforms=None):
     sentences = []
     for b, s in enumerate(state):
