@@ -3,6 +3,7 @@
 Chapter: book/capstone.md. The pattern is that of note D's sentence; the word list is ours.
 """
 
+import math
 import zlib
 
 import numpy as np
@@ -208,6 +209,61 @@ def exact_match(words, target):
         wanted = wanted[: wanted.index(2) + 1]
         right += row[: len(wanted)] == wanted
     return right / len(words)
+    ### END SOLUTION
+
+
+def bleu_by_hand():
+    """Return the BLEU of the exercise's two translations, with its parts, and its value with an unknown word.
+
+    Returns
+    -------
+    dict
+        ``found``: 4 whole numbers, the sequences of 1 to 4 words that count as found; ``brevity``: a factor from 0 to 1;
+        ``bleu`` and ``unknown``: from 0 to 1.
+    """
+    ### BEGIN SOLUTION
+    found = [6 + 4, 5 + 3, 4 + 2, 3 + 1]
+    brevity = math.e ** (1 - (7 + 6) / (7 + 5))
+    bleu = brevity * np.prod(np.array(found) / [7 + 5, 6 + 4, 5 + 3, 4 + 2]) ** (1 / 4)
+    unknown = brevity * np.prod(np.array([5 + 4, 3 + 3, 1 + 2, 0 + 1]) / [7 + 5, 6 + 4, 5 + 3, 4 + 2]) ** (1 / 4)
+    return {"found": found, "brevity": brevity, "bleu": bleu, "unknown": unknown}
+    ### END SOLUTION
+
+
+def corpus_bleu(words, target):
+    """Return the BLEU of a batch of sentences, each compared with one target, without smoothing.
+
+    BLEU = 100 * min(1, e ** (1 - target words / written words)) * (p_1 p_2 p_3 p_4) ** (1 / 4), where p_1 to p_4 are the
+    fractions of the written sequences of 1 to 4 words that are found in their target, over the whole batch
+
+    Parameters
+    ----------
+    words : (batch, length) int
+        The model's output, without the start token. Anything after the first stop token (number 2) is ignored.
+    target : (batch, target_len) int
+        The target words, ending in the stop token, then padding (number 0).
+
+    Returns
+    -------
+    float
+        From 0 to 100.
+    """
+    ### BEGIN SOLUTION
+    from collections import Counter
+
+    found, written = np.zeros(4), np.zeros(4)
+    written_words = target_words = 0
+    for row, wanted in zip(words.tolist(), target.tolist(), strict=True):
+        row = row[: row.index(2)] if 2 in row else row
+        wanted = wanted[: wanted.index(2)]
+        written_words += len(row)
+        target_words += len(wanted)
+        for size in range(1, 5):
+            ours, theirs = (Counter(zip(*(s[i:] for i in range(size)), strict=False)) for s in (row, wanted))
+            found[size - 1] += (ours & theirs).total()
+            written[size - 1] += ours.total()
+    brevity = min(1.0, math.e ** (1 - target_words / max(1, written_words)))
+    return 100 * brevity * (found / np.maximum(1, written)).prod() ** (1 / 4)
     ### END SOLUTION
 
 

@@ -1,5 +1,7 @@
 """Wrong answers that students give to the capstone's exercises. The docstring is the hint."""
 
+from collections import Counter
+
 import numpy as np
 
 
@@ -253,6 +255,212 @@ def exact_match__zeros_dropped(words, target):
         row, wanted = [w for w in row if w != 0], [w for w in wanted if w != 0]
         right += row[: len(wanted)] == wanted
     return right / len(words)
+
+
+def _bleu_by_hand(**changed):
+    return {"found": [10, 8, 6, 4], "brevity": 0.920044, "bleu": 0.699083, "unknown": 0.376775, **changed}
+
+
+def bleu_by_hand__not_clipped():
+    """You found a word of the second translation more often than it occurs in the reference."""
+    return _bleu_by_hand(found=[11, 8, 6, 4], bleu=0.715951, unknown=0.386831)
+
+
+def bleu_by_hand__mean_of_the_sentences():
+    """You averaged the values of the two sentences. Add up their counts first, then divide."""
+    return _bleu_by_hand(bleu=0.678312, unknown=0.273759)
+
+
+def bleu_by_hand__ratio_of_the_lengths():
+    """For `brevity`, you divided the numbers of words. Look at the exponential in its formula."""
+    return _bleu_by_hand(brevity=0.923077, bleu=0.701387, unknown=0.378017)
+
+
+def bleu_by_hand__no_brevity():
+    """Count the words of both references and of both translations: are the translations long enough?"""
+    return _bleu_by_hand(brevity=1.0, bleu=0.759836, unknown=0.409518)
+
+
+def bleu_by_hand__lengths_swapped():
+    """You divided the numbers of words the wrong way round, so your exponent is positive."""
+    return _bleu_by_hand(brevity=1.079959, bleu=0.820592, unknown=0.442263)
+
+
+def bleu_by_hand__arithmetic_mean():
+    """You took the arithmetic mean of the four fractions. BLEU multiplies them and takes the fourth root."""
+    return _bleu_by_hand(bleu=0.701534, unknown=0.435104)
+
+
+def bleu_by_hand__no_root():
+    """The fourth root is missing."""
+    return _bleu_by_hand(bleu=0.306681, unknown=0.025876)
+
+
+def bleu_by_hand__across_the_sentences():
+    """You counted sequences that begin in one sentence and end in the other."""
+    return _bleu_by_hand(bleu=0.583351, unknown=0.314401)
+
+
+def bleu_by_hand__one_word_lost():
+    """For `unknown`, you lost a single word. Which longer sequences contained it?"""
+    return _bleu_by_hand(unknown=0.680909)
+
+
+def bleu_by_hand__unknown_word_left_out():
+    """`[UNK]` is a word of the translation: its sequences count, although they cannot be found."""
+    return _bleu_by_hand(unknown=0.387695)
+
+
+def bleu_by_hand__unknown_word_found():
+    """You counted `[UNK]` as right. The reference still contains the word itself."""
+    return _bleu_by_hand(unknown=0.699083)
+
+
+def _sentence(row):
+    row = row.tolist()
+    return row[: row.index(2)] if 2 in row else row
+
+
+def _sequences(sentence, size):
+    return Counter(tuple(sentence[i : i + size]) for i in range(len(sentence) - size + 1))
+
+
+def _found(ours, theirs):
+    return sum((ours & theirs).values()), sum(ours.values())
+
+
+def _found_anywhere(ours, theirs):
+    return sum(count for sequence, count in ours.items() if sequence in theirs), sum(ours.values())
+
+
+def _found_once(ours, theirs):
+    return len(ours.keys() & theirs.keys()), len(ours)
+
+
+def _brevity(written, wanted):
+    return min(1.0, np.exp(1 - wanted / written)) if written else 0.0
+
+
+def _bleu(sentences, targets, *, count=_found, brevity=_brevity, smoothing=0, longest=4, mean=None):
+    """Return the BLEU of lists of words, with one thing changed."""
+    counts = np.zeros((longest, 2))
+    for sentence, target in zip(sentences, targets, strict=True):
+        for size in range(1, longest + 1):
+            counts[size - 1] += count(_sequences(sentence, size), _sequences(target, size))
+    counts += smoothing
+    if not counts.all():
+        return 0.0
+    fractions = counts[:, 0] / counts[:, 1]
+    lengths = sum(map(len, sentences)), sum(map(len, targets))
+    return 100 * brevity(*lengths) * (fractions.prod() ** (1 / longest) if mean is None else mean(fractions))
+
+
+def corpus_bleu__not_clipped(words, target):
+    """You counted a sequence as found each time it was written. It counts at most as often as its target contains it."""
+    return _bleu([*map(_sentence, words)], [*map(_sentence, target)], count=_found_anywhere)
+
+
+def corpus_bleu__each_sequence_once(words, target):
+    """You counted each different sequence only once. One that both sentences have twice counts twice."""
+    return _bleu([*map(_sentence, words)], [*map(_sentence, target)], count=_found_once)
+
+
+def corpus_bleu__mean_of_the_sentences(words, target):
+    """You averaged the BLEU of the sentences. Add up the counts and lengths of all sentences first."""
+    return np.mean([_bleu([_sentence(row)], [_sentence(wanted)]) for row, wanted in zip(words, target, strict=True)])
+
+
+def corpus_bleu__padding_is_wanted(words, target):
+    """You counted the padding of the targets as words. A target ends before its stop token."""
+    return _bleu([*map(_sentence, words)], [[w for w in row.tolist() if w != 2] for row in target])
+
+
+def corpus_bleu__stop_is_a_word(words, target):
+    """You counted stop tokens as words, and they are nearly always right. Leave them out of both sentences."""
+    ours = [row.tolist()[: len(_sentence(row)) + 1] for row in words]
+    return _bleu(ours, [[*_sentence(row), 2] for row in target])
+
+
+def corpus_bleu__reads_on_after_stop(words, target):
+    """You left out the stop token but kept what the model wrote after it."""
+    return _bleu([[w for w in row.tolist() if w != 2] for row in words], [*map(_sentence, target)])
+
+
+def corpus_bleu__zeros_dropped(words, target):
+    """You dropped every 0 that the model wrote. Before the stop token, a 0 is a wrong word like any other."""
+    return _bleu([[w for w in _sentence(row) if w != 0] for row in words], [*map(_sentence, target)])
+
+
+def corpus_bleu__no_brevity(words, target):
+    """Your value does not fall if the model stops too early: the factor for brevity is missing."""
+    return _bleu([*map(_sentence, words)], [*map(_sentence, target)], brevity=lambda written, wanted: 1.0)
+
+
+def corpus_bleu__ratio_of_the_lengths(words, target):
+    """As the factor for brevity, you used the ratio of the lengths. Look at the exponential in its formula."""
+    return _bleu([*map(_sentence, words)], [*map(_sentence, target)], brevity=lambda a, b: min(1.0, a / b))
+
+
+def corpus_bleu__long_is_better(words, target):
+    """Your factor for brevity exceeds 1 if the model writes more words than the targets have."""
+    return _bleu([*map(_sentence, words)], [*map(_sentence, target)], brevity=lambda a, b: np.exp(1 - b / a))
+
+
+def corpus_bleu__brevity_of_each_sentence(words, target):
+    """You averaged the factors for brevity of single sentences. Compare the lengths of the whole batch."""
+    pairs = [(_sentence(row), _sentence(wanted)) for row, wanted in zip(words, target, strict=True)]
+    mean = np.mean([_brevity(len(ours), len(wanted)) for ours, wanted in pairs])
+    return _bleu(*map(list, zip(*pairs, strict=True)), brevity=lambda written, wanted: mean)
+
+
+def corpus_bleu__smoothed(words, target):
+    """You added 1 to the counts. The exercise asks for BLEU without smoothing."""
+    return _bleu([*map(_sentence, words)], [*map(_sentence, target)], smoothing=1)
+
+
+def corpus_bleu__up_to_three_words(words, target):
+    """You stopped at sequences of three words. range(1, 4) does not contain 4."""
+    return _bleu([*map(_sentence, words)], [*map(_sentence, target)], longest=3)
+
+
+def corpus_bleu__arithmetic_mean(words, target):
+    """You took the arithmetic mean of the four fractions. BLEU multiplies them and takes the fourth root."""
+    return _bleu([*map(_sentence, words)], [*map(_sentence, target)], mean=np.mean)
+
+
+def corpus_bleu__no_root(words, target):
+    """The fourth root is missing."""
+    return _bleu([*map(_sentence, words)], [*map(_sentence, target)], mean=np.prod)
+
+
+def corpus_bleu__between_0_and_1(words, target):
+    """You returned a fraction from 0 to 1. The exercise asks for a percentage."""
+    return _bleu([*map(_sentence, words)], [*map(_sentence, target)]) / 100
+
+
+def corpus_bleu__across_the_sentences(words, target):
+    """You joined all sentences to a single text, so some of your sequences begin in one sentence and end in the next."""
+    return _bleu([[w for row in words for w in _sentence(row)]], [[w for row in target for w in _sentence(row)]])
+
+
+def corpus_bleu__found_in_any_target(words, target):
+    """You looked for a sequence in the targets of other sentences, too. Each sentence has a target of its own."""
+    targets = [*map(_sentence, target)]
+
+    def count(ours, theirs):
+        anywhere = Counter()
+        for wanted in targets:
+            for size in {len(sequence) for sequence in ours}:
+                anywhere |= _sequences(wanted, size)
+        return _found(ours, anywhere)
+
+    return _bleu([*map(_sentence, words)], targets, count=count)
+
+
+def corpus_bleu__nothing_over_nothing(words, target):
+    """If a count is 0, you divide 0 by 0 or take the logarithm of 0. The result should be 0."""
+    value = _bleu([*map(_sentence, words)], [*map(_sentence, target)])
+    return value if value else np.nan
 
 
 def noun_alignment__all_words(weights, positions):

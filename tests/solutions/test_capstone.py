@@ -1,6 +1,8 @@
 """The capstone's language, and the model that learns it."""
 
 import io
+import math
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.notebooks.chapter import chapter_texts
+from autograder.paths import BOOK
 from solutions.in_numpy import capstone as language
 from solutions.in_torch import capstone
 from solutions.in_torch.context import attend
@@ -119,6 +123,80 @@ def test_an_untrained_model_matches_nothing():
     measured = capstone.measure_translations(value, arrays)
     assert measured["exact_match"] == 0
     assert measured["noun_alignment"] < 0.5
+
+
+def in_numbers(sentences):
+    """Return sentences in words as rows of numbers, each with a stop token (2), then padding."""
+    vocabulary = {}
+    rows = [[vocabulary.setdefault(word, 3 + len(vocabulary)) for word in s.split()] + [2] for s in sentences]
+    return np.array([row + [0] * (max(map(len, rows)) - len(row)) for row in rows])
+
+
+def bleu_of(written, references):
+    rows = in_numbers([*written, *references])
+    return language.corpus_bleu(rows[: len(written)], rows[len(written) :])
+
+
+REFERENCE = "he did not sign the agreement on the first day"
+
+
+def test_the_bleu_by_hand_is_that_of_the_sentences_in_the_exercise():
+    text = chapter_texts(BOOK / "capstone.md")[1]["capstone-bleu_by_hand"].body
+    references, written = zip(*re.findall(r"^\| \d \| (.*) \| (.*) \|$", text, flags=re.MULTILINE), strict=True)
+    answer = language.bleu_by_hand()
+    assert 100 * answer["bleu"] == pytest.approx(bleu_of(written, references))
+    unknown = [sentence.replace("book", "[UNK]") for sentence in written]
+    assert unknown != [*written]
+    assert 100 * answer["unknown"] == pytest.approx(bleu_of(unknown, references))
+
+
+def test_the_bleu_of_the_paper_page_is_that_of_the_counts_in_its_text():
+    written = "he did sign the agreement on the first day"
+    counted = 100 * math.exp(1 - 10 / 9) * (9 / 9 * 7 / 8 * 5 / 7 * 4 / 6) ** (1 / 4)
+    assert bleu_of([written], [REFERENCE]) == pytest.approx(counted)
+    assert f"together {counted:.1f}" in (BOOK / "the_paper.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("written", ["", "he", "he did not", "he refused to sign it on day one"])
+def test_the_bleu_is_0_if_no_four_words_in_a_row_are_found(written):
+    assert bleu_of([written], [REFERENCE]) == 0
+    assert bleu_of(["he did not"], ["he did not"]) == 0
+    assert bleu_of([REFERENCE], [REFERENCE]) == pytest.approx(100)
+
+
+def test_the_bleu_of_a_test_set_is_not_the_mean_of_its_sentences():
+    written = [REFERENCE, "he refused to sign it on day one"]
+    assert bleu_of(written, [REFERENCE] * 2) > 50 + 1
+
+
+SENTENCES = st.lists(st.lists(st.integers(3, 5), max_size=9), min_size=4, max_size=4)
+
+
+@given(SENTENCES, st.integers(0, 9))
+def test_what_follows_the_stop_token_or_pads_a_target_changes_no_bleu(sentences, after):
+    ours, theirs = sentences[:2], sentences[2:]
+    ends = [np.array([[*s, 2, *[word] * (11 - len(s))] for s in half]) for half, word in ((ours, after), (theirs, 0))]
+    tight = [np.array([[*s, 2, *[word] * (9 - len(s))] for s in half]) for half, word in ((ours, 2), (theirs, 0))]
+    assert language.corpus_bleu(*ends) == language.corpus_bleu(*tight)
+    assert language.corpus_bleu(ends[0][::-1], ends[1][::-1]) == pytest.approx(language.corpus_bleu(*ends))
+
+
+@given(SENTENCES)
+def test_no_sequence_is_found_more_often_than_it_occurs_in_the_target(sentences):
+    rows = [np.array([[*s, 2, *[0] * (9 - len(s))]]) for s in sentences]
+    ours, theirs = sentences[0], sentences[1]
+    product = 1.0
+    for size in range(1, 5):
+        left = [theirs[i : i + size] for i in range(len(theirs) - size + 1)]
+        written = [ours[i : i + size] for i in range(len(ours) - size + 1)]
+        found = 0
+        for sequence in written:
+            if sequence in left:
+                left.remove(sequence)
+                found += 1
+        product *= found / max(1, len(written))
+    brevity = min(1.0, math.exp(1 - len(theirs) / max(1, len(ours))))
+    assert language.corpus_bleu(rows[0], rows[1]) == pytest.approx(100 * brevity * product**0.25)
 
 
 def test_a_noun_at_a_step_that_was_not_taken_is_missed_also_at_the_first_source_word():

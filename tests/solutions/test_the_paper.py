@@ -1,14 +1,11 @@
 """The paper's model in torch follows the appendix, and begins with the weights that appendix B describes."""
 
 import math
-import re
-from collections import Counter
 
 import numpy as np
 import pytest
 import torch
 
-from autograder.paths import BOOK
 from solutions.in_numpy.decoder_fusion import gated_step
 from solutions.in_torch.capstone import translation_loss
 from solutions.in_torch.output_layer import beam_search
@@ -203,21 +200,3 @@ def test_the_sizes_are_those_of_the_appendix():
     assert score.W_key.weight.shape == (1000, 2000)
     assert (output.joined.weight.shape, output.W_o.weight.shape) == ((1000, 3620), (30_000, 500))
     assert model.encoder.W_init.weight.shape == (1000, 1000)
-
-
-@pytest.fixture(scope="module")
-def bleu_of():
-    """The function that the page defines."""
-    cells = re.findall(r"```\{code-cell\} python\n(.*?)```", (BOOK / "the_paper.md").read_text(), flags=re.DOTALL)
-    functions = next(cell for cell in cells if "def bleu_of" in cell).partition("\nreference = ")[0]
-    scope = {"Counter": Counter, "exp": math.exp, "prod": math.prod}
-    exec(functions, scope)
-    return scope["bleu_of"]
-
-
-def test_bleu_is_0_without_a_common_run_of_four_words_and_for_translations_too_short_to_have_one(bleu_of):
-    reference = "he did not sign the agreement on the first day"
-    for written in ("", "he", "he did not", "he refused to sign it on day one"):
-        assert bleu_of(written, reference)[0] == 0
-    assert bleu_of("he did not", "he did not") == (0, [(3, 3), (2, 2), (1, 1), (0, 0)])
-    assert bleu_of(reference, reference)[0] == pytest.approx(100)

@@ -57,6 +57,87 @@ def exact_match__as_text(words, target):
     return np.mean([sentence(w) == sentence(t) for w, t in zip(words.tolist(), target.tolist())])
 
 
+def bleu_by_hand__rounded():
+    return {"found": [10, 8, 6, 4], "brevity": 0.92, "bleu": 0.6991, "unknown": 0.3768}
+
+
+def bleu_by_hand__by_logarithms():
+    brevity = torch.tensor(-1 / 12).exp()
+    return {
+        "unknown": brevity * torch.tensor([9 / 12, 6 / 10, 3 / 8, 1 / 6]).log().mean().exp(),
+        "bleu": brevity * (1 / 3) ** 0.25,
+        "brevity": brevity,
+        "found": torch.tensor([10, 8, 6, 4]),
+    }
+
+
+def corpus_bleu__crossing_out(words, target):
+    found, written, lengths = np.zeros(4), np.zeros(4), np.zeros(2)
+    for row, wanted in zip(words, target):
+        row = row[: np.argmax(row == 2)] if (row == 2).any() else row
+        wanted = wanted[: np.argmax(wanted == 2)]
+        lengths += row.size, wanted.size
+        for n in range(1, 5):
+            left = [tuple(wanted[i : i + n]) for i in range(len(wanted) - n + 1)]
+            for i in range(len(row) - n + 1):
+                written[n - 1] += 1
+                if tuple(row[i : i + n]) in left:
+                    left.remove(tuple(row[i : i + n]))
+                    found[n - 1] += 1
+    if (found == 0).any():
+        return 0
+    return 100 * np.minimum(1, np.exp(1 - lengths[1] / lengths[0])) * np.exp(np.log(found / written).mean())
+
+
+def corpus_bleu__torch(words, target):
+    words, target = torch.tensor(words), torch.tensor(target)
+    ours = [row[(row == 2).cumsum(0) == 0] for row in words]
+    theirs = [row[(row == 2).cumsum(0) == 0] for row in target]
+    precisions = []
+    for n in (1, 2, 3, 4):
+        hits = total = 0
+        for row, wanted in zip(ours, theirs):
+            if len(row) < n:
+                continue
+            runs, counts = row.unfold(0, n, 1).unique(dim=0, return_counts=True)
+            total += counts.sum()
+            if len(wanted) >= n:
+                there = (wanted.unfold(0, n, 1)[None] == runs[:, None]).all(-1).sum(1)
+                hits += torch.minimum(counts, there).sum()
+        precisions.append(float(hits) / float(total) if total else 0.0)
+    written, wanted = sum(map(len, ours)), sum(map(len, theirs))
+    if 0 in precisions:
+        return 0.0
+    brevity = 1.0 if written > wanted else torch.tensor(1 - wanted / written, dtype=torch.float64).exp()
+    return brevity * torch.tensor(precisions, dtype=torch.float64).prod() ** 0.25 * 100
+
+
+def corpus_bleu__dictionaries(words, target):
+    hits, runs, written, wanted = {n: 0 for n in range(1, 5)}, {n: 0 for n in range(1, 5)}, 0, 0
+    for row, right in zip(words.tolist(), target.tolist()):
+        row, right = ([*s, 2] for s in (row, right))
+        row, right = row[: row.index(2)], right[: right.index(2)]
+        written, wanted = written + len(row), wanted + len(right)
+        for n in hits:
+            available = {}
+            for i in range(n, len(right) + 1):
+                key = str(right[i - n : i])
+                available[key] = available.get(key, 0) + 1
+            for i in range(n, len(row) + 1):
+                key = str(row[i - n : i])
+                runs[n] += 1
+                if available.get(key, 0) > 0:
+                    available[key] -= 1
+                    hits[n] += 1
+    product = 1.0
+    for n in hits:
+        if not hits[n]:
+            return 0.0
+        product *= hits[n] / runs[n]
+    shortfall = max(0, wanted / written - 1)
+    return 100 * product**0.25 / np.exp(shortfall)
+
+
 def noun_alignment__loops(weights, positions):
     hits = nouns = 0
     for row, places in zip(weights, positions):

@@ -37,7 +37,7 @@ def test_choices_are_the_same_for_every_seed_and_differ_between_exercises():
 
 
 WHOLE_NUMBERS_ONLY = (
-    *("beam_step", "decode", "exact_match", "noun_alignment", "edit_distance", "alignment_error_rate"),
+    *("beam_step", "decode", "exact_match", "corpus_bleu", "noun_alignment", "edit_distance", "alignment_error_rate"),
 )
 
 
