@@ -2,6 +2,8 @@
 
     python -m benchmarks.faults --reached FILE                   plant each fault of the list, and record who notices it
     python -m benchmarks.faults --reached FILE --only survived   those that nobody has noticed so far
+    python -m benchmarks.faults --reached FILE --measure tests/book
+                                                                 ask these tests alone, and add what they reach to FILE
     python -m benchmarks.faults --draw 13 --seed 46              replace the list by 13 faults from each package
     python -m benchmarks.faults --reached FILE --list benchmarks/faults_by_hand.jsonl
                                                                  those that two readers of the code alone wrote down
@@ -12,11 +14,12 @@ drawn by seed before any test was taken out or made smaller. A fault is found ag
 by the decision of somebody who did not write the tests: no user could see a difference.
 
 First the whole suite runs once, in a copy of the working tree with a probe beside each fault, and writes to ``FILE`` how long
-each test takes and which tests reach which fault. ``FILE`` is used again if it exists. Then each fault is planted in a copy. The
-test that noticed it last time runs first; then those that reach it, the quickest first, for at most ``--seconds``. A probe tells
-nothing in JavaScript, in a sandbox, or while a module is imported: there, the tests of the module, those that name it, and
-those of its folder run. Every run has a process namespace of its own (``unshare``, as root), because a fault in the sandbox
-might make a test kill other processes.
+each test takes and which tests reach which fault. ``FILE`` is used again if it exists; ``--measure`` adds some tests to it, so
+that judging can begin with the quick ones. Then each fault is planted in a copy, in an order drawn by seed: wherever judging
+stops, a fair sample is judged. The test that noticed it last time runs first; then those that reach it, the quickest first, for
+at most ``--seconds``. A probe tells nothing in JavaScript, in a sandbox, or while a module is imported: there, the tests of the
+module, those that name it, and those of its folder run. Every run has a process namespace of its own (``unshare``, as root),
+because a fault in the sandbox might make a test kill other processes, and a limit of CPU time, because one may never end.
 """
 
 import argparse
@@ -27,6 +30,7 @@ import queue
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -40,6 +44,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "benchmarks" / "faults.jsonl"
 WORK = ROOT / "_build" / "faults"
 NO_TESTS = 5  # an exit status of pytest
+STARTING_SECONDS = 60  # of CPU time, more than enough to import what the tests of any fault need
 CHANGES = [  # a pattern in a line outside strings and comments, and what replaces it
     (r" == | === ", " != "),
     (r" != | !== ", " == "),
@@ -212,8 +217,8 @@ def add_probes(source, faults):
     return "\n".join(lines)
 
 
-def measure_reach(faults, path):
-    """Run the whole suite once, and write to ``path`` the seconds of each test that passes and the tests that reach each fault."""
+def measure_reach(faults, path, tests, options):
+    """Run ``tests``, and add to ``path`` the seconds of each test that passes and the tests that reach each fault."""
     tree, log = WORK / "probed", WORK / "reached.txt"
     shutil.rmtree(tree, ignore_errors=True)
     log.unlink(missing_ok=True)
@@ -225,12 +230,14 @@ def measure_reach(faults, path):
             (tree / name).write_text(probed, encoding="utf-8")
     (tree / "sitecustomize.py").write_text(SITECUSTOMIZE.format(log=str(log)), encoding="utf-8")
     report = tree / "report.xml"
-    command = [sys.executable, "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
-    command += [f"--junitxml={report}", "-ojunit_family=xunit1", "-pno:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-n", str(options.jobs), "--dist", "loadfile", "--no-loadscope-reorder"]
+    command += [f"--junitxml={report}", "-ojunit_family=xunit1", "-pno:cacheprovider", *tests]
     environment = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1"}
+    environment["TESTS_WEBSITE"] = str(options.site or "")
     subprocess.run(command, cwd=tree, env=environment)  # some tests fail, of the style of code for example
-    seconds = read_times(report)
-    reached = {}
+    measured = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"seconds": {}, "reached": {}}
+    seconds = measured["seconds"] | read_times(report)
+    reached = {number: set(tests) for number, tests in measured["reached"].items()}
     for number, test, phase in re.findall(r"^(\d+) (.+) \((\w+)\)$", log.read_text(encoding="utf-8"), re.MULTILINE):
         file = test.partition("::")[0]
         tests = [other for other in seconds if other.startswith(f"{file}::")] if phase != "call" else [test]
@@ -308,7 +315,7 @@ def judge_all(faults, tests, options):
         trees.put(tree)
     tests.keep(_collect(tree))
     control = tests.select({"number": 0, "path": "autograder/files.py"}, 20)
-    if _run_tests(tree, control, 400) != ("survived", ""):
+    if _run_tests(tree, control, 20) != ("survived", ""):
         raise SystemExit(f"error: the tests fail without any fault. Remedy: see {tree / 'log.txt'}")
 
     def judge(fault):
@@ -338,25 +345,26 @@ def _judge(tree, fault, tests, options):
         for place in places:
             place.write_text(changed, encoding="utf-8")
         if fault["by"] in tests.seconds:
-            state, by = _run_tests(tree, [fault["by"]], 10 * tests.seconds[fault["by"]] + 600, site)
+            state, by = _run_tests(tree, [fault["by"]], tests.seconds[fault["by"]], site)
             if state == "noticed":
                 return {"state": state, "by": by}
         selected = tests.select(fault, options.seconds)
-        state, by = _run_tests(tree, selected, 10 * options.seconds + 600, site) if selected else ("survived", "")
+        state, by = _run_tests(tree, selected, options.seconds, site) if selected else ("survived", "")
         return {"state": state, "by": by}
     finally:
         for place in places:
             place.write_text(source, encoding="utf-8")
 
 
-def _run_tests(tree, tests, limit, site=None):
-    """Return whether any of ``tests`` fails, or all together exceed the ``limit`` in seconds; and the first that fails."""
+def _run_tests(tree, tests, seconds, site=None):
+    """Return whether any of ``tests`` fails, or they take far longer than the usual ``seconds``; and the first that fails."""
     (tree / "tests.txt").write_text("\n".join(tests), encoding="utf-8")
     report = tree / "report.xml"
     report.unlink(missing_ok=True)
     isolated = ["setpriv", "--pdeathsig", "KILL", "--"]  # when judging is killed, so are the tests
     isolated += ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
     isolated += ["sh", "-c", '"$@"; exit $?', "sh"]  # as process 1, sh waits for orphans, which pytest would not
+    isolated += ["prlimit", f"--cpu={3 * seconds + STARTING_SECONDS:.0f}"]
     command = [*isolated, sys.executable, "-m", "pytest", "-q", "-x", "-n0", f"--junitxml={report}"]
     command += ["-pno:cacheprovider", "-ojunit_family=xunit1", "@tests.txt"]
     environment = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -364,14 +372,16 @@ def _run_tests(tree, tests, limit, site=None):
     with (tree / "log.txt").open("w") as log:
         try:
             status = subprocess.run(
-                command, cwd=tree, env=environment, stdout=log, stderr=log, timeout=limit
+                command, cwd=tree, env=environment, stdout=log, stderr=log, timeout=10 * seconds + 600
             ).returncode
         except subprocess.TimeoutExpired:
             return "noticed", "the tests do not end"
+    if status == 128 + signal.SIGKILL:
+        return "noticed", "the tests do not end"
     if status in (0, NO_TESTS):
         return "survived", ""
     for case in ElementTree.parse(report).iter("testcase") if report.exists() else ():
-        if {"failure", "error"} & {child.tag for child in case}:
+        if case.get("classname") and {"failure", "error"} & {child.tag for child in case}:
             return "noticed", f"{case.get('classname').replace('.', '/')}.py::{case.get('name')}"
     return "noticed", "importing the tests"
 
@@ -405,6 +415,9 @@ def main():
     parser.add_argument(
         "--reached", type=Path, help="which tests reach which fault; a whole run writes it if it is missing"
     )
+    parser.add_argument(
+        "--measure", nargs="+", metavar="TEST", help="only add to FILE what these tests reach, and judge nothing"
+    )
     parser.add_argument("--site", type=Path, help="a website that is built, _build/html; otherwise no test needs one")
     parser.add_argument("--only", choices=("drawn", "survived", "noticed"), help="only faults with this outcome so far")
     parser.add_argument("--package", action="append", help="only faults of this package; may be repeated")
@@ -432,8 +445,11 @@ def main():
         and options.only in (None, fault["state"])
         and (not options.package or fault["package"] in options.package)
     ]
-    if not options.reached.exists():
-        measure_reach(faults.values(), options.reached)
+    if options.measure or not options.reached.exists():
+        measure_reach(faults.values(), options.reached, options.measure or [], options)
+    if options.measure:
+        return
+    random.Random(options.seed).shuffle(waiting)
     judges = Judges(json.loads(options.reached.read_text(encoding="utf-8")))
     for count, fault in enumerate(judge_all(waiting, judges, options), 1):
         print(f"{count} of {len(waiting)}: {fault['path']} {fault['state']} {fault['by']}", file=sys.stderr, flush=True)

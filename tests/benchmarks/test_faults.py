@@ -1,6 +1,9 @@
 """The list of faults is sound, and each fault is one change of one line of code."""
 
+import argparse
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -137,3 +140,36 @@ def test_those_that_reach_a_fault_judge_it_or_those_of_its_module_first(
     )
     selected = judges.select({"number": 7, "path": "autograder/grading/judge.py"}, seconds)
     assert [test.rpartition("_")[2] for test in selected] == expected
+
+
+RUNS = {
+    "def test_wrong():\n    assert False\n": ("noticed", "test_x.py::test_wrong"),
+    "def test_endless():\n    while True:\n        pass\n": ("noticed", "the tests do not end"),
+    "import nothing_of_that_name\n": ("noticed", "importing the tests"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may run tests in a process namespace of their own")
+@pytest.mark.parametrize(("text", "expected"), RUNS.items(), ids=["wrong", "endless", "not imported"])
+def test_a_fault_is_noticed_by_a_test_that_fails_or_never_ends_and_by_an_import(tmp_path, monkeypatch, text, expected):
+    monkeypatch.setattr(faults, "STARTING_SECONDS", 4)
+    (tmp_path / "test_x.py").write_text(text, encoding="utf-8")
+    assert faults._run_tests(tmp_path, ["test_x.py"], 0) == expected
+
+
+@pytest.mark.slow
+def test_measuring_adds_to_what_was_measured_before(tmp_path, monkeypatch):
+    tree, file = tmp_path / "tree", tmp_path / "reached.json"
+    (tree / "tests").mkdir(parents=True)
+    (tree / "code_of.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
+    test = "import code_of\n\n\ndef test_new():\n    assert code_of.double(3) == 6\n"
+    (tree / "tests" / "test_x.py").write_text(test, encoding="utf-8")
+    monkeypatch.setattr(faults, "WORK", tmp_path)
+    monkeypatch.setattr(faults, "_copy_tree", lambda target: shutil.copytree(tree, target))
+    file.write_text(json.dumps({"seconds": {"old": 1.5}, "reached": {"1": ["old"]}}), encoding="utf-8")
+    fault = {"number": 1, "path": "code_of.py", "old": "    return 2 * x", "new": "    return 3 * x", "occurrence": 0}
+    faults.measure_reach([fault], file, ["tests/test_x.py"], argparse.Namespace(jobs=0, site=None))
+    measured = json.loads(file.read_text(encoding="utf-8"))
+    assert measured["reached"] == {"1": ["old", "tests/test_x.py::test_new"]}
+    assert sorted(measured["seconds"]) == ["old", "tests/test_x.py::test_new"]
