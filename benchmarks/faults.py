@@ -364,7 +364,7 @@ def _run_tests(tree, tests, seconds, site=None):
     isolated = ["setpriv", "--pdeathsig", "KILL", "--"]  # when judging is killed, so are the tests
     isolated += ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
     isolated += ["sh", "-c", '"$@"; exit $?', "sh"]  # as process 1, sh waits for orphans, which pytest would not
-    isolated += ["prlimit", f"--cpu={3 * seconds + STARTING_SECONDS:.0f}"]
+    isolated += ["prlimit", f"--cpu={3 * seconds + STARTING_SECONDS:.0f}:"]  # the soft one: a sandbox sets its own
     command = [*isolated, sys.executable, "-m", "pytest", "-q", "-x", "-n0", f"--junitxml={report}"]
     command += ["-pno:cacheprovider", "-ojunit_family=xunit1", "@tests.txt"]
     environment = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -376,7 +376,7 @@ def _run_tests(tree, tests, seconds, site=None):
             ).returncode
         except subprocess.TimeoutExpired:
             return "noticed", "the tests do not end"
-    if status == 128 + signal.SIGKILL:
+    if status == 128 + signal.SIGXCPU:
         return "noticed", "the tests do not end"
     if status in (0, NO_TESTS):
         return "survived", ""
