@@ -608,7 +608,7 @@ def _hear_ctrl_c():
 
 
 def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course):
-    sleepy = {"cell_type": "code", "metadata": {}, "source": "import time; time.sleep(15)", "outputs": []}
+    sleepy = {"cell_type": "code", "metadata": {}, "source": "import time; time.sleep(6)", "outputs": []}
     for number in range(3):
         hand_in(course, f"student{number}", change=lambda data: data["cells"].insert(2, dict(sleepy)))
     command = [sys.executable, "-m", "autograder", "grade", "scoring", "--course", str(course.root), "--workers", "1"]

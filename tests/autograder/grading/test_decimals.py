@@ -1,6 +1,7 @@
 """The last decimal that an exercise asks for may be rounded or truncated, as its notebook says, and one before it may not."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,11 +16,14 @@ DECIMALS = {"one": 1, "two": 2, "three": 3, "four": 4}
 ASKED = re.compile(rf"(?<!exactly with )\b({'|'.join(DECIMALS)}) decimals?\b")
 
 
+@cache
+def texts_of(topic):
+    return chapter_texts(ROOT / "book" / f"{topic}.md")[1]
+
+
 def decimals_of(name):
     """Return how many decimals the text of an exercise asks for; None if it does not say."""
-    topic = name.split("-")[0]
-    _, texts = chapter_texts(ROOT / "book" / f"{topic}.md")
-    asked = {DECIMALS[word] for word in ASKED.findall(texts[name].body)}
+    asked = {DECIMALS[word] for word in ASKED.findall(texts_of(name.split("-")[0])[name].body)}
     assert len(asked) <= 1, f"{name} asks for {asked} decimals"
     return asked.pop() if asked else None
 
