@@ -24,7 +24,7 @@ BUDGETS = {  # CPU seconds per suite, in the order in which suites run: no long 
 # They take longest, or produce what others use.
 FIRST = ["test_grade_class.py", "test_run.py", "test_on_jupyterhub.py", "test_hostile.py", "test_resume.py"]
 FIRST += ["test_in_jupyterlab.py", "test_one_fate.py", "test_cluster.py", "test_gradescope.py", "test_release.py"]
-FIRST += ["test_grades_as_due.py", "test_every_answer.py", "test_judge.py", "test_blind.py"]
+FIRST += ["test_grades_as_due.py", "test_every_answer.py", "test_judge.py", "test_blind.py", "test_project.py"]
 FIRST_OF_THE_BOOK = ["test_browser.py", "test_axe.py", "test_figures.py"]  # the website is built by then
 
 # A derandomised run tries the same examples every time, so only `make test-full` can find what another draw would show.
@@ -67,8 +67,8 @@ def _runs_everything(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Run two processes per core, because half of the time is spent waiting for time limits; the quick tests never wait."""
-    return os.cpu_count() * (1 if config.getoption("--quick") else 2)
+    """Run three processes per core, because each waits for limits, locks and browsers; the quick tests never wait."""
+    return os.cpu_count() * (1 if config.getoption("--quick") else 3)
 
 
 TOOK, BY_TEST = pytest.StashKey(), pytest.StashKey()
