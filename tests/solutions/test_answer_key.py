@@ -30,6 +30,12 @@ def test_the_time_of_an_assignment_is_a_range_that_grows_with_its_exercises(topi
     assert half[1] < most
 
 
+@pytest.mark.parametrize(("points", "expected"), [(1, (10, 20)), (10, (30, 50)), (25, (80, 120))])
+def test_the_time_of_an_assignment_is_a_quarter_more_and_less_than_that_of_its_points(points, expected):
+    code = next(entry for entry in ENTRIES if entry.kind == "code")
+    assert answer_key.minutes([dataclasses.replace(code, points=points)]) == expected
+
+
 def test_the_core_path_is_short_and_reaches_every_chapter_and_every_kind_of_work():
     core = [entry for entry in ENTRIES if entry.core]
     assert 28 <= len(core) <= 32
@@ -379,6 +385,18 @@ def test_a_line_is_found_where_a_table_is_written_in_another_way(tmp_path):
         load_toy(tmp_path, "parts = { values = 1.5, one = 0.5 }", new)
     entries = load_toy(tmp_path, "[toy-by_hand]", '["toy-by_hand"]')
     assert entries["toy-by_hand"].where == "toy.toml, line 23, [toy-by_hand]"
+
+
+def test_what_is_written_without_a_table_of_its_own_is_found_in_its_exercise(tmp_path):
+    new = '[toy-inline]\nkind = "code"\npoints = 1\ncase = [{ name = "a" }]\n\n[toy-by_hand]'
+    with pytest.raises(AnswerKeyError, match=r"^toy\.toml, line 23, \[toy-inline\], case 'a': a hidden case"):
+        load_toy(tmp_path, "[toy-by_hand]", new)
+
+
+def test_an_axis_may_be_a_single_letter(tmp_path):
+    new = 'expected = [2.0, 4.0]\n\n[toy-double.arguments]\nx = { kind = "scores", axes = ["b", "n"] }'
+    entry = load_toy(tmp_path, "expected = [2.0, 4.0]", new)["toy-double"]
+    assert entry.arguments["x"].axes == ("b", "n")
 
 
 def test_each_kind_of_exercise_has_just_its_own_fields():
