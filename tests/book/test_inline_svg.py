@@ -162,6 +162,16 @@ def test_formulas_in_a_picture_are_text_with_letters_and_indices(pictures):
     assert min(low) >= 11
 
 
+def test_a_text_may_hold_several_formulas_and_an_exponent_is_raised_and_an_index_lowered(pictures):
+    figure, axes = plt.subplots(figsize=(4, 3))
+    axes.text(0.1, 0.5, "from $s_1$ to $x^2$", fontsize=12)
+    (part,) = parts_of(pictures.as_svg(figure)).values()
+    assert "from s1 to x2" in texts_of(part)
+    (text,) = [text for text in re.findall(r"<text.*?</text>", part) if "from" in text]
+    letters = [(letter, float(dy)) for dy, letter in re.findall(r'<tspan dy="([-\d.]+)"[^>]*>(\w)<', text)]
+    assert letters == [("1", 3.0), ("2", -4.8)]
+
+
 def test_no_element_is_found_by_an_id_of_another_picture(pictures):
     drawn = ""
     for end in (1, 2):
