@@ -65,6 +65,19 @@ def test_a_figure_as_narrow_as_a_phone_is_drawn_once(pictures):
     assert list(parts_of(pictures.as_svg(figure))) == ["only"]
 
 
+@pytest.mark.parametrize(("beyond", "names"), [(19, ["only"]), (20.5, ["wide", "narrow"])])
+def test_a_picture_has_the_size_of_its_figure_and_two_drawings_if_it_is_much_wider_than_a_phone(
+    pictures, beyond, names
+):
+    figure, axes = plt.subplots(figsize=((pictures.PHONE + beyond) / 72, 3))
+    axes.plot([0, 1], [0, 1])
+    drawn = pictures.as_svg(figure)
+    assert list(parts_of(drawn)) == names
+    width = round(pictures.PHONE + beyond)
+    assert f'class="picture" width="{width}"' in drawn
+    assert re.search(rf'viewBox="0 -?\d+ {width} \d+"', parts_of(drawn)[names[0]])
+
+
 def test_every_colour_is_a_variable_of_the_page(pictures):
     figure, axes = plt.subplots()
     for name in ("INK", "MUTED", "LINE", "BLUE", "ORANGE", "GREEN", "PURPLE", "PAPER", "SURFACE"):
