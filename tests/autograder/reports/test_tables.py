@@ -49,6 +49,14 @@ def test_a_row_begins_with_a_limit_that_was_reached_and_the_sum_is_that_after_th
     )
 
 
+def test_each_exercise_has_its_points_or_a_mark_that_is_missing_or_nothing_if_it_was_not_asked():
+    questions = read_exercises("scoring", {})[:4]
+    marked, waiting, again, _ = (question.name for question in questions)
+    row = SubmissionResult("ada", {marked: 1.5, waiting: None, again: 2.0}, waiting=(waiting, again))
+    cells = [str(next(iter(column.cells))) for column in tables.grade_table(questions, [row]).columns]
+    assert cells[1:5] == ["1.5", "mark", "2 mark", ""]
+
+
 def test_what_was_collected_is_listed_with_its_file_and_what_was_set_aside_comes_last():
     collected = [
         Collected("eve", problem="eve is not in the roster", file="eve.ipynb"),
