@@ -615,7 +615,7 @@ def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course):
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
         preexec_fn=_hear_ctrl_c,
@@ -626,10 +626,10 @@ def test_ctrl_c_stops_the_batch_and_a_second_run_completes(course):
         time.sleep(0.05)
     time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=120)
-    assert process.returncode == 130, output
-    assert "run the same command again" in output
-    assert "Traceback" not in output
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 130, output + errors
+    assert "run the same command again" in errors
+    assert "Traceback" not in output + errors
     assert not list(course.root.rglob("*.draft"))
     assert [row.total for row in grade_quickly(course).values()] == [AUTOMATIC] * 3
 
