@@ -138,6 +138,8 @@ def test_the_rules_of_watch_are_read_and_follow_the_extension(tmp_path):
         ("ada = 2026-12-02", "ada = 9999-12-31", ["the year 9999"]),
         ("[2, 40, 5]", "[2, 4000000000, 5]", ["line 22", "entries", "smaller shapes"]),
         ('roster = "students.csv"', 'roster = "students\\u0000.csv"', ["line 3", "NUL"]),
+        (WHOLE, "late = 3", ["line 1", "late is not a table", "[late]"]),
+        (WHOLE, "title = 'A'\nassignment = 3", ["line 2", "assignment is not a table", "[assignment]"]),
         ("seed = 0", "seed = " + "[" * 3000 + "]" * 3000, ["course.toml", "nested too deeply"]),
     ],
 )
