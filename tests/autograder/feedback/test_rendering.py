@@ -105,6 +105,14 @@ def below(name, *cells):
     return change
 
 
+def test_a_request_is_no_part_of_the_answer_above_it_on_the_page_and_other_cells_of_a_student_s_own_are():
+    cells = new_markdown_cell("Please look again at race: I meant the sum."), new_markdown_cell("A remark.")
+    tree = page(change=below(WRITTEN, *cells))
+    assert "A remark." in section(tree, WRITTEN).get_text()
+    assert "I meant the sum" not in section(tree, WRITTEN).get_text()
+    assert tree.get_text().count("I meant the sum") == 1  # among the requests
+
+
 def test_it_has_a_language_a_title_landmarks_and_headings_in_order():
     tree = page(verdict(ONE, 0, ["wrong"]))
     assert tree.html["lang"] == "en"

@@ -536,3 +536,13 @@ def test_as_a_program_with_a_real_sandbox_it_serves_and_ends_on_sigterm(hub, tmp
     assert "Status: http://127.0.0.1:" in log.read_text()
     assert "Stopped." in log.read_text()
     assert not os.path.exists(f"/proc/{process.pid}")
+
+
+def test_a_file_that_nobody_wants_is_named_once_and_again_only_if_it_comes_back(tmp_path):
+    inbox = polling.Inbox(tmp_path, is_exchange=False, wanted=lambda name: name.endswith(".ipynb"), known={})
+    other = tmp_path / "notes.txt"
+    for _ in range(2):
+        other.touch()
+        assert [inbox.poll()[1] for _ in range(3)] == [["notes.txt"], [], []]
+        other.unlink()
+        assert inbox.poll() == ([], [])
