@@ -29,6 +29,7 @@ ASSET_TRIGGERS = {
     "clipboard": ("<pre",),
     "exercise.css": ("exercise", "solution"),
     "mystnb": ("cell",),
+    "side-notes": ("side-note",),
 }
 
 # Measuring an element in a section or a fold that is not laid out yet makes the browser lay out all of it.

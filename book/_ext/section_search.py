@@ -78,7 +78,7 @@ SKIPPED_NODES = (
 )
 SKIPPED_NODES += (addnodes.toctree, addnodes.index)
 SEPARATORS = {nodes.row: " · ", nodes.tbody: "; ", nodes.tgroup: "; "}
-SKIPPED_CLASSES = {"cell", "toctree-wrapper", "reason"}  # a reason is for readers who have chosen
+SKIPPED_CLASSES = {"cell", "toctree-wrapper", "reason", "cited"}  # a reason is for readers who have chosen
 ACCENTS = {"^": "\u0302", "~": "\u0303", "ˉ": "\u0304", "¯": "\u0304", "→": "\u20d7"}
 SPACED_OPERATORS = "[=<>≤≥≈≠∈≪≫→←↦∼∝+−×⋅·⊙∣⟺⟹]"  # these have a space on both sides, unless they begin an expression
 GREEK = {unicodedata.name(chr(code)).rpartition(" ")[2].lower(): chr(code) for code in range(ord("α"), ord("ω") + 1)}

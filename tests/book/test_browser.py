@@ -316,6 +316,7 @@ def test_lines_of_text_have_about_70_characters(browser, address):
         open_page(browser, f"{address}/book/{name}.html")
         lengths = browser.execute_script(
             """
+            document.querySelectorAll(".cited").forEach((beside) => beside.remove());
             return [...document.querySelectorAll("article section > p")].slice(0, 20)
               .filter((one) => one.textContent.length > 250).map((one) => {
                 const lines = one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight);

@@ -1,0 +1,183 @@
+"""Asides and cited sources beside the text: once a source, after its punctuation, and without scripts no worse than before."""
+
+import re
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from benchmarks.site import chromium
+from tests.book.small_site import build_site, import_extension, write_site
+from tests.book.test_browser import address, browser, lay_out_all, open_page, seen, server, size, until  # noqa: F401
+from tests.book.test_build import all_pages
+
+section_search = import_extension("section_search")
+CONF = """
+extensions = ["myst_nb", "sphinxcontrib.bibtex", "side_notes"]
+bibtex_bibfiles = ["references.bib"]
+myst_footnote_transition = False
+suppress_warnings = ["myst.footnote"]
+"""
+SOURCES = r"""
+@misc{few, author = {van Merri{\"e}nboer, Bart and Bengio, Y.}, title = {On {BLEU} Scores}, year = 2014,
+      url = {https://example.org/few}}
+@misc{many, author = {A, A. and B, B. and C, C. and D, D.}, title = {Many}}
+"""
+PAGE = """# Page
+
+## Text
+
+One source {footcite:p}`few`. Another {footcite:p}`many` and the first {footcite:p}`few`.
+
+```{side-note} Note C's <letter>
+**Note C** cites {footcite:p}`few`.
+```
+
+| a table |
+|---|
+| {footcite:p}`unread` |
+
+## Sources
+
+Listed below {footcite:p}`few,many,unread`.
+
+```{footbibliography}
+```
+"""
+ASIDES, CITED = "details.side-note", ".bd-article .cited"
+# Sections as they are once a reader has come near them.
+LAID_OUT = (
+    "<style>.bd-article section section { content-visibility: visible !important; contain: layout paint }</style>"
+)
+# Whether notes lie on each other or on the text, and which gaps of more than 150 pixels they leave before a section.
+LAYOUT = """
+const box = (element) => element.getBoundingClientRect(), notes = [...document.querySelectorAll(".side-note")];
+const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+const text = [...document.querySelectorAll(".bd-article :is(p, li, h2, h3, figure, table, pre, .math)")]
+  .filter((part) => !part.closest(".side-note, .katex"));
+const found = notes.flatMap((note, k) => [...notes.slice(k + 1), ...text].filter((other) => meet(box(note), box(other)))
+  .map((other) => `${note.textContent.slice(0, 40)} | ${other.textContent.slice(0, 40)}`));
+for (const section of document.querySelectorAll("section section + section")) {
+  const gap = box(section).top - box(section.previousElementSibling).bottom;
+  if (gap > 150) found.push(`${Math.round(gap)} pixels before ${section.id}`);
+}
+return found;
+"""
+
+
+@pytest.fixture
+def page(tmp_path):
+    sources = SOURCES + "@misc{unread, author = {E, E.}, title = {Unread}}"
+    write_site(tmp_path, CONF, {"index.md": PAGE, "references.bib": sources})
+    return (build_site(tmp_path)[0] / "index.html").read_text()
+
+
+def test_a_source_is_beside_its_first_citation_in_the_text_and_after_the_punctuation(page):
+    notes = re.findall(
+        r'</a>(.?)<span class="side-note cited margin">(.*?), 2014</span>|cited margin">(.*?)</span>', page
+    )
+    texts = [re.sub(r"<[^>]*>", "", first or only) for _, first, only in notes]
+    assert texts == ["1 van Merriënboer and Bengio: On BLEU scores", "2 A and others: Many"]
+    assert notes[0][0] == "."
+    assert '<a class="reference external" href="https://example.org/few">On BLEU scores</a>, 2014' in page
+
+
+def test_an_aside_folds_without_a_script_and_cites_by_number_alone(page):
+    aside = re.search(r'<details class="side-note margin"><summary>(.*?)</summary>(.*?)</details>', page, re.S)
+    assert aside
+    assert aside[1] == "Note C’s &lt;letter&gt;"
+    assert "<strong>Note C</strong> cites" in aside[2]
+    assert "cited" not in aside[2]
+
+
+def test_a_search_finds_asides_but_no_copies_of_sources():
+    nodes = import_extension("side_notes").nodes
+    copy, aside = nodes.inline(classes=["side-note", "cited"]), import_extension("side_notes").AsideNode(title="A")
+    copy += nodes.Text("Neural machine translation")
+    aside += nodes.paragraph("", "Note C")
+    assert section_search.visible_text(nodes.paragraph("", "", nodes.Text("text"), copy)) == "text"
+    assert section_search.visible_text(aside) == "Note C"
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("width", [1200, 1280, 1920])
+def test_in_the_margin_every_note_is_seen_on_nothing_else_and_without_holes_in_the_text(browser, address, site, width):  # noqa: F811
+    faults, count = {}, 0
+    resize(browser, width)
+    for path in all_pages(site):
+        page = path.relative_to(site)
+        if "side-note" not in path.read_text(encoding="utf-8"):
+            continue
+        open_page(browser, f"{address}/{page}")
+        browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", LAID_OUT)
+        notes = len(browser.find_elements(By.CSS_SELECTOR, f"{ASIDES}, {CITED}"))
+        hidden = notes - len(seen(browser, f"{ASIDES}, {CITED}"))
+        faults[str(page)] = browser.execute_script(LAYOUT) + [f"{hidden} hidden"] * bool(hidden)
+        count += notes
+    assert count > 60
+    assert {page: found for page, found in faults.items() if found} == {}
+
+
+def resize(browser, width):  # noqa: F811
+    shape = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
+
+
+@pytest.mark.e2e
+def test_where_notes_take_the_place_of_the_contents_these_unfold_for_the_keyboard(browser, address):  # noqa: F811
+    resize(browser, 1280)
+    open_page(browser, f"{address}/book/encoder.html")
+    contents = "nav.page-toc a"
+    assert seen(browser, contents)
+    browser.execute_script("document.querySelector('.cited').scrollIntoView({block: 'center'})")
+    until(browser, lambda: not seen(browser, contents))
+    browser.execute_script("document.querySelector('nav.page-toc a').focus()")
+    until(browser, lambda: seen(browser, contents))
+    resize(browser, 1920)
+    open_page(browser, f"{address}/book/encoder.html")
+    browser.execute_script("document.querySelector('.cited').scrollIntoView({block: 'center'})")
+    until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, ".bd-sidebar-secondary.hide"))
+    assert seen(browser, contents)
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("width", [375, 768])
+def test_without_a_margin_a_citation_opens_in_place_and_an_aside_unfolds(browser, address, width):  # noqa: F811
+    size(browser, width)
+    open_page(browser, f"{address}/book/scoring.html")
+    lay_out_all(browser)
+    assert not seen(browser, CITED)
+    for opened in (True, False):
+        browser.execute_script("document.querySelector('.footnote-reference').focus()")
+        browser.switch_to.active_element.send_keys("\n")
+        assert len(seen(browser, CITED)) == opened
+        assert browser.switch_to.active_element.get_attribute("aria-expanded") == str(opened).lower()
+        assert "#" not in browser.current_url
+    assert not seen(browser, f"{ASIDES} p")
+    browser.find_element(By.CSS_SELECTOR, f"{ASIDES} summary").send_keys("\n")
+    assert len(seen(browser, f"{ASIDES} p")) == 1
+
+
+@pytest.mark.e2e
+def test_without_scripts_a_citation_leads_to_the_list_and_an_aside_still_unfolds(address, tmp_path):  # noqa: F811
+    with chromium(tmp_path, preferences={"profile.managed_default_content_settings.javascript": 2}) as plain:
+        for width in (375, 1280):
+            size(plain, width)
+            plain.get(f"{address}/book/encoder.html")
+            number, aside = (plain.find_element(By.CSS_SELECTOR, what) for what in (".footnote-reference", ASIDES))
+            assert not plain.find_element(By.CSS_SELECTOR, CITED).is_displayed(), width
+            aside.find_element(By.CSS_SELECTOR, "summary").send_keys("\n")
+            assert aside.find_element(By.CSS_SELECTOR, "p").is_displayed(), width
+            number.send_keys("\n")
+            assert plain.current_url.partition("#")[2].startswith("footcite-"), width
+
+
+@pytest.mark.e2e
+def test_on_paper_asides_are_in_the_text_and_sources_in_the_list_alone(browser, address):  # noqa: F811
+    size(browser, 768)
+    open_page(browser, f"{address}/book/encoder.html")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert seen(browser, f"{ASIDES} p")
+        assert not seen(browser, f"{CITED}, {ASIDES} summary")
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
