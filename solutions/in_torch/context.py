@@ -11,15 +11,10 @@ from solutions.in_torch.softmax import masked_softmax
 
 
 class Attention(nn.Module):
-    """Scores, weights and context of one decoder step, for any kind of score.
-
-    Parameters
-    ----------
-    score : nn.Module
-        Has ``project_keys(keys)`` and ``forward(query, projected_keys)``, as the modules of the chapter on scoring do.
-    """
+    """Scores, weights and context of one decoder step, for any kind of score."""
 
     def __init__(self, score):
+        """Take a ``score`` that has ``project_keys(keys)`` and ``forward(query, projected_keys)``, as in the scoring chapter."""
         super().__init__()
         self.score = score
 
@@ -62,18 +57,14 @@ class AdditiveAttention(Attention):
 
 
 class OwnAttention(AdditiveAttention):
-    """Additive attention that scores and mixes by two functions of its own, with the parameters of ``AdditiveAttention``.
-
-    Parameters
-    ----------
-    query_size, key_size, attention_size : int
-    score_every_step : function
-        As the exercise of the chapter on scoring asks for it; called with one step at a time.
-    attend : function
-        As the exercise of the chapter on the context asks for it.
-    """
+    """Additive attention that scores and mixes by two functions of its own, with the parameters of ``AdditiveAttention``."""
 
     def __init__(self, query_size, key_size, attention_size, score_every_step, attend):
+        """Take the sizes of ``AdditiveAttention``, and two functions as the exercises ask for them.
+
+        ``score_every_step`` is from the chapter on scoring, and is called with one step at a time; ``attend`` is from the
+        chapter on the context.
+        """
         super().__init__(query_size, key_size, attention_size)
         self.score_every_step, self.attend = score_every_step, attend
 

@@ -43,17 +43,10 @@ def decoder_step(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s
 
 
 class DecoderStep(nn.Module):
-    """One step: context from the old state, then s_i = RNN([E y_{i-1}; c_i], s_{i-1}).
-
-    Parameters
-    ----------
-    attention : nn.Module
-        Any module of the chapter on the context.
-    embedding_size, query_size, key_size : int
-        Sizes of a word embedding, of the decoder state and of one annotation.
-    """
+    """One step: context from the old state, then s_i = RNN([E y_{i-1}; c_i], s_{i-1})."""
 
     def __init__(self, attention, embedding_size, query_size, key_size):
+        """Take any attention of the context chapter, and the sizes of a word embedding, a decoder state and an annotation."""
         super().__init__()
         self.attention = attention
         self.cell = nn.RNNCell(embedding_size + key_size, query_size, bias=False)

@@ -48,19 +48,13 @@ def annotate(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
 
 
 class Encoder(nn.Module):
-    """annotations[b, j] = [forward state; backward state] at word j, and the decoder's first state.
-
-    Parameters
-    ----------
-    vocab_size, embedding_size : int
-        Number of words, and size of one word vector.
-    hidden_size : int
-        Size of the state of one direction: an annotation has twice as many numbers.
-    query_size : int
-        Size of the decoder state.
-    """
+    """annotations[b, j] = [forward state; backward state] at word j, and the decoder's first state."""
 
     def __init__(self, vocab_size, embedding_size, hidden_size, query_size):
+        """Take the number of words, and the sizes of a word vector, of one direction's state and of a decoder state.
+
+        An annotation has twice as many entries as the state of one direction.
+        """
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, embedding_size)
         self.rnn = nn.GRU(embedding_size, hidden_size, batch_first=True, bidirectional=True)

@@ -54,16 +54,13 @@ class Decoder(nn.Module):
 
     context, weights = attention(s_{i-1});  s_i = GRU([E y_{i-1}; context], s_{i-1});
     logits = W_o [s_i; E y_{i-1}; context] + b_o
-
-    Parameters
-    ----------
-    vocab_size, embedding_size, query_size, key_size : int
-        Sizes of the target vocabulary, of a word embedding, of the decoder state and of one annotation.
-    attention : nn.Module or None
-        Any module of the chapter on the context. None stands for a context that never changes: the last annotation.
     """
 
     def __init__(self, vocab_size, embedding_size, query_size, key_size, attention):
+        """Take the sizes of target vocabulary, word embedding, decoder state and annotation, and any attention of its chapter.
+
+        With ``attention=None`` the context never changes: it is the last annotation.
+        """
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, embedding_size)
         self.attention = LastAnnotation() if attention is None else attention
@@ -133,16 +130,10 @@ class Decoder(nn.Module):
 
 
 class Seq2Seq(nn.Module):
-    """Encoder and decoder together: source sentences in, target sentences out.
-
-    Parameters
-    ----------
-    encoder : nn.Module
-        Called with ``source`` and ``lengths``; gives annotations and the decoder's initial state.
-    decoder : Decoder
-    """
+    """Encoder and decoder together: source sentences in, target sentences out."""
 
     def __init__(self, encoder, decoder):
+        """Take an encoder, which returns annotations and an initial state for ``source`` and ``lengths``, and a ``Decoder``."""
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder

@@ -34,15 +34,10 @@ def score_every_step(queries, projected_keys, W_query, v):
 
 
 class AdditiveScore(nn.Module):
-    """score[b, j] = v . tanh(W_query query[b] + W_key keys[b, j])
-
-    Parameters
-    ----------
-    query_size, key_size, attention_size : int
-        Sizes of the decoder state, of one annotation, and of the layer inside the score.
-    """
+    """score[b, j] = v . tanh(W_query query[b] + W_key keys[b, j])"""
 
     def __init__(self, query_size, key_size, attention_size):
+        """Take the sizes of the decoder state, of one annotation, and of the layer inside the score."""
         super().__init__()
         self.W_query = nn.Linear(query_size, attention_size, bias=False)
         self.W_key = nn.Linear(key_size, attention_size, bias=False)
@@ -59,15 +54,10 @@ class AdditiveScore(nn.Module):
 
 
 class MultiplicativeScore(nn.Module):
-    """score[b, j] = query[b] . (W keys[b, j])
-
-    Parameters
-    ----------
-    query_size, key_size : int
-        Sizes of the decoder state and of one annotation.
-    """
+    """score[b, j] = query[b] . (W keys[b, j])"""
 
     def __init__(self, query_size, key_size):
+        """Take the sizes of the decoder state and of one annotation."""
         super().__init__()
         self.W = nn.Linear(key_size, query_size, bias=False)
 

@@ -22,14 +22,10 @@ class GatedUnit(nn.Module):
 
     ``W`` holds W_z, W_r and W one below the other, ``U_gates`` holds U_z and U_r. U has a matrix of its own, because it
     multiplies what the reset gate has left of the old state.
-
-    Parameters
-    ----------
-    input_size, query_size : int
-        Sizes of x and of the state. In the decoder, x is the word vector joined with the context.
     """
 
     def __init__(self, input_size, query_size):
+        """Take the sizes of x and of the state. In the decoder, x is the word vector joined with the context."""
         super().__init__()
         self.W = nn.Linear(input_size, 3 * query_size)
         self.U_gates = nn.Linear(query_size, 2 * query_size, bias=False)
@@ -45,15 +41,10 @@ class GatedUnit(nn.Module):
 
 
 class GatedEncoder(nn.Module):
-    """annotations[b, j] = [forward state; backward state] at word j, and the decoder's first state, tanh(W_init back_1).
-
-    Parameters
-    ----------
-    vocab_size, embedding_size, hidden_size, query_size : int
-        As for ``Encoder``. Both directions read the same word vectors.
-    """
+    """annotations[b, j] = [forward state; backward state] at word j, and the decoder's first state, tanh(W_init back_1)."""
 
     def __init__(self, vocab_size, embedding_size, hidden_size, query_size):
+        """Take the sizes that ``Encoder`` takes. Both directions read the same word vectors."""
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, embedding_size)
         self.there = GatedUnit(embedding_size, hidden_size)
@@ -97,17 +88,10 @@ class MaxoutOutput(nn.Module):
 
 
 class GatedDecoder(Decoder):
-    """The paper's decoder: the context stands in both gates and in the candidate, and the *old* state is read out.
-
-    Parameters
-    ----------
-    vocab_size, embedding_size, query_size, key_size, attention
-        As for ``Decoder``.
-    maxout_size : int
-        How many maxima reach the last matrix.
-    """
+    """The paper's decoder: the context stands in both gates and in the candidate, and the *old* state is read out."""
 
     def __init__(self, vocab_size, embedding_size, query_size, key_size, attention, maxout_size):
+        """Take what ``Decoder`` takes, and how many maxima reach the last matrix."""
         super().__init__(vocab_size, embedding_size, query_size, key_size, attention)
         self.cell = GatedUnit(embedding_size + key_size, query_size)
         self.output = MaxoutOutput(query_size + embedding_size + key_size, maxout_size, vocab_size)

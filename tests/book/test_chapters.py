@@ -1,5 +1,6 @@
 """Numbers count by chapter, as in notebooks, and the card on each chapter leads to its exercises and notebook."""
 
+import ast
 import re
 import shutil
 from functools import partial
@@ -232,3 +233,19 @@ def test_the_steps_of_attention_lead_to_their_pages_and_those_of_a_page_are_lit(
             lit[path.stem] = [link.text for link in steps.select(".lit")]
     assert lit == {"encoder": ["annotations"], "scoring": ["scores"], "whole_model": list(chapters.STEPS)}
     assert all((ROOT / "book" / f"{name}.md").is_file() for name in [*chapters.STEPS.values(), chapters.WHOLE])
+
+
+def test_an_included_class_shows_its_signature_before_it_explains_its_arguments():
+    """Its own docstring is at most two lines, so that the signature is among its first five."""
+    found = 0
+    for page in BOOK.glob("*.md"):
+        for path, name in re.findall(
+            r"\{literalinclude\} (\S+)\n(?::.*\n)*?:pyobject: (\w+)\n", page.read_text(encoding="utf-8")
+        ):
+            tree = ast.parse((BOOK / path).read_text(encoding="utf-8"))
+            (node,) = (node for node in tree.body if getattr(node, "name", "") == name)
+            if isinstance(node, ast.ClassDef):
+                found += 1
+                first = next(part for part in node.body if isinstance(part, ast.FunctionDef))
+                assert first.lineno - node.lineno < 5, (page.name, name)
+    assert found >= 4
