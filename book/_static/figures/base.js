@@ -4,6 +4,7 @@
 export const WIDE = 560; // pixels: above this, two drawings fit side by side
 export const digits = (x, n = 4) => (Number.isNaN(x) ? "no number" : Math.abs(x) === Infinity ? "∞" :
   (Math.abs(x) < 0.5 * 10 ** -n ? 0 : x).toFixed(n).replace("-", "−"));
+export const hindi = (word) => (/[\u0900-\u097f]/.test(word) ? `<span lang="hi">${word}</span>` : word);
 export const list = (x, n = 4) => `(${x.map((y) => digits(y, n)).join(", ")})`;
 const percent = (x, [low, high]) => (100 * (Math.min(Math.max(x, low), high) - low)) / (high - low);
 
@@ -59,22 +60,21 @@ function stripes(width, height, tone) {
 }
 
 /* Points {at, name, tone, handle}, arrows {from, to, tone}, a polygon, and regions {tone: place => tone, kept: {} across draws}. */
-export function plane(width, [x0, x1, y0, y1], { points, arrows = [], area = [], regions }) {
+export function plane(width, [x0, x1, y0, y1], { points, arrows = [], area = [[0, 0]], regions }) {
   const scale = (width - 20) / (x1 - x0), height = Math.round((y1 - y0) * scale + 20);
   const at = ([x, y]) => [10 + (x - x0) * scale, height - 10 - (y - y0) * scale];
   const line = (points) => points.map((p) => at(p).join(" ")).join("L");
   const tone = (a, b) => regions.tone([x0 + (a - 10) / scale, y0 + (height - 10 - b) / scale]);
   return svg(width, height,
-    (regions ? (regions.kept[width] ??= stripes(width, height, tone)) : "") + `<path class="grid" d="M${line([[x0, 0], [x1, 0]])}M${line([[0, y0], [0, y1]])}"/><path class="area" d="M${line(area.length ? area : [[0, 0]])}Z"/>` +
+    (regions ? (regions.kept[width] ??= stripes(width, height, tone)) : "") + `<path class="grid" d="M${line([[x0, 0], [x1, 0]])}M${line([[0, y0], [0, y1]])}"/><path class="area" d="M${line(area)}Z"/>` +
     arrows.map(({ from, to, tone }) => {
       const [[a, b], [c, d]] = [at(from), at(to)], turn = (Math.atan2(d - b, c - a) * 180) / Math.PI;
       return `<path class="line l${tone}" d="M${a} ${b}L${c} ${d}"/><path class="t${tone}" d="M0 0l-9-4v8z" transform="translate(${c} ${d})rotate(${turn})"/>`;
     }).join("") +
     points.map(({ at: p, name, tone, handle }) => {
       const [a, b] = at(p);
-      const label = text(a + (a > width - 30 || handle ? -11 : 10), b + (b < 20 ? 16 : -8), name, a > width - 30 || handle ? "end" : "start");
-      const dot = (r) => `<circle class="t${tone}" cx="${a}" cy="${b}" r="${r}"/>`;
-      return label + (handle ? `<g class="handle">${dot(22)}${dot(9)}</g>` : dot(5));
+      const dot = (r) => `<circle class="t${tone}" cx="${a}" cy="${b}" r="${r}"/>`, left = a > width - 30 || handle;
+      return text(a + (left ? -11 : 10), b + (b < 20 ? 16 : -8), name, left ? "end" : "start") + (handle ? `<g class="handle">${dot(22)}${dot(9)}</g>` : dot(5));
     }).join(""), ` data-plane="${[x0, y1, scale]}"`);
 }
 

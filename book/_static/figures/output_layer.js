@@ -1,7 +1,5 @@
 import { beamStep, softmax, times, total } from "./arithmetic.js";
-import { Figure, cell, digits, radios, slider, svg, table, text } from "./base.js";
-
-const hindi = (word) => (/[\u0900-\u097f]/.test(word) ? `<span lang="hi">${word}</span>` : word);
+import { Figure, cell, digits, hindi, radios, slider, svg, table, text } from "./base.js";
 
 customElements.define("output-layer-figure", class extends Figure {
   controls({ state }) {

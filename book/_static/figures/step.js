@@ -1,5 +1,5 @@
 import { add, mix, softmax, tanh, terms, times, total } from "./arithmetic.js";
-import { Figure, cell, digits, table } from "./base.js";
+import { Figure, cell, digits, hindi, table } from "./base.js";
 
 /* All steps of Bahdanau's decoder, given the previous words: {e, weights, c, s, p} for each. */
 export function decode(p) {
@@ -10,8 +10,6 @@ export function decode(p) {
     return { e, weights, c, s, p: softmax(add(times(p.W_state, s), times(p.W_context, c))) };
   });
 }
-
-const hindi = (word) => (word === "STOP" ? word : `<span lang="hi">${word}</span>`);
 
 customElements.define("step-figure", class extends Figure {
   controls({ target, said }) {
