@@ -782,7 +782,7 @@ const [module, file, shapes, sentences, limits, done] = arguments;
 const bytes = Uint8Array.from(atob(file), (letter) => letter.charCodeAt(0)).buffer;
 import(module).then(async (m) => {
   const model = m.checked(await m.readNpz(bytes), shapes);
-  return sentences.map((words) => m.translate(model, words, limits));
+  return sentences.map((words) => m.translate(model, m.read(model, words), limits));
 }).then(done, (error) => done(String(error.message)));
 """
 LIMITS = {"start": START, "stop": STOP, "longest": MAX_LENGTH}

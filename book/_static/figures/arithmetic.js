@@ -1,5 +1,9 @@
 /* The arithmetic of the moving figures, on plain arrays. tests/book/test_figures.py checks it against solutions/. */
-export const dot = (a, b) => a.reduce((sum, x, k) => sum + x * b[k], 0);
+export function dot(a, b) {
+  let sum = 0;
+  for (let k = 0; k < a.length; k++) sum += a[k] * b[k];
+  return sum;
+}
 export const times = (W, x) => W.map((row) => dot(row, x));
 export const add = (...vectors) => vectors[0].map((_, k) => vectors.reduce((sum, x) => sum + x[k], 0));
 export const tanh = (x) => x.map(Math.tanh);

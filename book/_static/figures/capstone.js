@@ -59,7 +59,7 @@ class Translator extends Figure {
     clearInterval(this.clock);
     clearTimeout(this.pause);
     try {
-      this.ours ??= fetch(this.data.url).then((answer) => (answer.ok ? this.model("Ours", answer.arrayBuffer()) : Promise.reject(new Error(answer.status))));
+      this.ours ??= fetch(this.data.url).then((answer) => (answer.ok ? this.model("Ours", answer.arrayBuffer()) : Promise.reject()));
       await this.ours;
     } catch {
       this.ours = undefined;
@@ -86,7 +86,7 @@ class Translator extends Figure {
       return { view: this.picture ?? "", says: this.trouble || wrong };
     }
     const blank = { word: limits.stop, weights: words.map(() => 0), probability: 0 };
-    const translations = models.length ? models.map(([name, p]) => [name, this.arithmetic.translate(p, words.map((word) => source.indexOf(word)), limits)])
+    const translations = models.length ? models.map(([name, p]) => [name, this.arithmetic.translate(p, this.arithmetic.read(p, words.map((word) => source.indexOf(word))), limits)])
       : [["Ours", Array(rows).fill(blank)]]; // as tall from the start as it will be
     this.longest = Math.max(...translations.map(([, steps]) => steps.length));
     const cutOff = (steps) => (steps.at(-1).word === limits.stop ? "." : ` … This has been cut off: the model did not stop after ${steps.length} ${labels.written}s.`);

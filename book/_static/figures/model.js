@@ -1,5 +1,5 @@
 /* The course's model: read its parameters from an npz file, and translate a sentence word by word. */
-import { add, dot, mix, softmax, tanh } from "./arithmetic.js";
+import { add, dot, mix, softmax, tanh, times } from "./arithmetic.js";
 
 /* The arrays of an npz file, which is a zip of npy files: {name: {shape, data}}. */
 export async function readNpz(buffer) {
@@ -20,13 +20,11 @@ export async function readNpz(buffer) {
 }
 
 function readNpy(buffer) {
-  const view = new DataView(buffer), long = view.getUint8(6) > 1, begin = long ? 12 : 10;
-  const length = long ? view.getUint32(8, true) : view.getUint16(8, true);
-  const header = new TextDecoder().decode(new Uint8Array(buffer, begin, length));
+  const length = new DataView(buffer).getUint16(8, true), header = new TextDecoder().decode(new Uint8Array(buffer, 10, length));
   const Kind = { "<f4": Float32Array, "<f8": Float64Array, "|i1": Int8Array }[/'descr': '(...)'/.exec(header)?.[1]];
   if (!Kind || /'fortran_order': True/.test(header)) throw new Error("an array is not of plain floating point numbers");
   const shape = /'shape': \(([^)]*)\)/.exec(header)[1].split(",").filter((n) => n.trim()).map(Number);
-  return { shape, data: new Kind(buffer.slice(begin + length)) };
+  return { shape, data: new Kind(buffer.slice(10 + length)) };
 }
 
 /* Dequantise an array of int8, which has one scale per row. */
@@ -50,30 +48,32 @@ export function checked(arrays, shapes) {
   }));
 }
 
-const times = (W, x) => W.map((row) => dot(x, row));
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 
 function gru(p, at, end, x, h) {
-  const [i, r] = ["ih", "hh"].map((k) => add(times(p[`${at}weight_${k}${end}`], k === "ih" ? x : h), p[`${at}bias_${k}${end}`]));
-  const n = h.length;
-  return h.map((old, k) => {
+  const [i, r] = [["ih", x], ["hh", h]].map(([k, v]) => add(times(p[`${at}weight_${k}${end}`], v), p[`${at}bias_${k}${end}`]));
+  return h.map((old, k, { length: n }) => {
     const update = sigmoid(i[k + n] + r[k + n]);
     return (1 - update) * Math.tanh(i[k + 2 * n] + sigmoid(i[k] + r[k]) * r[k + 2 * n]) + update * old;
   });
 }
 
-/* The likeliest word at every step, until the stop word or `longest` steps: [{word, weights, probability}]. */
-export function translate(p, source, { start, stop, longest }) {
-  const words = source.map((word) => [...p["encoder.embedding.weight"][word]]), size = p["encoder.rnn.weight_hh_l0"][0].length;
-  const read = (list, end) => list.reduce((states, x) => [...states, gru(p, "encoder.rnn.", end, x, states.at(-1) ?? Array(size).fill(0))], []);
-  const forward = read(words, "_l0"), backward = read(words.toReversed(), "_l0_reverse").toReversed();
-  const keys = forward.map((h, j) => [...h, ...backward[j]]), at = "decoder.attention.score.";
-  const projected = keys.map((h) => times(p[`${at}W_key.weight`], h)), steps = [];
-  let state = tanh(times(p["encoder.W_init.weight"], backward[0])), word = start;
+/* The annotations, each with its projection, and the first state. */
+export function read(p, source) {
+  const W = p["encoder.W_init.weight"], words = source.map((word) => [...p["encoder.embedding.weight"][word]]);
+  const states = (list, end) => list.reduce((all, x) => [...all, gru(p, "encoder.rnn.", end, x, all.at(-1) ?? [...W[0]].fill(0))], []);
+  const forward = states(words, "_l0"), backward = states(words.toReversed(), "_l0_reverse").toReversed();
+  const keys = forward.map((h, j) => [...h, ...backward[j]]);
+  return [keys.map((h) => [h, times(p["decoder.attention.score.W_key.weight"], h)]), tanh(times(W, backward[0]))];
+}
+
+/* The likeliest word at every step, until the stop word or `longest` steps: [{word, weights, probability}]. For `look`, see exchange.js. */
+export function translate(p, [keys, state], { start, stop, longest }, look = (keys) => [keys]) {
+  let word = start, steps = [];
   while (word !== stop && steps.length < longest) {
-    const asks = times(p[`${at}W_query.weight`], state);
-    const weights = softmax(projected.map((key) => dot(tanh(add(asks, key)), p[`${at}v.weight`][0]))), context = mix(weights, keys);
-    const embedded = [...p["decoder.embedding.weight"][word]];
+    const [seen, mask] = look(keys, steps.length), asks = times(p["decoder.attention.score.W_query.weight"], state);
+    const weights = softmax(seen.map(([, key]) => dot(tanh(add(asks, key)), p["decoder.attention.score.v.weight"][0])), mask);
+    const context = mix(weights, seen.map(([h]) => h)), embedded = [...p["decoder.embedding.weight"][word]];
     state = gru(p, "decoder.cell.", "", [...embedded, ...context], state);
     const chances = softmax(add(times(p["decoder.output.weight"], [...state, ...embedded, ...context]), p["decoder.output.bias"]));
     word = chances.indexOf(Math.max(...chances));
