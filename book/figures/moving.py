@@ -54,12 +54,11 @@ def moving(name, title, numbers, still, model=None):
     """
     element, data = f"{name.replace('_', '-')}-figure", json.dumps(numbers, ensure_ascii=False).replace("<", "\\u003c")
     first = _draw_first_view(name, element, data, model)
-    script = AT_TOUCH if name in LOADED_AT_TOUCH else '<script type="module" src="{1}"></script>'
     return HTML(
         f'<{element} class="moving" id="figure-{name}" role="group" aria-label="{html.escape(title)}">'
         f"{first}{'' if '<table' in first else still}"
         f'<script type="application/json">{data}</script></{element}>'
-        + script.format(element, f"{FOLDER}/{MODULES.get(name, name)}.js")
+        f'<script type="module" src="{FOLDER}/{MODULES.get(name, name)}.js"></script>'
     )
 
 
@@ -69,16 +68,6 @@ MODULES = {
     "heads": "links",
     "reach": "links",
 }  # where the element's module has another name
-
-
-# Modules that write the whole figure, with its controls: they are not needed before somebody uses one.
-LOADED_AT_TOUCH = ("exchange",)
-AT_TOUCH = """<script type="module">
-const figure = document.querySelector("{0}");
-figure.addEventListener("change", () => import("{1}").catch(() => {{
-  figure.querySelector(".says").textContent = "The program could not be loaded.";
-}}));
-</script>"""
 
 
 def _draw_first_view(name, element, data, model):
