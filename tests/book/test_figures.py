@@ -601,6 +601,31 @@ def test_a_word_of_the_landing_page_lights_up_its_source_words(browser, address)
         np.testing.assert_allclose(column(rows, 1), wanted, atol=5e-4)
 
 
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_the_landing_figure_is_wider_than_the_text_and_all_its_lines_are_clear(browser, address, width):  # noqa: F811
+    shape = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
+    open_page(browser, f"{address}/book/intro.html")
+    drawn = browser.execute_script(
+        """
+        const figure = document.querySelector("step-figure"), box = (one) => one.getBoundingClientRect();
+        return {
+          wider: box(figure).width / box(document.querySelector(".bd-article .lead")).width,
+          right: box(figure).right, contents: box(document.querySelector(".bd-sidebar-secondary")).left,
+          lines: [...figure.querySelectorAll("form .line")].map((line) => {
+            const {opacity, strokeWidth} = getComputedStyle(line);
+            return [Number(opacity), parseFloat(strokeWidth)];
+          }),
+        };
+        """
+    )
+    assert drawn["wider"] > 1.3
+    assert drawn["right"] <= (width if width < 1600 else drawn["contents"])
+    assert len(drawn["lines"]) == 15
+    assert min(opacity for opacity, _ in drawn["lines"]) >= 0.75  # a contrast of 3 in the light mode
+    assert min(stroke for _, stroke in drawn["lines"]) >= 2
+
+
 def test_the_code_of_the_step_with_a_pencil_prints_what_the_landing_figure_shows(site):
     page = pages(site)["intro"]
     data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', page, flags=re.DOTALL)[1])

@@ -18,14 +18,14 @@ customElements.define("step-figure", class extends Figure {
   }
   draw({ word }, data) {
     const { source, target } = data, all = decode(data), i = Number(word), now = all[i];
-    const x = (k, of) => ((k + 0.5) / of) * this.width;
-    const line = ({ weights }, k) => weights.map((w, j) => `<path class="line l${j + 1}${k === i ? "" : " faint"}" style="stroke-width:${1 + 13 * w}"
-      d="M${x(k, target.length)} 0C${x(k, target.length)} 55 ${x(j, source.length)} 45 ${x(j, source.length)} 100"/>`).join("");
+    const x = (k, of) => ((k + 0.5) / of) * this.width, high = this.width > 800 ? 170 : 100;
+    const line = ({ weights }, k) => weights.map((w, j) => `<path class="line l${j + 1}${k === i ? "" : " faint"}" style="stroke-width:${2 + 13 * w}"
+      d="M${x(k, target.length)} 0C${x(k, target.length)} ${high / 2} ${x(j, source.length)} ${high / 2} ${x(j, source.length)} ${high}"/>`).join("");
     const station = (title, rows) => table(title, [], rows), vector = (v, tone) => v.map((y, k) => [k ? "second" : "first", cell(y, [-1, 1], tone, 3)]);
     const most = source[now.weights.indexOf(Math.max(...now.weights))];
     return {
-      view: `<svg aria-hidden="true" viewBox="0 0 ${this.width} 100" width="${this.width}" height="100">${all.map((one, k) => (k === i ? "" : line(one, k))).join("")}${line(now, i)}</svg>
-        <div class="chips" aria-hidden="true">${source.map((name, j) => `<b class="s${j + 1}" style="--w:${Math.round(100 * now.weights[j])}%">${name}</b>`).join("")}</div><p class="note">The source sentence. Lines and shades are the weights.</p>`,
+      view: `<svg aria-hidden="true" viewBox="0 0 ${this.width} ${high}" width="${this.width}" height="${high}">${all.map((one, k) => (k === i ? "" : line(one, k))).join("")}${line(now, i)}</svg>
+        <div class="chips" aria-hidden="true">${source.map((name, j) => `<b class="s${j + 1}" style="--w:${100 * now.weights[j]}%">${name}</b>`).join("")}</div><p class="note">The source sentence. Lines and shades are the weights.</p>`,
       more: `<div class="stations">${station("<i>e</i> scores", source.map((name, j) => [name, cell(now.e[j], data.span, j + 1, 3)]))}
         ${station("<i>α</i> weights", source.map((name, j) => [name, cell(now.weights[j], [0, 1], j + 1, 3)]))}
         ${station("<i>c</i> context", vector(now.c, 0))}${station("<i>s</i> new state", vector(now.s, 0))}
