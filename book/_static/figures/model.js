@@ -67,7 +67,7 @@ export function read(p, source) {
   return [keys.map((h) => [h, times(p["decoder.attention.score.W_key.weight"], h)]), tanh(times(W, backward[0]))];
 }
 
-/* The likeliest word at every step, until the stop word or `longest` steps: [{word, weights, probability}]. For `look`, see exchange.js. */
+/* The likeliest word at every step, until the stop word or `longest` steps: [{word, weights, probability}]. `look` may change what a step sees. */
 export function translate(p, [keys, state], { start, stop, longest }, look = (keys) => [keys]) {
   let word = start, steps = [];
   while (word !== stop && steps.length < longest) {
