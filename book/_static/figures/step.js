@@ -1,7 +1,7 @@
 import { add, mix, softmax, tanh, terms, times, total } from "./arithmetic.js";
 import { Figure, cell, digits, hindi, table } from "./base.js";
 
-/* All steps of Bahdanau's decoder, given the previous words: {e, weights, c, s, p} for each. */
+/* All steps of Bahdanau's decoder: {e, weights, c, s, p} for each. */
 export function decode(p) {
   let s = p.state;
   return p.target.map((_, i) => {
