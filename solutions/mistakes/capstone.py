@@ -4,6 +4,8 @@ from collections import Counter
 
 import numpy as np
 
+from solutions.in_numpy.capstone import noun_alignment
+
 
 def count_parameters__one_direction():
     """An annotation concatenates the states of both encoder directions, so W_key needs more columns."""
@@ -200,6 +202,13 @@ def exact_match__share_of_words(words, target):
     return float((padded == target)[target != 0].mean())
 
 
+def exact_match__share_of_common_words(words, target):
+    """You counted right words, in the columns that both arrays have. Count sentences: all words must be right, and the stop
+    token as well."""
+    steps = min(words.shape[1], target.shape[1])
+    return float((words[:, :steps] == target[:, :steps])[target[:, :steps] != 0].mean())
+
+
 def exact_match__common_columns(words, target):
     """You compared only the columns that both arrays have. An output that ends before the target's stop token is wrong."""
     right = 0
@@ -254,6 +263,22 @@ def exact_match__zeros_dropped(words, target):
     for row, wanted in zip(words, target, strict=True):
         row, wanted = [w for w in row if w != 0], [w for w in wanted if w != 0]
         right += row[: len(wanted)] == wanted
+    return right / len(words)
+
+
+def exact_match__after_the_stop(words, target):
+    """You compared what follows the stop token as well. Ignore it, both in the model's output and in the target."""
+    width = max(words.shape[1], target.shape[1])
+    rows = [np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in (words, target)]
+    return float((rows[0] == rows[1]).all(axis=1).mean())
+
+
+def exact_match__first_stop_by_argmax(words, target):
+    """Where the model writes no stop token, your search for the first one finds position 0: argmax of no True is 0."""
+    right = 0
+    for row, wanted in zip(words, target, strict=True):
+        row, wanted = (each[: np.argmax(each == 2)].tolist() for each in (row, wanted))
+        right += row == wanted
     return right / len(words)
 
 
@@ -527,3 +552,28 @@ def noun_alignment__target_axis(weights, positions):
     best = weights.argmax(axis=1)
     steps = min(best.shape[1], positions.shape[1])
     return float((best[:, :steps] == positions[:, :steps]).sum() / (positions >= 0).sum())
+
+
+def noun_alignment__late_nouns_left_out(weights, positions):
+    """You left out the nouns at steps beyond the last row of weights. They count as missed, so they belong in the denominator."""
+    hits = count = 0
+    for row, places in zip(weights, positions, strict=True):
+        for step, place in enumerate(places[: len(row)]):
+            hits += bool(place >= 0 and row[step].any() and row[step].argmax() == place)
+            count += place >= 0
+    return float(hits / max(1, count))
+
+
+def noun_alignment__first_position_no_noun(weights, positions):
+    """Position 0 is that of the first source word. Only -1 says that a word is not a noun."""
+    return noun_alignment(weights, np.where(positions > 0, positions, -1))
+
+
+def noun_alignment__zero_weight_no_step(weights, positions):
+    """You took a step with a weight of 0 for one that was not taken. In such a step, all weights are 0."""
+    return noun_alignment(np.where((weights > 0).all(axis=-1, keepdims=True), weights, 0), positions)
+
+
+def noun_alignment__sum_of_exactly_one(weights, positions):
+    """The weights of a step need not sum to 1 in the last digit: do not compare their sum with exactly 1."""
+    return noun_alignment(np.where(weights.sum(axis=-1, keepdims=True) == 1, weights, 0), positions)

@@ -106,6 +106,12 @@ def weights_from_context__two_equations():
     return np.linalg.lstsq(_CORNERS.T, _INSIDE, rcond=None)[0].tolist()
 
 
+def weights_from_context__softmax_on_top():
+    """You solved for the weights, and applied a softmax to them. The solution is made of weights already."""
+    exponentials = np.exp(np.linalg.solve(np.vstack([_CORNERS.T, np.ones(3)]), [*_INSIDE, 1.0]))
+    return (exponentials / exponentials.sum()).tolist()
+
+
 def weights_from_context__not_adding_to_one():
     """Your weights give the right context but do not sum to 1: use this condition as the third equation."""
     return [*np.linalg.solve(_CORNERS[:2].T, _INSIDE).tolist(), 0.0]
@@ -269,6 +275,18 @@ def pull_of_two__a_tenth_of_one():
     """You used a tenth of 1. You need a tenth of `largest`, and that length itself contains a factor of one quarter."""
     heavy = (1 + math.sqrt(1 - 0.4)) / 2
     return _pull(gap=math.log(heavy / (1 - heavy)))
+
+
+def pull_of_two__a_tenth_of_a_half():
+    """With your `gap`, the smaller weight has fallen to a tenth of a half. The length of the pull depends on the product of
+    both weights: this product must fall to a tenth."""
+    return _pull(gap=math.log(19))
+
+
+def pull_of_two__gap_of_the_tail():
+    """For `gap`, you took the product of the weights for an exponential, which it is only nearly. Solve for the larger
+    weight first."""
+    return _pull(gap=math.log(40))
 
 
 def _mended(query, keys, source_mask, W_query, W_key, v, masked="before", each=True, stable=True):

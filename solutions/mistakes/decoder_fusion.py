@@ -137,7 +137,15 @@ def note_d_state__last_three():
 
 
 def _gated(
-    p, which=("_update", "_reset"), gate=None, mix=None, reset_after=False, shares=(1, 1, 1), squash=np.tanh, c=1
+    p,
+    which=("_update", "_reset"),
+    gate=None,
+    mix=None,
+    reset_after=False,
+    shares=(1, 1, 1),
+    squash=np.tanh,
+    c=1,
+    reach=(),
 ):
     embedded, query, context = p["embedded"], p["query"], p["context"]
     word, state, mixture = shares  # of the terms inside the gates
@@ -147,8 +155,24 @@ def _gated(
     ]
     update, reset = map(gate or (lambda x: (1 + np.tanh(x / 2)) / 2), terms)
     old = reset * (query @ p["W_s"].T) if reset_after else (reset * query) @ p["W_s"].T
-    candidate = squash(embedded @ p["W_y"].T + old + c * context @ p["W_c"].T)
+    c = reset if "context" in reach else c
+    candidate = squash(embedded @ p["W_y"].T + old + c * (context @ p["W_c"].T))
+    query = reset * query if "mixture" in reach else query
     return mix(update, query, candidate) if mix else (1 - update) * query + update * candidate
+
+
+def gated_step__reset_in_the_mixture(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """You mixed the candidate with the reset state. The reset gate acts inside the candidate only: mix with the old state."""
+    return _gated(locals(), reach=["mixture"])
+
+
+def gated_step__reset_on_the_context(
+    embedded, query, context, W_y, W_s, W_c, W_y_update, W_s_update, W_c_update, W_y_reset, W_s_reset, W_c_reset
+):
+    """You applied the reset gate to the contribution of the context, too. It acts on the old state only."""
+    return _gated(locals(), reach=["context"])
 
 
 def gated_step__update_exchanged(
@@ -378,7 +402,8 @@ def decoder_step__detached(query, embedded, keys, source_mask, W_query, W_key, v
 
 
 def decoder_step__renormalised_after_masking(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """You applied the mask only after the softmax: if padding has a very high score, the weights of the words are 0 by then."""
+    """In some rows, the score that padding has in your softmax is so far above those of the words that all their weights are 0:
+    padding must be excluded before the softmax, however low the words' scores are."""
     e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
     w = torch.softmax(e, dim=-1) * source_mask
     w = w / w.sum(dim=-1, keepdim=True).clamp_min(1e-12)

@@ -3,6 +3,8 @@
 import numpy as np
 import torch
 
+from solutions.in_torch.encoder import annotate
+
 
 def second_layer_shapes__reads_words(d, m):
     """The second layer does not see word vectors. What does it read at each position?"""
@@ -24,6 +26,11 @@ def second_layer_shapes__transposed(d, m):
     return {"input_matrix": (2 * m, m), "recurrent_matrix": (m, m), "annotation": (2 * m,)}
 
 
+def second_layer_shapes__doubled_again(d, m):
+    """The second layer concatenates the states of its own two directions, and each of these still has m entries."""
+    return {"input_matrix": (m, 2 * m), "recurrent_matrix": (m, m), "annotation": (4 * m,)}
+
+
 def rnn_outputs__last_batch_first(batch, d, m, T_x):
     """batch_first=True affects only the inputs and outputs. In the last states, the axis for the directions still comes first."""
     return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2, m), "inputs_positions_first": (T_x, batch, d)}
@@ -38,6 +45,11 @@ def rnn_outputs__one_direction(batch, d, m, T_x):
 def rnn_outputs__last_joined(batch, d, m, T_x):
     """The last states of the two directions are not concatenated: they are stacked along a separate axis."""
     return {"outputs": (batch, T_x, 2 * m), "last": (batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
+
+
+def rnn_outputs__last_joined_for_one_layer(batch, d, m, T_x):
+    """The last states have a separate row for each direction of each layer: the directions are not concatenated."""
+    return {"outputs": (batch, T_x, 2 * m), "last": (1, batch, 2 * m), "inputs_positions_first": (T_x, batch, d)}
 
 
 def rnn_outputs__batch_first_everywhere(batch, d, m, T_x):
@@ -102,6 +114,13 @@ def states_by_hand_twin__counted_from_one():
 def states_by_hand_twin__transposed():
     """You used the columns of W_h. In the product W_h h, each row of W_h should give one entry."""
     return _steps(_E_TWIN[:, 3], _E_TWIN[:, 1], _TWIN["W_x"], _TWIN["W_h"].T)
+
+
+def states_by_hand_twin__before_the_tanh():
+    """In the second state, you multiplied W_h by the sum of the first, from before the tanh. Multiply it by h_1 itself."""
+    sums = _TWIN["W_x"] @ _E_TWIN[:, 3]
+    second = np.tanh(_TWIN["W_x"] @ _E_TWIN[:, 1] + _TWIN["W_h"] @ sums)
+    return {"h_1": np.tanh(sums).tolist(), "h_2": second.tolist()}
 
 
 def states_by_hand_twin__memory_outside():
@@ -179,6 +198,16 @@ def annotation_by_hand__no_tanh():
 def annotation_by_hand__no_last_tanh():
     """You applied the tanh at the first step of each direction, but not at the second."""
     return _sums(np.tanh)
+
+
+def annotation_by_hand__third_word_skipped():
+    """Your backward direction does not read the third word, although it should begin with it."""
+    return [float(np.tanh(-1.0 + 0.5 * np.tanh(0.5))), float(np.tanh(0.5))]
+
+
+def annotation_by_hand__backward_of_the_third_word():
+    """Your backward state is that of the third word. The exercise asks for the annotation of the second."""
+    return [float(np.tanh(-1.0 + 0.5 * np.tanh(0.5))), float(np.tanh(-1.0))]
 
 
 def _embedding(**changed):
@@ -421,3 +450,9 @@ def annotate__not_turned_round_with_pads(embedded, source_mask, W_x, W_h, W_x_ba
         backward.append(b)
     joined = torch.cat([torch.stack(forward, 1), torch.stack(backward, 1)], dim=-1)
     return joined * keep
+
+
+def annotate__sorted_twice(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """You sorted the sentences, and put the results back with the same order. To undo a permutation, use its inverse."""
+    order = source_mask.sum(dim=1).argsort(descending=True, stable=True)
+    return annotate(embedded, source_mask, W_x, W_h, W_x_back, W_h_back)[order][order]

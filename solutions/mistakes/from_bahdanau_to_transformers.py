@@ -119,6 +119,16 @@ def positions_by_hand__a_frequency_for_each_entry():
     return _positions(encoding=[(math.sin, math.cos)[entry % 2](angle) for entry, angle in enumerate(angles)])
 
 
+def positions_by_hand__exponent_by_index():
+    """For the exponent, you used the index of the entry. Both entries of a pair have the same l: 0 for the first pair, 1 for
+    the second."""
+
+    def encode(position):
+        return [(math.sin, math.cos)[entry % 2](position / 10000 ** (entry / 4)) for entry in range(4)]
+
+    return _positions(encoding=encode(5), product=float(np.dot(encode(3), encode(7))))
+
+
 def positions_by_hand__counted_from_one():
     """You gave the encoding of position 4. The exercise asks for position 5, so j is 5 in the formula."""
     return _positions(encoding=[math.sin(4), math.cos(4), math.sin(0.04), math.cos(0.04)])
@@ -237,6 +247,12 @@ def layer_norm__over_the_batch(states, gain, bias):
     return _normalized(states, gain, bias, axis=0)
 
 
+def layer_norm__over_batch_and_positions(states, gain, bias):
+    """You took the mean and variance of each entry over all sentences and positions, as batch normalisation does. Take them
+    over the entries of one position."""
+    return _normalized(states, gain, bias, axis=(0, 1))
+
+
 def layer_norm__over_the_positions(states, gain, bias):
     """You took the mean and variance over the positions of a sentence. Take them over the entries of one position."""
     return _normalized(states, gain, bias, axis=1)
@@ -277,6 +293,12 @@ def layer_norm__no_epsilon(states, gain, bias):
     with np.errstate(all="ignore"):
         mean, deviation = states.mean(axis=-1, keepdims=True), states.std(axis=-1, keepdims=True)
         return gain * (states - mean) / deviation + bias
+
+
+def layer_norm__epsilon_for_zero_only(states, gain, bias):
+    """You used epsilon only where the variance is 0, if at all. Add it to every variance, under the root."""
+    mean, variance = states.mean(axis=-1, keepdims=True), states.var(axis=-1, keepdims=True)
+    return gain * (states - mean) / np.sqrt(np.where(variance > 0, variance, 1e-5)) + bias
 
 
 def layer_norm__mean_kept(states, gain, bias):
@@ -339,6 +361,11 @@ def same_context__not_adding_to_one():
     equation.
     """
     return [0.0, *np.linalg.solve(_FOUR[1:3].T, _MIXTURE @ _FOUR).tolist(), 0.0]
+
+
+def same_context__sum_forgotten():
+    """You solved the two equations of the context alone. That the weights sum to 1 is the third."""
+    return [0.0, *np.linalg.lstsq(_FOUR[1:].T, _MIXTURE @ _FOUR, rcond=None)[0].tolist()]
 
 
 def same_context__three_only():
@@ -524,6 +551,16 @@ def self_attention__overflow(states, mask, W_query, W_key, W_value):
     scores = states @ W_query.T @ (states @ W_key.T).transpose(1, 2) / math.sqrt(W_key.shape[0])
     powers = torch.exp(scores) * (_not_after(states) & mask[:, None, :])
     return powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-30) @ (states @ W_value.T)
+
+
+def self_attention__largest_of_later_words(states, mask, W_query, W_key, W_value):
+    """The maximum that you subtract may belong to a later word, which the position does not see. If it is far above the
+    visible scores, all their exponentials become 0."""
+    scores = states @ W_query.T @ (states @ W_key.T).transpose(1, 2) / math.sqrt(W_key.shape[0])
+    kept = scores.masked_fill(~mask[:, None, :], torch.finfo(scores.dtype).min)
+    powers = torch.exp(kept - kept.amax(dim=-1, keepdim=True)) * (_not_after(states) & mask[:, None, :])
+    total = powers.sum(dim=-1, keepdim=True)
+    return powers / total.masked_fill(total == 0, 1.0) @ (states @ W_value.T)
 
 
 def self_attention__squeezed(states, mask, W_query, W_key, W_value):

@@ -103,6 +103,17 @@ def every_step_shapes__words_flattened(batch, T_y, n, d, m, V_y):
     }
 
 
+def every_step_shapes__one_row_per_sentence(batch, T_y, n, d, m, V_y):
+    """In `flat_logits`, you gave each sentence one row. Each step of each sentence needs its own row."""
+    joined = n + d + m
+    return {
+        "joined": (batch, T_y, joined),
+        "W_o": (V_y, joined),
+        "logits": (batch, T_y, V_y),
+        "flat_logits": (batch, T_y * V_y),
+    }
+
+
 def _hindi(state=(0.396930, 0.584980, 0.604368), words=None):
     W_o = np.array([[0, 0, 0], [2, 2, 2], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]])
     words = words or _softmax
@@ -285,6 +296,12 @@ def wider_beam__multiplied():
     return _beam(scores=_LOG_P * ((5 + _LENGTHS) / 6) ** 0.6)
 
 
+def wider_beam__stop_not_counted():
+    """You did not count STOP among the words. The numbers in the table include it, and so does the penalty."""
+    scores = _LOG_P / ((4 + _LENGTHS) / 6) ** 0.6
+    return _beam(scores=scores, turn=math.log(3.6 / 2.6) / math.log((4 + 8) / (4 + 2)))
+
+
 def wider_beam__length_to_the_power():
     """You raised the bare number of words to the power lambda. The penalty first adds 5 to that number and divides
     the sum by 5 + 1."""
@@ -434,6 +451,16 @@ def cross_entropy__divided_by_sentences(logits, targets, target_mask):
     return float(-log_p[b, i, targets[b, i]].sum() / len(logits))
 
 
+def cross_entropy__word_zero_ignored(logits, targets, target_mask):
+    """You left out the words with the number 0. What is padding is said by the mask alone: word 0 is a word like any other."""
+    return cross_entropy(logits, targets, target_mask & (targets != 0))
+
+
+def cross_entropy__word_zero_for_padding(logits, targets, target_mask):
+    """You took word 0 for padding instead of looking at the mask, in which padding is False."""
+    return cross_entropy(logits, targets, targets != 0)
+
+
 def _differences(logits, targets):
     """Return the probabilities of all words, and the same minus the one-hot target."""
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
@@ -485,6 +512,14 @@ def logits_gradient__of_the_probability(logits, targets, target_mask):
     divides by that probability."""
     probabilities = np.take_along_axis(_differences(logits, targets)[0], targets[..., None], axis=-1)
     return logits_gradient(logits, targets, target_mask) * probabilities
+
+
+def logits_gradient__target_only(logits, targets, target_mask):
+    """Your gradient is 0 except at the target words. The softmax divides by the sum of all exponentials, so each logit of a
+    position changes the loss."""
+    return np.where(
+        np.arange(logits.shape[-1]) == targets[..., None], logits_gradient(logits, targets, target_mask), 0.0
+    )
 
 
 def logits_gradient__overflow(logits, targets, target_mask):
@@ -892,6 +927,11 @@ def beam_step__worst_first(scores, log_probabilities):
 def beam_step__lowest(scores, log_probabilities):
     """You kept the least likely continuations. The closer a log-probability is to 0, the more likely the continuation."""
     return _chosen(-(scores.unsqueeze(-1) + log_probabilities), scores.shape[1])
+
+
+def beam_step__probabilities(scores, log_probabilities):
+    """You compared probabilities, all of which are 0 below exp(-745). Compare their logarithms."""
+    return _chosen((scores.unsqueeze(-1) + log_probabilities).exp(), scores.shape[1])
 
 
 def beam_step__divided_by_width(scores, log_probabilities):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 
-from solutions.in_numpy.scoring import additive_score
+from solutions.in_numpy.scoring import additive_score, dot_product_score
 
 
 def batched_additive_shapes__no_axis_for_positions(batch, m, n, a, T_x):
@@ -309,6 +309,16 @@ def additive_score__first_sentence_only(query, keys, W_query, W_key, v):
     return additive_score(np.broadcast_to(query[:1], query.shape), keys, W_query, W_key, v)
 
 
+def additive_score__axis_if_needed(query, keys, W_query, W_key, v):
+    """You add the two projections as they are if that runs. Sizes may fit by chance, and then a query meets the keys of other
+    sentences: always give the query the axis of the positions."""
+    projected_query, projected_keys = query @ W_query.T, keys @ W_key.T
+    try:
+        return np.tanh(projected_query + projected_keys) @ v
+    except ValueError:
+        return np.tanh(projected_query[:, None, :] + projected_keys) @ v
+
+
 def additive_score__squeezed(query, keys, W_query, W_key, v):
     """An axis of length 1 went missing: even with one sentence or one position, the result should have two axes."""
     return np.squeeze(np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v)
@@ -332,6 +342,11 @@ def dot_product_score__without_w(query, keys, W=None):
     """You did not use W: you truncated the longer vector and took a plain dot product."""
     size = min(query.shape[-1], keys.shape[-1])
     return (query[:, None, :size] * keys[..., :size]).sum(-1)
+
+
+def dot_product_score__zeros_for_none(query, keys, W=None):
+    """You took a matrix of zeros for a missing one: test whether `W is None`, whatever its entries are."""
+    return dot_product_score(query, keys, W if W is not None and (W.any() or W.shape[0] != W.shape[1]) else None)
 
 
 def dot_product_score__tanh(query, keys, W=None):

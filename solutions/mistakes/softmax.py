@@ -1,5 +1,6 @@
 """Wrong answers that students give to the softmax exercises. The docstring is the hint."""
 
+import itertools
 import math
 
 import numpy as np
@@ -71,6 +72,12 @@ def score_differences__sign():
 def score_differences__of_weights():
     """You subtracted the weights. A difference between scores corresponds to a ratio of weights."""
     return _differences(lambda first, other: first - other)
+
+
+def score_differences__of_neighbours():
+    """You compared each score with the next one. The exercise asks by how much the first exceeds each of the others."""
+    weights = [0.48, 0.3, 0.16, 0.06]
+    return [math.log(one / other) for one, other in itertools.pairwise(weights)]
 
 
 def _stable(scores):
@@ -267,3 +274,18 @@ def broken_maps__negative_weights():
 def broken_maps__weight_on_the_pad_softened():
     """In one table, padding has weight, so it was not excluded. What must its scores have been?"""
     return {"A": 4, "B": 1, "C": 6, "D": 3, "E": 5}
+
+
+def broken_maps__steps_exchanged():
+    """Which bug makes all rows of a table the same, and which makes its columns sum to 1? Look at A and B once more."""
+    return {"A": 1, "B": 4, "C": 6, "D": 3, "E": 2}
+
+
+def broken_maps__columns_softened():
+    """In table B, the rows do not sum to 1, but after a second softmax they would. Do its columns?"""
+    return {"A": 4, "B": 5, "C": 6, "D": 3, "E": 2}
+
+
+def broken_maps__missing_weight_softened():
+    """In table D, some rows do not sum to 1, but after a second softmax they would. Where has the rest of the weight gone?"""
+    return {"A": 4, "B": 1, "C": 6, "D": 5, "E": 2}

@@ -1,5 +1,8 @@
 """Wrong answers that students give to the exercises on spelling and sound. The docstring is the hint."""
 
+from collections import Counter
+from difflib import SequenceMatcher
+
 import numpy as np
 
 
@@ -10,6 +13,21 @@ def _distance(written, wanted, insertion=1, deletion=1, substitution=1):
         for j, other in enumerate(wanted, 1):
             change = table[i - 1, j - 1] + (0 if item == other else substitution)
             table[i, j] = min(table[i - 1, j] + deletion, table[i, j - 1] + insertion, change)
+    return int(table[-1, -1])
+
+
+def _fill(
+    written,
+    wanted,
+    cheapest=lambda above, left, diagonal, differ: min(above + 1, left + 1, diagonal + differ),
+    first_row=None,
+):
+    table = np.zeros((len(written) + 1, len(wanted) + 1), dtype=int)
+    table[0] = np.arange(len(wanted) + 1) if first_row is None else first_row
+    table[:, 0] = np.arange(len(written) + 1)
+    for i, item in enumerate(written, 1):
+        for j, other in enumerate(wanted, 1):
+            table[i, j] = cheapest(table[i - 1, j], table[i, j - 1], table[i - 1, j - 1], int(item != other))
     return int(table[-1, -1])
 
 
@@ -76,6 +94,43 @@ def edit_distance__one_step_short(written, wanted):
     return _distance(written[:-1], wanted[:-1])
 
 
+def edit_distance__first_row_of_zeros(written, wanted):
+    """You set the first row of the table to 0, but turning no phonemes into j phonemes takes j insertions."""
+    return _fill(written, wanted, first_row=np.zeros(len(wanted) + 1, dtype=int))
+
+
+def edit_distance__no_insertion(written, wanted):
+    """Inside the table, you left out one of the three neighbours. An entry is reached by an insertion, too."""
+    return _fill(written, wanted, lambda above, left, diagonal, differ: min(above + 1, diagonal + differ))
+
+
+def edit_distance__no_deletion(written, wanted):
+    """Inside the table, you left out one of the three neighbours. An entry is reached by a deletion, too."""
+    return _fill(written, wanted, lambda above, left, diagonal, differ: min(left + 1, diagonal + differ))
+
+
+def edit_distance__equal_costs_one(written, wanted):
+    """Your condition is the wrong way round: the step along the diagonal is free if the two phonemes are equal."""
+    return _fill(written, wanted, lambda above, left, diagonal, differ: min(above + 1, left + 1, diagonal + 1 - differ))
+
+
+def edit_distance__diagonal_overwritten(written, wanted):
+    """You keep a single row, and what you take for the diagonal has been overwritten: it belongs to the new row already."""
+    return _fill(written, wanted, lambda above, left, diagonal, differ: min(above + 1, left + differ))
+
+
+def edit_distance__order_ignored(written, wanted):
+    """You compared how often each phoneme occurs. Their order counts, too."""
+    more, fewer = Counter(written.tolist()), Counter(wanted.tolist())
+    return max((more - fewer).total(), (fewer - more).total())
+
+
+def edit_distance__longest_block_first(written, wanted):
+    """You matched the longest common block first, as `difflib` does. Another matching may need fewer edits."""
+    steps = SequenceMatcher(None, written.tolist(), wanted.tolist()).get_opcodes()
+    return sum(max(i2 - i1, j2 - j1) for kind, i1, i2, j1, j2 in steps if kind != "equal")
+
+
 def _rates(links, hand):
     made = links[..., None] == np.arange(hand.shape[-1])
     return made, hand == 2, hand > 0
@@ -132,6 +187,61 @@ def alignment_error_rate__hand_summed(links, hand):
     return 1 - ((made & sure).sum() + hand[made].sum()) / (made.sum() + hand.sum())
 
 
+def alignment_error_rate__minus_one_looked_up(links, hand):
+    """A phoneme without a link hits nothing. You looked it up in `hand` at -1, which is the last letter."""
+    looked_up = hand[np.arange(len(links)), links]
+    hits = (looked_up == 2).sum() + (looked_up > 0).sum()
+    return 1 - hits / ((links >= 0).sum() + (hand == 2).sum())
+
+
+def alignment_error_rate__first_letter_unlinked(links, hand):
+    """You treat a link to letter 0 as no link. Letters are numbered from 0, and only -1 means that there is no link."""
+    made, sure, possible = _rates(np.where(links > 0, links, -1), hand)
+    return 1 - ((made & sure).sum() + (made & possible).sum()) / (made.sum() + sure.sum())
+
+
+def alignment_error_rate__unlinked_left_out(links, hand):
+    """You left out the phonemes without a link altogether. Their sure links made by hand still count in the denominator."""
+    made, sure, possible = _rates(links[links >= 0], hand[links >= 0])
+    return 1 - ((made & sure).sum() + (made & possible).sum()) / (made.sum() + sure.sum())
+
+
+def alignment_error_rate__sure_twice_below(links, hand):
+    """In the denominator, you counted each sure link twice: a 2 in `hand` is a single link."""
+    made, sure, possible = _rates(links, hand)
+    return 1 - ((made & sure).sum() + (made & possible).sum()) / (made.sum() + 2 * sure.sum())
+
+
+def alignment_error_rate__sure_only(links, hand):
+    """The numerator has two terms, and you counted sure links in both. In the second, a link needs to be possible only."""
+    made, sure, _ = _rates(links, hand)
+    return 1 - 2 * (made & sure).sum() / (made.sum() + sure.sum())
+
+
+def alignment_error_rate__possible_only(links, hand):
+    """The numerator has two terms, and you counted possible links in both. In the first, a link must be sure."""
+    made, sure, possible = _rates(links, hand)
+    return 1 - 2 * (made & possible).sum() / (made.sum() + sure.sum())
+
+
+def alignment_error_rate__exchanged(links, hand):
+    """You exchanged the two marks in `hand`: a 2 is a sure link, and a 1 is only a possible one."""
+    made, _, possible = _rates(links, hand)
+    return 1 - ((made & (hand == 1)).sum() + (made & possible).sum()) / (made.sum() + (hand == 1).sum())
+
+
+def alignment_error_rate__letters_counted_once(links, hand):
+    """In the denominator, you counted the letters that are linked. Count the links: two phonemes may share a letter."""
+    made, sure, possible = _rates(links, hand)
+    return 1 - ((made & sure).sum() + (made & possible).sum()) / (made.any(axis=0).sum() + sure.sum())
+
+
+def alignment_error_rate__error_without_sure(links, hand):
+    """If no link is sure by hand, you return 1. Links that are possible are no errors, so apply the formula."""
+    made, sure, possible = _rates(links, hand)
+    return 1 - ((made & sure).sum() + (made & possible).sum()) / (made.sum() + sure.sum()) if sure.any() else 1.0
+
+
 def _em(**changed):
     right = {
         "n": [0.5, 0.25, 0.25],
@@ -185,3 +295,38 @@ def em_by_hand__winner_takes_all():
 def em_by_hand__other_letter():
     """For `shares`, you gave the share of the other letter. Check which letter is asked for in each case."""
     return _em(shares=[0.4, 0.3333, 0.6, 0.4])
+
+
+def em_by_hand__shares_over_phonemes():
+    """In the second expectation, you shared each letter out among the phonemes. Share each phoneme out among the letters."""
+    return _em(shares=[0.6667, 0.6, 0.3333, 0.6667], again=[0.6667, 0.5333])
+
+
+def em_by_hand__empty_letter():
+    """You added an empty letter to each word. In this exercise, only the letters of a word share its phonemes."""
+    return _em(o=[0.3636, 0.4545, 0.1818], shares=[0.4074, 0.3922, 0.2963, 0.4074], again=[0.5667, 0.5009])
+
+
+def em_by_hand__letters_in_order():
+    """You linked the first phoneme to the first letter, and so on. At the beginning, all letters of a word share each phoneme."""
+    return _em(n=[1.0, 0.0, 0.0], o=[0.0, 0.6667, 0.3333], shares=[1.0, 1.0, 1.0, 1.0], again=[1.0, 0.6667])
+
+
+def em_by_hand__alphabetical():
+    """You gave the phonemes in another order. The exercise asks for N, OW and AA, in this order."""
+    return _em(n=[0.25, 0.5, 0.25], o=[0.1667, 0.3333, 0.5])
+
+
+def em_by_hand__again_as_counts():
+    """For `again`, you gave the counts of the second expectation. Divide them by their sum for each letter."""
+    return _em(again=[1.2, 1.6667])
+
+
+def em_by_hand__single_letter_shared():
+    """The word *o* has one letter, so all of its OW belongs to that letter, and not one half."""
+    return _em(o=[0.4, 0.4, 0.2], shares=[0.5556, 0.6154, 0.4444, 0.5556], again=[0.5417, 0.5478])
+
+
+def em_by_hand__third_of_the_other_letter():
+    """For the third of the `shares`, you gave that of the letter n in the AA of *on*. The exercise asks for that of o."""
+    return _em(shares=[0.6, 0.6667, 0.6, 0.6])
