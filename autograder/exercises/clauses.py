@@ -77,6 +77,7 @@ class Mutation:
     new: ast.AST | None = None
     earlier: tuple[str, ...] = ()
     both: bool = False  # all arguments in ``earlier`` come from there, not only the first
+    hidden: bool = False  # see Perturbation
 
 
 def mutate_all(nodes: Sequence[Node], perturbation: Perturbation, subject: str, rank: int) -> Mutation:
@@ -90,7 +91,7 @@ def mutate_all(nodes: Sequence[Node], perturbation: Perturbation, subject: str, 
         return dict.fromkeys((node.number for node in nodes), change)
 
     clause = format_clause(perturbation.clause, subject, several=len(nodes) > 1)
-    return Mutation(clause, rank, changes, perturbation.rare)
+    return Mutation(clause, rank, changes, perturbation.rare, hidden=perturbation.hidden)
 
 
 def mutation_from_rewrite(slot: Slot, rewrite: Rewrite, kind: str, text: str) -> Mutation | None:

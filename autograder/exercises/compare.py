@@ -180,9 +180,7 @@ def explain_mismatch(value, expected, atol):
         which = which if wrong.size > 1 else "the value is wrong"
         if digit := _first_wrong_digit(value, expected, atol) if mine and right else 0:
             number = f"{value[index]:.{digit + 2}g}"
-            return (
-                f"{which}: yours is {number}, which differs only from about the {digit}th digit on: single precision?"
-            )
+            return f"{which}: yours is {number}, which differs only from about the {digit}th digit on"
         return f"{which}: yours is {value[index]:.6g}"
     return ""
 

@@ -23,11 +23,19 @@ ROUNDED = 5  # decimals of drawn numbers: short to write, yet products have more
 
 WHERE_MASKED = "where does the mask come in?"
 WHERE_LARGE = "trace the largest and the smallest number through your formula."
+WHERE_ZEROS = "which line mistakes a 0 for something else, divides by it, or needs two neighbours to differ?"
 WHERE_EMPTY = "what does your formula divide by there, and what comes out of it?"
 WHERE_ZERO = "which line mistakes a 0 for something else, or divides by it?"
+WHERE_TINY = "is anything rounded, or treated as 0?"
 WHERE_ALIKE = "which line needs them to differ?"
 WHERE_SIZE = "which line treats such an axis differently?"
 WHERE_INDEX = "what does your code do with such a number?"
+WHERE_KEPT = "is something kept from an earlier call, and used again although other numbers have changed?"
+WHERE_LARGE_INDEX = "is such a number stored in a small integer type, or changed in another way?"
+WHERE_STOP = "which of the words count, and must the stop token be there?"
+WHERE_TOLD = "which line takes two different words for the same?"
+WHERE_TURNED = "how far from its own place may a phoneme be matched?"
+WHERE_NONE_SURE = "what does your code do where there is no sure link?"
 ANY_PHONEME = 3, 42  # the range of phoneme numbers, its end exclusive
 MANY_WORDS = 260  # more than one byte can count
 STOPS = 2  # the number of the stop token in the capstone's language; 0 is its padding
@@ -316,9 +324,9 @@ def _with_zero_row(draw):
 _at_limits = partial(Family, "large", _large, "large {}", WHERE_LARGE)
 KINDS["annotations"] = (
     Family("ordinary", _normal),
-    Family("zero", _one_zero, "zeros for one of the {}", WHERE_ZERO),
-    Family("zeros_first", _zeros_first, "{} that begin with two zeros", WHERE_ZERO, least={-2: 3}),
-    Family("zero_row", _with_zero_row(_normal), "all-zero {} in one sentence", WHERE_ZERO),
+    Family("zero", _one_zero, "zeros for one of the {}", WHERE_ZEROS),
+    Family("zeros_first", _zeros_first, "{} that begin with two zeros", WHERE_ZEROS, least={-2: 3}),
+    Family("zero_row", _with_zero_row(_normal), "all-zero {} in one sentence", WHERE_ZEROS),
     Family("equal", _some_equal, "equal {}", WHERE_ALIKE, least={-2: 2}),
     Family("uneven", _tiny_beside_large, "tiny {} beside large ones", WHERE_LARGE, LARGE_PARTS, least={-2: 2}),
     _at_limits(parts=LARGE_PARTS),
@@ -326,7 +334,7 @@ KINDS["annotations"] = (
 )
 KINDS["states"] = (
     Family("ordinary", _normal),
-    Family("zero", _with_zero_row(_normal), "all-zero {} in one sentence", WHERE_ZERO),
+    Family("zero", _with_zero_row(_normal), "all-zero {} in one sentence", WHERE_ZEROS),
     _at_limits(parts=LARGE_PARTS),
 )
 KINDS["parameter"] = (
@@ -336,7 +344,7 @@ KINDS["parameter"] = (
 )
 KINDS["vector"] = (
     Family("ordinary", _normal),
-    Family("tiny", _some_tiny, "tiny entries of {}", "is anything rounded, or treated as 0?", least={-1: 2}),
+    Family("tiny", _some_tiny, "tiny entries of {}", WHERE_TINY, least={-1: 2}),
     _at_limits(parts=LARGE_PARTS),
 )
 
@@ -372,7 +380,7 @@ KINDS["weights"] = (
     Family("even", _even, "weights that are all equal", WHERE_ALIKE),
     Family("one_is_all", lambda rng, c: _one_word(rng, c).astype(float), "a weight of 1", WHERE_ZERO, least={-1: 2}),
     Family("zero", _zero_in_some, "a weight of exactly 0 in one sentence", WHERE_ZERO, MASKING, {0: 2, -1: 2}),
-    Family("small", _very_small, "very small weights", "is anything rounded, or treated as 0?", least={-1: 2}),
+    Family("small", _very_small, "very small weights", WHERE_TINY, least={-1: 2}),
     Family("empty_row", _with_zero_row(_weights), "a sentence without any weight", WHERE_EMPTY, EMPTY),
 )
 
@@ -396,7 +404,7 @@ KINDS["tokens"] = (
     Family("ordinary", _without_last),
     Family("ends", _ends, "the first and the last word of the vocabulary", WHERE_INDEX),
     Family("repeated", lambda rng, c: np.full(c.shape, rng.integers(0, c.below)), "one word repeated", WHERE_INDEX),
-    Family("many", _last_words, "a vocabulary of more than 256 words", WHERE_INDEX, words_known=MANY_WORDS),
+    Family("many", _last_words, "a vocabulary of more than 256 words", WHERE_LARGE_INDEX, words_known=MANY_WORDS),
 )
 
 # --- single exercises ------------------------------------------------------------------------------------------------
@@ -493,7 +501,9 @@ KINDS["log_probabilities"] = (
     Family("same", _same_words, "hypotheses that prefer the same words", WHERE_ALIKE, least={-2: 2}),
     Family("low", _two_words_each, "{} far below 0", WHERE_LARGE),
     Family("certain", _certain, "a word that is certain", WHERE_ZERO),
-    Family("many", _log_probabilities, "a vocabulary of more than 256 words", WHERE_INDEX, least={-1: MANY_WORDS}),
+    Family(
+        "many", _log_probabilities, "a vocabulary of more than 256 words", WHERE_LARGE_INDEX, least={-1: MANY_WORDS}
+    ),
 )
 
 
@@ -561,17 +571,22 @@ KINDS["target_words"] = (
         "stop", _stopping(lambda rng, context: np.zeros(context.shape[:-1], int)), "targets with only the stop token"
     ),
     Family("few", _stopping(_any_length, FEW), "a vocabulary of a few words"),
-    Family("many", _stopping(_any_length, MANY), "a vocabulary of more than 256 words"),
+    Family("many", _stopping(_any_length, MANY), "a vocabulary of more than 256 words", WHERE_LARGE_INDEX),
 )
 KINDS["written"] = (
     Family("ordinary", _outputs_of_model("right", "right", "wrong", "short", "endless", "twice", "pads", "order")),
-    Family("right", _outputs_of_model("right", "twice", "pads"), "right sentences with more after their stop token"),
-    Family("wrong", _outputs_of_model("wrong", "small_type"), "one wrong word per sentence"),
+    Family(
+        "right",
+        _outputs_of_model("right", "twice", "pads"),
+        "right sentences with more after their stop token",
+        WHERE_STOP,
+    ),
+    Family("wrong", _outputs_of_model("wrong", "small_type"), "one wrong word per sentence", WHERE_TOLD),
     Family("other", _outputs_of_model("other"), "wrong words, as many as in the target"),
-    Family("short", _outputs_of_model("short", "right"), "sentences that stop too early"),
-    Family("endless", _outputs_of_model("endless", "right"), "sentences that never stop"),
+    Family("short", _outputs_of_model("short", "right"), "sentences that stop too early", WHERE_STOP),
+    Family("endless", _outputs_of_model("endless", "right"), "sentences that never stop", WHERE_STOP),
     Family("order", _outputs_of_model("order", "right"), "the right words in the wrong order"),
-    Family("doubled", _outputs_of_model("doubled", "right"), "the first word twice"),
+    Family("doubled", _outputs_of_model("doubled", "right"), "the first word twice", WHERE_ALIKE),
 )
 
 
@@ -705,8 +720,8 @@ def _turn(rng, context):
 
 KINDS["phonemes"] = (
     Family("ordinary", _edited),
-    Family("turned", _turn, "the same phonemes, the first of them last"),
-    Family("few", _whole_from(3, 6), "phonemes that recur"),
+    Family("turned", _turn, "the same phonemes, the first of them last", WHERE_TURNED),
+    Family("few", _whole_from(3, 6), "phonemes that recur", WHERE_ALIKE),
     Family("others", _whole_from(*ANY_PHONEME), "phonemes that hardly agree"),
 )
 
@@ -729,5 +744,5 @@ KINDS["hand"] = (
         lambda rng, context: 2 * rng.integers(0, 2, size=context.shape),
         "hand-annotated links that are all sure",
     ),
-    Family("possible", _whole_from(0, 2), "hand-annotated links, none of them sure"),
+    Family("possible", _whole_from(0, 2), "hand-annotated links, none of them sure", WHERE_NONE_SURE),
 )

@@ -21,6 +21,7 @@ from autograder.exercises.case_labels import HUGE
 from autograder.exercises.chains import compile_steps, steps_of
 from autograder.exercises.covering import PLAIN, DrawnCall
 from autograder.exercises.drawing import draw_cases
+from autograder.exercises.families import WHERE_KEPT
 from autograder.exercises.model import (
     Case,
     Exercise,
@@ -191,8 +192,10 @@ def _other_numbers(entry, cases):
             for name in names:
                 inputs[name] = np.array(inputs[name])
                 inputs[name].flat[1:] = np.roll(inputs[name].flat[1:], 1)
-            label = f"{PLAIN} in another order" if names is bounded else f"{PLAIN}, {names[0]} in another order"
-            yield DrawnCall(name=label, inputs=inputs, part=case.part, also=case.also)
+            order = " in another order" if names is bounded else f", {names[0]} in another order"
+            words = {f"the numbers of an earlier call{order}": WHERE_KEPT}
+            label = f"{PLAIN}{order}"
+            yield DrawnCall(name=label, inputs=inputs, part=case.part, also=case.also, families=words)
 
 
 def _case(exercise, row, reference, wrong):

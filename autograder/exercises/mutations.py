@@ -20,7 +20,15 @@ from autograder.exercises.model import Exercise, Outcome
 from autograder.exercises.modules import module
 from autograder.exercises.mutation_operators import FunctionContext, rewrites
 from autograder.exercises.perturbations import CallContext, Perturbation
-from autograder.exercises.softmax import accept_arrays, find_softmax, log_softmax_bugs, record_node_values, softmax_bugs
+from autograder.exercises.softmax import (
+    OF_STEP,
+    accept_arrays,
+    find_softmax,
+    log_softmax_bugs,
+    record_node_values,
+    reference_softmax,
+    softmax_bugs,
+)
 from solutions.answer_key import AnswerKeyError
 from solutions.answer_key.records import letters_of
 
@@ -161,8 +169,7 @@ class _Enumeration:
         if self.exercise.kind == "code":
             yield from self._mutate_softmax()
         else:
-            steps = [node for node in self.nodes if node.kind == "value" and not node.name.startswith("W_")]
-            yield from (mutate_all(steps, each, "all steps", 6) for each in perturbations.ROUNDING)
+            yield from self._round_steps()
         yield from self._mutate_values()
         yield from self._apply_rewrites()
 
@@ -227,12 +234,24 @@ class _Enumeration:
             return
         scores = self.nodes[step.scores]
         is_named = scores.kind != "operation"
+        is_given = step.mask is None or self.nodes[step.mask].kind == "argument"
         subject = STEPS.get(scores.name, scores.name) if is_named else "the inputs of the softmax"
         for bug in log_softmax_bugs() if step.logarithms else softmax_bugs():
             if step.mask is not None or not bug.masks:
-                yield _softmax_mutation(step, accept_arrays(bug.weigh), bug, subject)
-        if step.mask is not None and self.nodes[step.mask].kind != "argument":
+                yield _softmax_mutation(step, accept_arrays(bug.weigh), bug, subject, pads_only=is_given)
+                if step.beside is not None:
+                    yield _softmax_mutation(step, accept_arrays(bug.weigh), bug, subject, right_weights=True)
+        if not is_given:
             yield from self._perturb_node(self.nodes[step.mask], perturbations.MASKS, "the mask", 3)
+
+    def _round_steps(self):
+        """Yield the mutations that round steps worked by hand: one, two or all."""
+        steps = [node for node in self.nodes if node.kind == "value" and not node.name.startswith("W_")]
+        chosen = [(6, [step], clauses.describe_variable(step.name, self.text) or "one of the steps") for step in steps]
+        chosen += [(7, steps, "all steps")]
+        chosen += [(7, pair, "some of the steps") for pair in itertools.combinations(steps, 2)]
+        for each, (rank, some, subject) in itertools.product(perturbations.ROUNDING_BY_HAND, chosen):
+            yield mutate_all(some, each, subject, rank)
 
     def _mutate_values(self):
         case = next((case for case in self.exercise.hidden if not case.gradients), self.exercise.hidden[0])
@@ -316,8 +335,12 @@ def _confuse_arguments(node, other):
     return Mutation(format_clause(clause, other), 1, changes)
 
 
-def _softmax_mutation(step, weigh, bug, subject):
+def _softmax_mutation(step, weigh, bug, subject, right_weights=False, pads_only=True):
     def changes(context):
-        return {step.weights: lambda _: weigh(context.seen[step.scores], context.seen.get(step.mask))}
+        changed = {step.weights: lambda _: weigh(context.seen[step.scores], context.seen.get(step.mask))}
+        if right_weights:
+            changed[step.beside] = lambda _: accept_arrays(reference_softmax)(context.seen[step.scores], None)
+        return changed
 
-    return Mutation(bug.clause.format(it=subject), SOFTMAX_RANK, changes, bug.rare)
+    clause: str = bug.clause if pads_only else OF_STEP.get(bug.clause) or bug.clause
+    return Mutation(clause.format(it=subject), SOFTMAX_RANK, changes, bug.rare)

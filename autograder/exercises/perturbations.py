@@ -14,6 +14,7 @@ import numpy as np
 BOUNDS = (1.0, 5.0, 10.0, 20.0, 30.0, 50.0, 60.0, 80.0, 88.0, 100.0, 200.0, 300.0, 500.0, 600.0, 700.0, 709.0, 1e3, 1e4)
 FLOORS = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1, 0.5, 1.0)
 DECIMALS = (2, 3)
+DECIMALS_BY_HAND = (1, *DECIMALS)  # that people keep who compute by hand
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,14 @@ Apply = Callable[[Any, CallContext], Any]
 class Perturbation:
     """One wrong value. ``clause`` completes "We get exactly your numbers if"; {it} is the value, {is} becomes is or are.
 
-    A ``rare`` one is tried only if numbers are large.
+    A ``rare`` one is tried only if numbers are large. A ``hidden`` one may affect later steps alone: what is returned keeps
+    all its digits.
     """
 
     clause: str
     apply: Apply
     rare: bool = False
+    hidden: bool = False
 
 
 def is_array(value: object) -> bool:
@@ -175,10 +178,29 @@ def _no_effect(value, context):
 
 
 ROUNDED = "{it} {is} rounded or truncated to a few decimals along the way"
-ROUNDING = (
-    *(Perturbation(ROUNDED, _real(lambda value, n=n: value.round(decimals=n))) for n in DECIMALS),
-    *(Perturbation(ROUNDED, _real(lambda value, n=n: _truncate(value, n))) for n in DECIMALS),
-)
+
+
+def _rounding(all_decimals):
+    changes = (
+        *(lambda value, n=n: value.round(decimals=n) for n in all_decimals),
+        *(lambda value, n=n: _truncate(value, n) for n in all_decimals),
+    )
+    return tuple(Perturbation(ROUNDED, _each(_real(change)), hidden=True) for change in changes)
+
+
+def _each(apply):
+    """Return ``apply`` for the items of a list, and for anything else."""
+
+    def for_list(value, context):
+        if not isinstance(value, list):
+            return apply(value, context)
+        changed = [apply(item, context) for item in value]
+        return None if any(item is None for item in changed) else changed
+
+    return for_list
+
+
+ROUNDING, ROUNDING_BY_HAND = _rounding(DECIMALS), _rounding(DECIMALS_BY_HAND)
 GENERAL = (
     Perturbation("{it} {has} no effect", _no_effect),
     Perturbation("{it} {has} the opposite sign", _real(lambda value: -value)),

@@ -6,7 +6,7 @@ declared once for the course: each of them can replace any softmax step.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -41,6 +41,9 @@ LEAST_SHIFT = (
 NOT_LOW = "padding scores are replaced by a number that is not low enough: the words' scores can be as low, or lower"
 TAKEN_OFF = "too little is subtracted from padding scores: they can exceed the words' scores by more than that"
 ZERO = "padding scores become 0: their exponential is 1, so padding still counts"
+OF_STEP = {  # of a mask that hides more than padding
+    ZERO: "scores outside the mask become 0: their exponential is 1, so the positions that it hides still count"
+}
 BOUNDED = "{it} are clipped, so that different ones beyond the bound become equal"
 UNIFORM = "a row of scores without a word gets equal weights at all its positions"
 OTHER_AXIS = "the softmax runs along an axis other than that of the positions"
@@ -265,12 +268,16 @@ def _shift_log_softmax(scores, by):
 
 @dataclass(frozen=True)
 class SoftmaxStep:
-    """The node numbers of the scores, of the mask if there is one, and of the weights, or of their ``logarithms``."""
+    """The node numbers of the scores, of the mask if there is one, and of the weights, or of their ``logarithms``.
+
+    In the latter case, ``beside`` may be the node of the weights themselves.
+    """
 
     scores: int
     mask: int | None
     weights: int
     logarithms: bool = False
+    beside: int | None = None
 
 
 def record_node_values(exercise: Exercise, function: InstrumentedFunction, case: Case) -> dict[int, Any]:
@@ -301,7 +308,9 @@ def find_softmax(exercise: Exercise, function: InstrumentedFunction) -> SoftmaxS
         is_whole = function.nodes[step.weights].kind in ("value", "result")
         return -1 if step.mask is None else step.mask, is_whole, step.weights
 
-    return max((step for step in steps if step.scores == first), key=is_last)
+    chosen = max((step for step in steps if step.scores == first), key=is_last)
+    plain = [step.weights for step in fitting if chosen.logarithms and not step.logarithms and step.scores == first]
+    return replace(chosen, beside=max((n for n in plain if function.nodes[n].kind == "value"), default=None))
 
 
 def _discriminating_cases(exercise):

@@ -9,6 +9,8 @@ import numpy as np
 
 from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compare, compile_steps
 from autograder.exercises.case_labels import is_large
+from autograder.exercises.covering import TAKEN_FOR_ONE
+from autograder.exercises.families import WHERE_TINY
 from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
@@ -46,7 +48,12 @@ ONLY_PADDING = "Only cases with padding are wrong: where does the mask come in?"
 ONLY_LARGE = "Only cases with large numbers are wrong: trace the largest and the smallest of them through your formula."
 BROADCASTS = ("ValueError", "RuntimeError")  # raised when the shapes of two arrays do not match
 NUMERICAL = ("", "OverflowError", "FloatingPointError", "ZeroDivisionError")  # raised because a number is large
-ONLY_WITH = "Only cases with {} are wrong: {}"
+ONLY_WITH = "Only cases with {} are wrong"
+ONLY_LIKE = "Only cases like those with {} are wrong: {}"
+NAN_GRADIENT = (
+    "The values are right, but a gradient is not finite: on the way to the result, something is divided by 0, or nan or infinity "
+    "arises. Replacing it afterwards does not repair the gradient: keep it from arising."
+)
 ONLY_SIZE_ONE = "Only cases with an axis of length 1 are wrong: which line treats such an axis differently?"
 WRONG_GRADIENT = (
     "The values are right, but not the gradient with respect to {}: where is it cut off on the way to the result, "
@@ -75,11 +82,15 @@ FEW_DIGITS = (
     "torch tensors? Is something rounded, clipped, or treated as 0 because it is small? Is a small number such as 1e-6 added, "
     "or are some terms of a long sum left out?"
 )
+LARGE_ARE_WRONG = "Where numbers are large, more than the last digits is wrong, perhaps by another mistake."
 NOT_FINITE = (
     "Not finite where numbers are large, and right elsewhere: which exponential gets too large a number there, or which divisor "
     "or argument of a logarithm has become 0?"
 )
+HALF = 1 / 2  # of the cases of a family: at least so many are wrong if it is to blame
+MAX_ADVICE = 2  # pieces of advice that a hint may offer: more would say nothing
 MAX_SLIGHT_ERROR = 1e-5  # relative to the largest number of a result
+LARGE_ERROR = 0.01  # relative to the same: more than lost digits
 WORDLESS, PADDING, LARGE = "a sentence without a word", "padding", "large numbers"
 SIZE_ONE, GRADIENTS = "an axis of length 1", "gradients"
 IN_WAYS = {  # what is special about a case -> where to look if such cases are wrong
@@ -89,7 +100,7 @@ IN_WAYS = {  # what is special about a case -> where to look if such cases are w
     SIZE_ONE: "which line treats such an axis differently?",
     GRADIENTS: "where is a gradient cut off or changed on the way to the result?",
 }
-SECOND_MISTAKE = "This does not explain the cases with {}, where there is a second mistake: {}"
+SECOND_MISTAKE = "This alone does not explain the cases with {}: {}"
 SEVERAL_WAYS = "Cases with {} are wrong: {}"
 LOST_AXIS = "An axis of length 1 went missing: where an axis of the result has length 1, it must stay."
 EXTRA_AXIS = "Your result has an axis of length 1 too many: index it with 0, or squeeze that axis alone."
@@ -190,8 +201,12 @@ def _hints(exercise, rows, is_right):
         return hints
     if exercise.kind != "code":
         return ()
-    hint = _hint_from_failing_cases(exercise, rows)
-    return (hint,) if hint else _hints_of_several_mistakes(exercise, rows)
+    if hint := _hint_from_failing_cases(exercise, rows):
+        return (hint,)
+    if hints := _hints_of_several_mistakes(exercise, rows):
+        return hints
+    hint = _hint_several_families(rows)
+    return (hint,) if hint else ()
 
 
 def _hints_of_one_mistake(exercise, rows):
@@ -200,7 +215,7 @@ def _hints_of_one_mistake(exercise, rows):
         return hints
     hint = ROUNDED if exercise.kind == "number" and _is_rounded(rows) else _find_exchanged(exercise, rows)
     if exercise.kind == "code" and not hint:
-        hint = _hint_precision(rows)
+        hint = _hint_precision(exercise, rows)
     if exercise.kind in ("code", "number"):
         hint = hint or infer_mistake(exercise, rows)
     return (hint,) if hint else ()
@@ -405,16 +420,25 @@ def _explain_shapes(exercise, replies, all_reasons):
     sizes = [exercise.hidden[n].inputs for n in several]
     for entry in all_reasons[0]:
         mine: list = [entry_of(value, entry) for value in values]
-        if not all(all_reasons[n][entry] for n in several) or any(
-            compare.explain_shape_mismatch(value, None) for value in mine
-        ):
+        if any(compare.explain_shape_mismatch(value, None) for value in mine):
             continue
         right = [entry_of(case.expected, entry) for case in exercise.hidden[:SHAPE_DRAWS]]
         name = entry or exercise.function
-        explanation = shapes.explain(name, mine, right, sizes, exercise.letters, exercise.entry.equations)
+        if any(all_reasons[n][entry] for n in several):
+            explanation = shapes.explain(name, mine, right, sizes, exercise.letters, exercise.entry.equations)
+        else:
+            explanation = _explain_size_one(exercise, replies, entry)
         for reasons in all_reasons:
             reasons[entry] = reasons[entry] and (explanation or reasons[entry])
     return all_reasons
+
+
+def _explain_size_one(exercise, replies, entry):
+    values = [entry_of(reply.value, entry) for reply in replies]
+    if any(compare.explain_shape_mismatch(value, None) for value in values):
+        return ""
+    expected = [entry_of(case.expected, entry) for case in exercise.hidden]
+    return shapes.explain_size_one(values, expected, [case.inputs for case in exercise.hidden])
 
 
 def _first_reason(part, rows):
@@ -463,7 +487,8 @@ def _hint_from_failing_cases(exercise, rows):
     if is_called_twice(rows) and _replies_differ(rows[0].reply, rows[-1].reply):
         return compare.full_sentence(compare.UNSTEADY)
     if any(not is_finite(value) and is_finite(expected) for value, expected in returned):
-        return NOT_FINITE if all(is_large(row.case) for row in wrong) else ""
+        hint = NAN_GRADIENT if all(row.case.gradients for row in wrong) else ""
+        return NOT_FINITE if all(is_large(row.case) for row in wrong) else hint
     if all(row.case.gradients for row in wrong):
         return _hint_gradients(rows, wrong)
     return _hint_common_family(exercise, rows, wrong) or _hint_mask_or_size(exercise.hidden, wrong)
@@ -519,10 +544,41 @@ def _hint_common_family(exercise, rows, wrong):
     counts = {words: sum(words in row.case.families for row in rows) for words in shared}
     if counts and min(counts.values()) < len(rows):
         words = min(counts, key=lambda name: counts[name])
-        return ONLY_WITH.format(words, families[words])
+        return f"{ONLY_WITH.format(words)}: {families[words]}" if families[words] else f"{ONLY_WITH.format(words)}."
     right = [row.case for row in rows if not row.wrong_entries]
     alike = find_equal_sizes(exercise, [row.case for row in wrong], right)
     return ONLY_EQUAL_SIZES.format(*alike) if alike else ""
+
+
+def _hint_several_families(rows):
+    """Return the hint on families of inputs that need the same one or two pieces of advice, if these explain all; or "".
+
+    Such a family has a case that is special in nothing else. Half of its cases at least are wrong, and each wrong case belongs
+    to one of them, or to another family with the same advice.
+    """
+    wrong = [row for row in rows if row.wrong_entries]
+    if not all(has_form(row.reply.value, row.case.expected) and is_finite(row.reply.value) for row in wrong):
+        return ""  # the reasons say more
+    alone = {words: where for row in wrong if len(row.case.families) == 1 for words, where in row.case.families.items()}
+    # equal sizes are looked at before, all together
+    telling = {words: where for words, where in alone.items() if where != TAKEN_FOR_ONE and _is_telling(words, rows)}
+    explained: dict[str, int] = {}  # advice -> how many wrong cases it explains
+    for row in wrong:
+        here = {where for words, where in row.case.families.items() if words in telling or where in telling.values()}
+        if not here:
+            return ""
+        explained |= {where: explained.get(where, 0) + 1 for where in here}
+    advice = [where for where in dict.fromkeys(telling.values()) if where and explained[where] > 1]
+    if not 0 < len(advice) <= MAX_ADVICE or not all({*advice} & {*row.case.families.values()} for row in wrong):
+        return ""
+    examples = [next(words for words in telling if telling[words] == where) for where in advice]
+    return ONLY_LIKE.format(", or with ".join(examples), " Or: ".join(advice))
+
+
+def _is_telling(words, rows):
+    """Return whether at least half of the cases of the family ``words`` are wrong: other families may hide the mistake."""
+    wrong = [bool(row.wrong_entries) for row in rows if words in row.case.families]
+    return sum(wrong) >= HALF * len(wrong)
 
 
 def _hint_mask_or_size(hidden, wrong):
@@ -555,7 +611,7 @@ def _is_rounded(rows):
     return bool(is_rounded) and all(is_rounded)
 
 
-def _hint_precision(rows):
+def _hint_precision(exercise, rows):
     """Return the hint on numbers that have lost digits: single precision, truncation to integers, or a few digits only."""
     wrong = [row for row in rows if row.wrong_entries]
     pairs = [row.numbers(entry) for row in wrong for entry in row.wrong_entries]
@@ -565,16 +621,24 @@ def _hint_precision(rows):
         return SINGLE
     if all(np.array_equal(mine, np.trunc(right)) for mine, right in pairs) and any(mine.any() for mine, _ in pairs):
         return CUT_TO_INTEGERS
-    return FEW_DIGITS if _are_slightly_off(wrong) else ""
+    if not _are_slightly_off(wrong):
+        return ""
+    of_family = _hint_common_family(exercise, rows, wrong)
+    if of_family.endswith(WHERE_TINY):
+        return of_family
+    return FEW_DIGITS if all(_is_slightly_off(row, LARGE_ERROR) for row in wrong) else f"{FEW_DIGITS} {LARGE_ARE_WRONG}"
 
 
 def _are_slightly_off(wrong):
     """Return whether all wrong numbers are nearly right, except for large inputs, which can amplify rounding errors."""
-    ordinary = [row.numbers(entry) for row in wrong if not is_large(row.case) for entry in row.wrong_entries]
-    slight = [
-        np.abs(mine - right).max() <= MAX_SLIGHT_ERROR * np.abs(right).max(initial=1.0) for mine, right in ordinary
-    ]
+    slight = [_is_slightly_off(row, MAX_SLIGHT_ERROR) for row in wrong if not is_large(row.case)]
     return len(slight) > 1 and all(slight)
+
+
+def _is_slightly_off(row, limit):
+    """Return whether the error of each number is at most ``limit``, relative to the largest number of its entry or to 1."""
+    pairs = [row.numbers(entry) for entry in row.wrong_entries]
+    return all(np.abs(mine - right).max() <= limit * np.abs(right).max(initial=1.0) for mine, right in pairs)
 
 
 def _is_finite_pair(mine, right):

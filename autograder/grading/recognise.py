@@ -121,7 +121,7 @@ def _collect_clauses(exercise, rows, wrong, everywhere, where_wrong):
         outcome = outcome_of(number, pilot.place)
         if outcome is None or outcome.raised or not _may_agree(outcome.value, first_wrong):
             continue
-        if not all(_explains(exercise, outcome_of(number, row.place), row) for row in (pilot, *rest)):
+        if not all(_explains(exercise, outcome_of(number, row.place), row, mutation.hidden) for row in (pilot, *rest)):
             continue
         if all(_is_right(exercise, outcome_of(number, row.place), row) for row in rows if not row.wrong_entries):
             everywhere[mutation.clause] = None
@@ -161,9 +161,13 @@ def _may_agree(value, first_wrong):
     )
 
 
-def _explains(exercise, outcome, row):
-    """Return whether a mutation with this ``outcome`` in a case gives the student's wrong value there."""
-    return outcome is not None and not outcome.raised and _agrees(exercise, row, outcome)
+def _explains(exercise, outcome, row, hidden=False):
+    """Return whether a mutation with this ``outcome`` in a case gives the student's wrong value there.
+
+    If it is ``hidden``, entries that the student has right may be affected.
+    """
+    entries = row.wrong_entries if hidden else entries_of(row.case)
+    return outcome is not None and not outcome.raised and _agrees(exercise, row, outcome, entries)
 
 
 def _is_right(exercise, outcome, row):
@@ -171,9 +175,9 @@ def _is_right(exercise, outcome, row):
     return outcome is None or exercise.accepts(row.case, outcome)
 
 
-def _agrees(exercise: Exercise, row: JudgedCase, outcome: Outcome) -> bool:
-    """Return whether the student's value is ``outcome``, entry by entry, with nan and infinity in the same places."""
-    for entry in entries_of(row.case):
+def _agrees(exercise: Exercise, row: JudgedCase, outcome: Outcome, entries: Sequence[str]) -> bool:
+    """Return whether the student's ``entries`` are those of ``outcome``, with nan and infinity in the same places."""
+    for entry in entries:
         mine, theirs = (read_array(entry_of(value, entry)) for value in (row.reply.value, outcome.value))
         if mine is None or theirs is None or mine.shape != theirs.shape:
             return False
@@ -186,7 +190,7 @@ def _agrees(exercise: Exercise, row: JudgedCase, outcome: Outcome) -> bool:
 
 def _tolerance_for(mine, atol):
     """Return the tolerance for numbers worked by hand: half a unit of their last decimal."""
-    decimals = next((n for n in range(4, 7) if np.allclose(mine, np.round(mine, n), rtol=0, atol=1e-12)), 7)
+    decimals = next((n for n in range(3, 7) if np.allclose(mine, np.round(mine, n), rtol=0, atol=1e-12)), 7)
     return min(atol, 0.51 * 10.0**-decimals)
 
 

@@ -28,6 +28,7 @@ def explain(
     """
     names = _name_sizes(sizes)
     right = _name_axes(expected, names)
+    names = {**_name_choices(sizes, expected), **names}
     yours = _name_axes(values, names)
     if yours is None or right is None:
         return ""
@@ -57,6 +58,37 @@ def _name_sizes(sizes):
             parts = [times(factor, letter) for factor, letter in zip(factors, trio, strict=True)]
             named.append((" + ".join(name for name, _ in parts), sum(values for _, values in parts)))
     return {tuple(values.tolist()): name for name, values in reversed(named)}  # the first of several names wins
+
+
+def _name_choices(sizes, expected):
+    """Return ``{values: name}`` of the larger and the smaller of two terms: letters, twice a letter, axes of ``expected``."""
+    letters = {letter: np.array([row[letter] for row in sizes]) for letter in sizes[0]}
+    terms = {**letters, **{f"2 * {letter}": 2 * values for letter, values in letters.items()}}
+    named = _name_sizes(sizes)
+    axes = [tuple(map(int, axis)) for axis in zip(*expected, strict=True)]
+    terms |= {named[axis]: np.array(axis) for axis in axes if axis in named}
+    return {
+        tuple(choice(x, y).tolist()): f"the {which} of {a} and {b}"
+        for (a, x), (b, y) in combinations(terms.items(), 2)
+        for choice, which in ((np.maximum, "larger"), (np.minimum, "smaller"))
+    }
+
+
+def explain_size_one(
+    values: Sequence[Sequence[int]], expected: Sequence[Sequence[int]], sizes: Sequence[Mapping[str, int]]
+) -> str:
+    """Return a sentence if the shapes ``values`` are wrong exactly where one letter, or one of several, is 1; else ""."""
+    wrong = [tuple(value) != tuple(right) for value, right in zip(values, expected, strict=True)]
+    fatal = [
+        letter
+        for letter in sizes[0]
+        if all(is_wrong for is_wrong, row in zip(wrong, sizes, strict=True) if row[letter] == 1)
+    ]
+    if not any(wrong) or wrong != [any(row[letter] == 1 for letter in fatal) for row in sizes]:
+        return ""
+    is_short = any(len(value) < len(right) for value, right in zip(values, expected, strict=True))
+    lost = ": an axis of length 1 is lost there, as by `squeeze`" if is_short else ""
+    return f"it is wrong only where {' or '.join(fatal)} is 1{lost}"
 
 
 def _name_axes(shapes, names):
@@ -97,6 +129,8 @@ def _is_subsequence(few, many):
 
 def _explain_axis(entry, axis, yours, right, roles, equations):
     mine, belongs = yours[axis], right[axis]
+    if " of " in (mine or ""):
+        return f"axis {axis} is {mine}, but the right size does not depend on which is larger"
     if mine is None:
         return f"axis {axis} is neither a letter nor a simple product or sum of letters"
     if mine.isdigit():

@@ -93,8 +93,10 @@ def annotation_by_hand():
     ### BEGIN SOLUTION
     words = [0.5, -1.0, 2.0]
     first, second, third = words
-    forward = np.tanh(second + 0.5 * np.tanh(first))
-    backward = np.tanh(-0.5 * second + 0.8 * np.tanh(-0.5 * third))
+    forward = np.tanh(first)
+    forward = np.tanh(second + 0.5 * forward)
+    backward = np.tanh(-0.5 * third)
+    backward = np.tanh(-0.5 * second + 0.8 * backward)
     return [float(forward), float(backward)]
     ### END SOLUTION
 

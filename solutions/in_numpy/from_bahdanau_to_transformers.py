@@ -66,7 +66,9 @@ def positions_by_hand():
     """
     ### BEGIN SOLUTION
     encoding = [math.sin(5), math.cos(5), math.sin(5 / 100), math.cos(5 / 100)]
-    product = math.cos(7 - 3) + math.cos((7 - 3) / 100)
+    at_3 = [math.sin(3), math.cos(3), math.sin(3 / 100), math.cos(3 / 100)]
+    at_7 = [math.sin(7), math.cos(7), math.sin(7 / 100), math.cos(7 / 100)]
+    product = sum(x * y for x, y in zip(at_3, at_7, strict=True))
     return {"encoding": encoding, "product": product, "partner": 20 + (7 - 3)}
     ### END SOLUTION
 

@@ -52,5 +52,6 @@ def entropy(scores, temperature):
     """
     ### BEGIN SOLUTION
     log_weights = torch.log_softmax(scores / temperature.unsqueeze(-1), dim=-1)
-    return -(log_weights.exp() * log_weights).sum(dim=-1)
+    weights = log_weights.exp()
+    return -(weights * log_weights).sum(dim=-1)
     ### END SOLUTION

@@ -231,3 +231,101 @@ def dot_product_score__made_for_integers(query, keys, W=None):
     """
     keys = keys if W is None else keys @ W.T
     return np.einsum("bn,bjn->bj", query, keys).astype(int)
+
+
+def states_by_hand_twin__one_decimal_carried():
+    """We get exactly your numbers if h_1 is rounded or truncated to a few decimals along the way."""
+    E_x = np.array([[0.5, -1.0, 0.0, 2.0, 1.0], [1.0, 0.5, 2.0, -0.5, 0.0]])
+    W_x, W_h = np.array([[0.5, 0], [0, 1], [-0.5, 1]]), np.array([[0, 1.0, 0], [0.5, 0, 0], [0, 0.5, -1]])
+    h_1 = np.tanh(W_x @ E_x[:, 3])
+    return {"h_1": h_1.tolist(), "h_2": np.tanh(W_x @ E_x[:, 1] + W_h @ h_1.round(1)).tolist()}
+
+
+def annotation_by_hand__both_states_of_one_decimal():
+    """We get exactly your numbers if some of the steps are rounded or truncated to a few decimals along the way."""
+    forward, backward = np.tanh(-1 + 0.5 * round(np.tanh(0.5), 1)), np.tanh(0.5 + 0.8 * round(np.tanh(-1), 1))
+    return [round(float(forward), 4), round(float(backward), 4)]
+
+
+def em_by_hand__table_of_two_decimals():
+    """We get exactly your numbers if o is rounded or truncated to a few decimals along the way."""
+    n, o = [0.5, 0.25, 0.25], [0.33, 0.5, 0.17]
+    shares = [n[0] / (n[0] + o[0]), o[1] / (n[1] + o[1]), o[2] / (n[2] + o[2]), n[0] / (n[0] + o[0])]
+    rest = [1 - shares[1], 1 - shares[2]]
+    counts = [2 * shares[0], *rest], [2 - 2 * shares[0], 1 + shares[1], shares[2]]
+    again = [counts[0][0] / sum(counts[0]), counts[1][1] / sum(counts[1])]
+    return {"n": n, "o": [1 / 3, 1 / 2, 1 / 6], "shares": shares, "again": again}
+
+
+def entropy__logarithm_of_clamped_weights(scores, temperature):
+    """We get exactly your numbers if probabilities are clipped from below before the logarithm is taken."""
+    weights = torch.softmax(scores / temperature[:, None], dim=1)
+    return -(weights * weights.clamp(min=1e-4).log()).sum(dim=1)
+
+
+_projections: dict[bytes, torch.Tensor] = {}
+
+
+def score_every_step__projection_kept(queries, projected_keys, W_query, v):
+    """Only cases with the numbers of an earlier call, W_query in another order are wrong: is something kept from an earlier
+    call, and used again although other numbers have changed?
+    """
+    key = queries.detach().numpy().tobytes()
+    projected = queries @ W_query.T
+    if not queries.requires_grad:
+        projected = _projections.setdefault(key, projected)
+    return torch.tanh(projected.unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
+
+
+def multi_head__nan_replaced(query, keys, source_mask, W_query, W_key, W_value, W_out):
+    """The values are right, but a gradient is not finite: on the way to the result, something is divided by 0, or nan or
+    infinity arises. Replacing it afterwards does not repair the gradient: keep it from arising.
+    """
+    keys = keys.masked_fill(~source_mask[:, :, None], 0.0)
+    queries = torch.einsum("zrn,bn->bzr", W_query, query)
+    scores = torch.einsum("bzr,zrm,bjm->bzj", queries, W_key, keys) / W_key.shape[1] ** 0.5
+    weights = (scores + source_mask[:, None].to(scores).log()).softmax(-1).nan_to_num(0.0)
+    return torch.einsum("bzj,bjm,zum->bzu", weights, keys, W_value).flatten(1) @ W_out.T
+
+
+def layer_norm__constant_vectors_apart(states, gain, bias):
+    """Only cases like those with zeros for one of the states, or with size = 1 are wrong: which line mistakes a 0 for
+    something else, divides by it, or needs two neighbours to differ? Or: which line treats such an axis differently?
+    """
+    mean, variance = states.mean(axis=-1, keepdims=True), states.var(axis=-1, keepdims=True)
+    return np.where(variance > 0, gain * (states - mean) / np.sqrt(variance + 1e-5) + bias, 0.0)
+
+
+def scores_gradient__tiny_weights_dropped(context_gradient, weights, keys):
+    """Only cases with very small weights are wrong: is anything rounded, or treated as 0?"""
+    weights = np.where(weights > 1e-6, weights, 0.0)
+    by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)
+    return weights * (by_weight - (weights * by_weight).sum(axis=1, keepdims=True))
+
+
+def masked_softmax__normalised_again(scores, source_mask=None):
+    """Right to a few digits, but not to all of them. Is something computed in single precision (float32), the default for
+    new torch tensors? Is something rounded, clipped, or treated as 0 because it is small? Is a small number such as
+    1e-6 added, or are some terms of a long sum left out? Where numbers are large, more than the last digits is wrong,
+    perhaps by another mistake.
+    """
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = exponentials / exponentials.sum(axis=1, keepdims=True)
+    if source_mask is None:
+        return weights
+    return weights * source_mask / ((weights * source_mask).sum(axis=1, keepdims=True) + 1e-9)
+
+
+def edit_distance__ends_cut_off_twice(written, wanted):
+    """Only cases with phonemes that recur are wrong: which line needs them to differ?"""
+    same = [a == b for a, b in zip(written, wanted, strict=False)]
+    backwards = [a == b for a, b in zip(written[::-1], wanted[::-1], strict=False)]
+    begin = same.index(False) if False in same else len(same)
+    end = backwards.index(False) if False in backwards else len(backwards)
+    written, wanted = (list(row)[begin : len(row) - end] for row in (written, wanted))
+    row = list(range(len(wanted) + 1))
+    for i, item in enumerate(written, 1):
+        before, row = row, [i]
+        for j, other in enumerate(wanted):
+            row.append(min(before[j] + (item != other), before[j + 1] + 1, row[-1] + 1))
+    return row[-1]

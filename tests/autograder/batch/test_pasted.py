@@ -113,7 +113,7 @@ CLASS = {  # student -> (change of the notebook as released, points for an exerc
     "masks_in_place": (answering(IN_PLACE, STEPS), 3.5, "but it changed its input", STEPS),
     "returns_both": (answering(BOTH), 0, "It returned 2 things: return the second one alone."),
     "one_axis_too_many": (answering(LONGER), 0, "Axis 2, of length 1, is one too many."),
-    "single_precision": (answering(SINGLE), 2.75, "digit on: single precision?"),
+    "single_precision": (answering(SINGLE), 2.75, "digit on"),
 }
 
 

@@ -503,7 +503,7 @@ def test_a_check_shows_as_many_digits_as_tell_two_numbers_apart(checked):
     with pytest.raises(NotYet) as refused:
         checked(lambda x: 2 * x + 1e-8, cases=[{**SHOWN, "atol": 1e-12}])
     assert "Right: [2, 4]\nYours: [2.00000001, 4.00000001]" in str(refused.value)
-    assert "digit on: single precision?" in str(refused.value)
+    assert "digit on" in str(refused.value)
 
 
 def test_a_check_of_gradients_says_that_several_things_were_returned(checked):

@@ -135,7 +135,7 @@ SEVERAL = {
         (
             "You did not scale the dot products before the softmax. Without scaling, they grow with the number of entries of a "
             "key.",
-            "This does not explain the cases with padding, where there is a second mistake: where does the mask come in?",
+            "This alone does not explain the cases with padding: where does the mask come in?",
         ),
     ),
     "single precision throughout and a row of pads": (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from autograder.exercises import PRIMES, reference_of
 from autograder.grading import judge
-from autograder.grading.shapes import explain
+from autograder.grading.shapes import explain, explain_size_one
 from solutions.answer_key import LETTERS
 from tests.autograder.samples import ENTRIES, NAMES, exercise_named, replies_of
 
@@ -52,6 +52,10 @@ RIGHT["joined"] = lambda m, n, **_: (m + n,)
         ("W_key", lambda a, **_: (a, 300), "axis 1 is 300 whatever the sizes are"),
         ("W_key", lambda m, n, a, **_: (a, 5 * m + 7 * n),
          "axis 1 is neither a letter nor a simple product or sum of letters"),
+        ("W_key", lambda m, n, a, **_: (a, max(m, n)),
+         "axis 1 is the larger of m and n, but the right size does not depend on which is larger"),
+        ("W_key", lambda m, n, a, **_: (a, min(m, n)), "axis 1 is the smaller of m and n, but"),
+        ("joined", lambda m, n, a, **_: (max(m + n, 2 * a),), "axis 0 is the larger of 2 * a and m + n, but"),
         ("W_key", lambda **_: (1,) * 40, ""),
         ("W_key", lambda m, a, **_: (a, 3 * m), "(a, 3 * m): axis 1 is 3 * m, which is more than what belongs"),
         ("W_key", lambda m, a, **_: (a, 4 * m), "(a, 4 * m): axis 1 is 4 * m, which is more than what belongs"),
@@ -167,3 +171,28 @@ def test_a_shape_that_depends_on_more_than_the_sizes_keeps_a_plain_sentence(seed
     (verdict,) = judge.judge([exercise], replies_of(wandering, exercise))
     (part,) = [part for part in verdict.parts if part.reason]
     assert "axes" in part.reason or "axis" in part.reason
+
+
+SMALL = [{"a": 2, "b": 3, "c": 5}, {"a": 1, "b": 3, "c": 5}, {"a": 2, "b": 1, "c": 5}, {"a": 2, "b": 3, "c": 1}]
+LOST = ": an axis of length 1 is lost there, as by `squeeze`"
+
+
+@pytest.mark.parametrize(
+    ("yours", "sentence"),
+    [
+        (lambda a, b, c: (a, b, c), ""),
+        (lambda a, b, c: (a, b, c) if b > 1 else (a, c), f"it is wrong only where b is 1{LOST}"),
+        (lambda a, b, c: (a, b, c) if b > 1 else (a, b, c + 1), "it is wrong only where b is 1"),
+        (
+            lambda a, b, c: tuple(size for size in (a, b, c) if size > 1),
+            f"it is wrong only where a or b or c is 1{LOST}",
+        ),
+        (lambda a, b, c: (a, b, c) if a > 1 and c > 1 else (b, b), f"it is wrong only where a or c is 1{LOST}"),
+        (lambda a, b, c: (a, b, 5), "it is wrong only where c is 1"),
+        (lambda a, b, c: (2, 3, c), "it is wrong only where a or b is 1"),
+        (lambda a, b, c: (a, b), ""),
+    ],
+)
+def test_what_is_wrong_only_where_a_size_is_1_is_told_so(yours, sentence):
+    right = [(row["a"], row["b"], row["c"]) for row in SMALL]
+    assert explain_size_one([yours(**row) for row in SMALL], right, SMALL) == sentence
