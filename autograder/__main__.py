@@ -238,9 +238,9 @@ def collect(
     All attempts are kept, and the latest one counts; collecting an archive twice changes nothing. Exit status 3:
     everything else was done, but some submissions were set aside, or notebooks left over.
     """
-    from autograder.platforms.attempts import Journal
+    from autograder.platforms.attempts import Collection
     from autograder.platforms.collect import collect as put
-    from autograder.platforms.collect import end_collection, set_times
+    from autograder.platforms.collect import set_times
     from autograder.platforms.collect import undo as take_back
     from autograder.platforms.formats import is_notebook
     from autograder.platforms.times import read_times
@@ -258,18 +258,18 @@ def collect(
         out.print(tabulate_collected(collected, root.plan().names_by_id()))
         _print_line(f"{len(collected)} undone. Run `{_format_command(f'grade {topic}', course)}` to update the grades.")
         raise typer.Exit(SET_ASIDE if any(hand_in.problem for hand_in in collected) else 0)
-    (limits, _), journal = settings(root), Journal(root, topic)
+    (limits, _), collection = settings(root), Collection(root, topic)
     stated = read_times(times, root.plan().students) if times else {}
     for archive in archives or ():
 
         def notice(text, archive=archive):
             _print_line(f"{archive}: {text}")
 
-        done, unused = put(root, topic, archive, limits.submission_mb, notice, platform, any_owner, journal)
+        done, unused = put(root, topic, archive, limits.submission_mb, notice, platform, any_owner, collection)
         collected += done
         left += unused
-    collected += set_times(root, topic, stated, journal)
-    end_collection(root, journal)
+    collected += set_times(root, topic, stated, collection)
+    collection.begin()  # even if it took nothing, none before it can be undone any more
     if collected:
         out.print(tabulate_collected(collected, root.plan().names_by_id()))
     status = _report_collection(root, topic, collected, left)
@@ -343,9 +343,11 @@ def grade(
     Limits are in nbgrader_config.py, with the usual isolation. If it is killed and run again, it picks up where it
     stopped. Exit status 3: everything else was done, but some submissions were set aside.
     """
+    from autograder.courses.standing import load_graded
+
     root = _open_course(course)
     students = root.select_submissions(topic, students, section)
-    waiting = again or any(not root.is_recorded(student, topic) for student in students or root.students(topic))
+    waiting = again or any(not load_graded(root, student, topic) for student in students or root.students(topic))
     if waiting and not scheduler:
         from autograder.grading import workers as processes
 

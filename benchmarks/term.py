@@ -15,7 +15,6 @@ import argparse
 import csv
 import json
 import random
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -35,6 +34,7 @@ from autograder.courses.course import Course, init
 from autograder.gradebook.requests import load_requests
 from autograder.gradebook.scores import load_results
 from autograder.releases.release import release
+from autograder.watch.arrivals import Arrivals
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -261,8 +261,7 @@ def print_waits(hand_ins, alone, options):
 def check(course, hand_ins):
     """Yield each mismatch between what was handed in and the arrivals, graded attempts, grades and requests."""
     handed_in = Counter(attempt.student for attempt in hand_ins)
-    with sqlite3.connect(course.root / ".autograder" / "watch.db") as connection:
-        rows = connection.execute("SELECT claimed, outcome FROM arrival").fetchall()
+    rows = [(one.claimed, one.outcome) for one in Arrivals(course, [TOPIC]).list_all(TOPIC)]
     if (arrived := Counter(student for student, _ in rows)) != handed_in:
         yield f"{sum(handed_in.values())} hand-ins, {sum(arrived.values())} arrivals"
     graded = Counter(student for student, outcome in rows if outcome == "graded")

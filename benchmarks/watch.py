@@ -14,7 +14,6 @@ import argparse
 import itertools
 import os
 import secrets
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -30,6 +29,7 @@ from nbgrader.utils import notebook_hash
 from autograder import sandbox
 from autograder.courses.course import init
 from autograder.releases.release import release
+from autograder.watch.arrivals import Arrivals
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -76,7 +76,7 @@ def main():
         print(
             f"exit status {process.returncode}; memory of all processes: {began:.0f} MB, {after_singles:.0f} MB, {ended:.0f} MB"
         )
-        _check_order(course, [student for student, *_ in notebooks])
+        _check_order(course, options.topics, [student for student, *_ in notebooks])
 
 
 def _options():
@@ -161,9 +161,10 @@ def _cpu(pid):
     return sum(sum(process.cpu_times()[:4]) for process in (parent, *parent.children(recursive=True)))
 
 
-def _check_order(course, students):
-    with sqlite3.connect(course.root / ".autograder" / "watch.db") as connection:
-        rows = connection.execute("SELECT claimed, outcome, ended FROM arrival ORDER BY number").fetchall()
+def _check_order(course, topics, students):
+    known = Arrivals(course, topics)
+    arrivals = sorted((one for topic in topics for one in known.list_all(topic)), key=lambda one: one.number)
+    rows = [(one.claimed, one.outcome, one.ended) for one in arrivals]
     ends = [ended for _, _, ended in rows]
     late = max((sum(other < ends[n] for other in ends[n + 1 :]) for n in range(len(ends))), default=0)
     counts = {outcome: sum(row[1] == outcome for row in rows) for outcome in {row[1] for row in rows}}

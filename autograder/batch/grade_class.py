@@ -26,6 +26,7 @@ from autograder.batch.results import SubmissionResult, mark_changes
 from autograder.courses.course import TIMESTAMP, Course
 from autograder.courses.locking import exclusive_lock
 from autograder.courses.released import Released
+from autograder.courses.standing import load_graded, write_set_aside_page
 from autograder.errors import CourseError, describe_os_error
 from autograder.feedback import notices
 from autograder.feedback.marks import GradebookState, Marks
@@ -192,7 +193,7 @@ class _Batch:
 
     def _continue(self, job, then, future):
         """Take the next step with ``job``; start again if another process has graded this student while it ran."""
-        if self.lock and self.course.load_record(job.student, self.topic) != job.earlier:
+        if self.lock and load_graded(self.course, job.student, self.topic) != job.earlier:
             self._begin(job.row)
         else:
             then(job, future)
@@ -242,7 +243,7 @@ class _Batch:
 
     def _begin(self, row):
         """Read a submission, and send it to a worker unless its results are known."""
-        earlier = self.course.load_record(row.student, self.topic)
+        earlier = load_graded(self.course, row.student, self.topic)
         if not self.options.dry:
             self.course.remove_leftovers(row.student, self.topic)
         try:
@@ -444,7 +445,7 @@ class _Batch:
             job.notebook = autograded.read_bytes()
             self._ask_for_page(job)
             return
-        if not self.course.write_set_aside_page(row.student, self.topic, row.set_aside):
+        if not write_set_aside_page(self.course, row.student, self.topic, row.set_aside):
             jobs.write_beside(beside, self.course.feedback(row.student, self.topic).parent)
         self._report_progress(row)
 

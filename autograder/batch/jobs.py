@@ -15,6 +15,7 @@ from autograder.batch.context import GradingRun
 from autograder.batch.results import SubmissionResult
 from autograder.courses.course import EXCHANGE_FILES, SECRET, TIMESTAMP
 from autograder.courses.plan import Shown
+from autograder.courses.standing import find_told, list_attempts
 from autograder.errors import CourseError
 from autograder.feedback.marks import GradebookState, Marks
 from autograder.files import write_text
@@ -83,7 +84,7 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
         what = f"it cannot be read ({error.strerror})"
         raise CourseError(what, path.name, "make it readable by the grader.") from None
     job = _make_job(run, row, content, files, beside, earlier)
-    job.notice = run.course.refusal_reason(student, run.topic, content)
+    job.notice = find_told(run.course, student, run.topic, content)
     attempt = find_collected_attempt(run.course, student, run.topic, content)
     if attempt:  # its record says when it came; if late by an unknown time, due + 1 s by the current course.toml
         job.is_collected, job.is_earliest = True, attempt.is_late_without_time
@@ -110,7 +111,7 @@ def read_earlier_job(
 
 
 def _make_job(run, row, content, files, beside, earlier):
-    tries, attempt = run.course.list_attempts(row.student, run.topic, content, earlier)
+    tries, attempt = list_attempts(run.course, row.student, run.topic, content, earlier)
     options, seed = run.options, run.released.find_recorded_seed(attempt)
     version = run.released.version
     key = fingerprint(content, version, attempt, options.limits, options.isolation, files, seed, run.packages)

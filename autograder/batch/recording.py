@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.batch.context import GradingRun
 from autograder.batch.jobs import Job, write_beside
+from autograder.courses.standing import GRADED, PAGE, SET_ASIDE
 from autograder.feedback import notices
 from autograder.feedback.marks import CellResult, GradebookState, Marks
-from autograder.files import write_bytes, write_text
+from autograder.files import write_bytes
 from autograder.gradebook.lateness import parse_received
 from autograder.platforms.attempts import load_attempts
 
@@ -71,7 +72,6 @@ def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
     write_beside(job.beside, path.parent)
     latest = job.tries[job.attempt]
     job.record = {
-        **{name: job.earlier[name] for name in ("aside", "unreadable") if name in job.earlier},
         "mark": run.state_of(job.key, job.beside),
         "tries": job.tries,
         "graded": {**job.earlier.get("graded", {}), latest: job.key},
@@ -92,8 +92,8 @@ def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
 def write_record(run: GradingRun, job: Job, marks: Marks | None) -> None:
     """Write the record; ``marks`` are those on the feedback page, None without a page."""
     page = {"marks": hash_marks(marks), "notice": job.notice, "shown": job.shown, "called": run.name_of(job.student)}
-    record = {**(job.record or job.earlier), **page}
-    write_text(json.dumps(record), run.course.record_file(job.student, run.topic))
+    graded = [(GRADED, job.record)] if job.record else []
+    run.course.record.add(run.topic, job.student, *graded, (PAGE, page))
 
 
 def write_page(run: GradingRun, job: Job, page: bytes) -> None:
@@ -108,11 +108,13 @@ def write_page(run: GradingRun, job: Job, page: bytes) -> None:
 
 def record_set_aside(run: GradingRun, job: Job, reason: str) -> dict[str, Any]:
     """Record that ``job`` cannot be graded, so that it is not tried again; return the whole record."""
-    unreadable = [*job.earlier.get("unreadable", ()), job.key]
-    remembered = {"unreadable": unreadable} if job.attempts else {"aside": [job.key, reason]}
-    earlier = {**job.earlier, **remembered}
-    write_text(json.dumps(earlier), run.course.record_file(job.student, run.topic))
-    return earlier
+    known = {name: job.earlier[name] for name in ("aside", "unreadable") if name in job.earlier}
+    if job.attempts:
+        known["unreadable"] = [*known.get("unreadable", ()), job.key]
+    else:
+        known["aside"] = [job.key, reason]
+    run.course.record.add(run.topic, job.student, (SET_ASIDE, known))
+    return {**job.earlier, **known}
 
 
 def was_taken_back(run: GradingRun, student: str, earlier: dict[str, Any]) -> bool:

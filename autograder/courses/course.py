@@ -1,12 +1,11 @@
 """A course directory: where its files are, and what was released from it.
 
-In: a folder. Out: paths, records. Writes a new course, the record of its releases, and refused submissions.
+In: a folder. Out: paths, records. Writes a new course, and the record of its releases.
 """
 
 import contextlib
 import hashlib
 import json
-import os
 import re
 import shlex
 import stat
@@ -15,7 +14,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 import msgspec
 from sqlalchemy.engine import make_url
@@ -24,9 +23,9 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import sandbox
 from autograder.courses.plan import PLAN_FILE, PLAN_TEMPLATE, Plan, read_plan
+from autograder.courses.record import Record
 from autograder.courses.released import Released, load_facts, read_exercises
 from autograder.errors import CourseError
-from autograder.feedback import notices
 from autograder.files import as_json, remove_unexpected, write_bytes, write_text
 from autograder.grading.fingerprint import VerdictStore
 from autograder.notebooks.cell_ids import exercise_of_text, points_id
@@ -89,6 +88,10 @@ class Course:
             raise CourseError(
                 "this is not a course directory", str(course.root), f"run `python -m autograder init {root}` first."
             )
+        if any((course.root / ".autograder" / name).exists() for name in ("collected", "recorded", "watch.db")):
+            what = "this course was begun with an earlier version of the grader, which recorded attempts in other files"
+            remedy = f"finish it with that version; `python -m autograder init --from {root} NEW` takes over its course.toml."
+            raise CourseError(what, str(course.root), remedy)
         return course
 
     @property
@@ -169,6 +172,11 @@ class Course:
     def store(self) -> VerdictStore:
         return VerdictStore(self.root / ".autograder" / "verdicts")
 
+    @property
+    def record(self) -> Record:
+        """What happened to each attempt."""
+        return Record(self.root)
+
     def source(self, topic: str) -> Path:
         return self.root / "source" / topic / f"{topic}.ipynb"
 
@@ -196,77 +204,12 @@ class Course:
         """The folder for unexpected files of a submission, which must not be copied to where pages are published."""
         return self.root / ".autograder" / "set_aside" / topic / student
 
-    def record_file(self, student: str, topic: str) -> Path:
-        """The record of what was graded last, written after everything else."""
-        return self.root / ".autograder" / "recorded" / topic / f"{student}.json"
-
-    def attempts_file(self, student: str, topic: str) -> Path:
-        """The record of a student's collected attempts."""
-        return self.root / ".autograder" / "collected" / topic / f"{student}.json"
-
-    def is_recorded(self, student: str, topic: str) -> bool:
-        """Return whether any notebook of a student was graded, possibly an earlier one."""
-        return os.path.isfile(self.record_file(student, topic))  # False for a name that no file can have
-
-    def load_record(self, student: str, topic: str) -> dict[str, Any]:
-        """Return the content of ``record_file``, {} if it cannot be read."""
-        try:
-            record = json.loads(self.record_file(student, topic).read_text(encoding="utf-8"))
-            return record if isinstance(record, dict) else {}
-        except (OSError, ValueError):
-            return {}
-
     def find_access_problem(self) -> tuple[str, str, str] | None:
         """Return ``(problem, folder, remedy)`` if other accounts have access to the course directory; otherwise None."""
         if not self.root.stat().st_mode & OTHERS:
             return None
         what = "other accounts on this machine have access to it, and so to answers, submissions and marks"
         return what, str(self.root), f"`chmod o= {shlex.quote(str(self.root))}`"
-
-    def write_set_aside_page(self, student: str, topic: str, reason: str) -> bool:
-        """Write a page that says why the last submission is not graded, above the feedback on an earlier one.
-
-        Return whether it shows that feedback: such a page must not be sent to the person who handed in the last one.
-        """
-        path, record = self.feedback(student, topic), self.load_record(student, topic)
-        graded = "mark" in record and path.is_file()
-        page = path.read_text(encoding="utf-8", errors="replace") if graded else ""
-        write_text(notices.set_aside_page(topic, reason, page), path)
-        if graded:
-            write_text(json.dumps({**record, "notice": reason}), self.record_file(student, topic))
-        return graded
-
-    def set_refusal(self, student: str, topic: str, reason: str) -> bool:
-        """Store why the last file of ``student`` could not be collected; see ``write_set_aside_page``."""
-        path, before = self.submission(student, topic), None
-        with contextlib.suppress(OSError):  # a file that cannot be read is not graded either
-            before = path.read_bytes() if path.is_file() and not path.is_symlink() else None
-        record = {"reason": reason, "before": _hash_or_empty(before)}
-        write_text(as_json(record), self.refusal_file(student, topic))
-        return self.write_set_aside_page(student, topic, reason)
-
-    def refusal_reason(self, student: str, topic: str, content: bytes | None) -> str:
-        """Return why a file that came after the notebook ``content`` was refused; "" if none was."""
-        try:
-            record = json.loads(self.refusal_file(student, topic).read_text(encoding="utf-8"))
-            return record["reason"] if record["before"] == _hash_or_empty(content) else ""
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""
-
-    def forget_refusal(self, student: str, topic: str) -> None:
-        self.refusal_file(student, topic).unlink(missing_ok=True)
-
-    def refusal_file(self, student: str, topic: str) -> Path:
-        return self.root / ".autograder" / "refused" / topic / f"{student}.json"
-
-    def list_attempts(
-        self, student: str, topic: str, content: bytes, known: dict[str, Any] | None = None
-    ) -> tuple[list[str], int]:
-        """Return ``(hashes of all notebooks that a student has handed in, the position of content)``, earliest first."""
-        known = self.load_record(student, topic) if known is None else known
-        digest, tries = hashlib.sha256(content).hexdigest(), known.get("tries", [])
-        tries = tries if digest in tries else [*tries, digest]
-        return tries, tries.index(digest)
 
     def marking_scheme(self, topic: str) -> Path:
         return self.root / "marking" / f"{topic}.md"
@@ -463,10 +406,6 @@ def init(root: str | Path, plan: str = PLAN_TEMPLATE) -> Course:
     for name in ("source", "submitted"):
         (root / name).mkdir(parents=True, exist_ok=True)
     return Course.at(root)
-
-
-def _hash_or_empty(content):
-    return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
 def _is_not_empty(folder):

@@ -1,22 +1,21 @@
 """Keep the replies to students who asked for another look, because the gradebook has no field for them.
 
-In: a course, a topic, a student. Out: ``InstructorReply`` and ``WaitingRequest`` records. Reads the records that `grade`
-writes; writes one small file for each student who was answered, and one for each who asked in a notebook that is not
-graded.
+In: a course, a topic, a student. Out: ``InstructorReply`` and ``WaitingRequest`` records. Adds events to the course's record: for
+each answer, and for requests in a notebook that is not graded.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict
-from pathlib import Path
 from typing import NamedTuple
 
 from autograder.courses.course import Course
+from autograder.courses.standing import load_graded
 from autograder.errors import CourseError
 from autograder.feedback.marks import InstructorReply
-from autograder.files import as_json, write_text
 from autograder.notebooks.cell_ids import full_name
 from autograder.notebooks.requests import RegradeRequest
+
+ASKED, ANSWERED = "asked", "answered"  # kinds of events
 
 
 class WaitingRequest(NamedTuple):
@@ -32,7 +31,7 @@ def load_requests(course: Course, topic: str, students: Iterable[str]) -> list[W
     """Return the requests of ``students`` in the notebooks graded last, or in later ones with the same work."""
     requests = []
     for student in students:
-        record = course.load_record(student, topic)
+        record = load_graded(course, student, topic)
         recorded = _load_later_requests(course, topic, student, record) or record.get("requests")
         if not recorded:
             continue
@@ -45,17 +44,15 @@ def load_requests(course: Course, topic: str, students: Iterable[str]) -> list[W
 def record_later_requests(course: Course, topic: str, student: str, requests: Iterable[RegradeRequest]) -> None:
     """Store ``requests``, handed in with the work that was graded last; they replace the earlier ones about that work."""
     asked = [[request.exercise, request.words] for request in requests]
-    about = course.load_record(student, topic).get("latest")
-    write_text(as_json({"about": about, "requests": asked}), _later_requests_file(course, topic, student))
+    about = load_graded(course, student, topic).get("latest")
+    course.record.add(topic, student, (ASKED, {"about": about, "requests": asked}))
 
 
 def _load_later_requests(course, topic, student, record):
     """Return the requests that came after the notebook of ``record``, which was graded last; None if none did."""
-    try:
-        later = json.loads(_later_requests_file(course, topic, student).read_text(encoding="utf-8"))
-        return later["requests"] if later["about"] == record["latest"] else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    later = course.record.last_of_each(topic, student, (ASKED,))
+    is_about_this = later and record.get("latest") and later[ASKED].data["about"] == record["latest"]
+    return later[ASKED].data["requests"] if is_about_this else None
 
 
 def answer_request(course: Course, topic: str, student: str, exercise: str, answer: str) -> list[WaitingRequest]:
@@ -66,10 +63,8 @@ def answer_request(course: Course, topic: str, student: str, exercise: str, answ
     if not answer.strip():
         raise CourseError("the answer is empty", "--answer", "say what you found: the student will read it.")
     chosen = _select_requests(course, topic, student, exercise)
-    asked = {(request.exercise, request.words) for request in chosen}
-    kept = [reply for reply in load_replies(course, topic, student) if (reply.exercise, reply.words) not in asked]
-    replies = [*kept, *(InstructorReply(request.exercise, request.words, answer.strip()) for request in chosen)]
-    write_text(as_json([asdict(reply) for reply in replies]), _replies_file(course, topic, student))
+    replies = [InstructorReply(request.exercise, request.words, answer.strip()) for request in chosen]
+    course.record.add(topic, student, *((ANSWERED, asdict(reply)) for reply in replies))
     return [request._replace(answer=answer.strip()) for request in chosen]
 
 
@@ -91,22 +86,10 @@ def _select_requests(course, topic, student, exercise):
 
 
 def load_replies(course: Course, topic: str, student: str) -> tuple[InstructorReply, ...]:
-    """Return the replies to ``student`` for ``topic``.
-
-    Raises ``CourseError`` if the file is damaged.
-    """
-    path = _replies_file(course, topic, student)
-    try:
-        return tuple(InstructorReply(**fields) for fields in json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        return ()
-    except (ValueError, TypeError):
-        raise CourseError("the record of answered requests is damaged", str(path), "restore a copy.") from None
-
-
-def _replies_file(course: Course, topic: str, student: str) -> Path:
-    return course.root / ".autograder" / "replies" / topic / f"{student}.json"
-
-
-def _later_requests_file(course: Course, topic: str, student: str) -> Path:
-    return course.root / ".autograder" / "later_requests" / topic / f"{student}.json"
+    """Return the replies to ``student`` for ``topic``, of several to one request only the last."""
+    replies: dict[tuple[str, str], InstructorReply] = {}
+    for event in course.record.events(topic, student, (ANSWERED,)):
+        reply = InstructorReply(**event.data)
+        replies.pop((reply.exercise, reply.words), None)
+        replies[reply.exercise, reply.words] = reply
+    return tuple(replies.values())

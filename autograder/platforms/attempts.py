@@ -1,22 +1,22 @@
-"""The attempts collected from each student: their record, and the files of earlier ones.
+"""The attempts collected from each student, and the files of earlier ones.
 
-In: a course, a student. Out: ``Attempt`` objects, the last of which counts; file contents by name. Writes both into the course
-directory, never through a link.
+In: a course, a student. Out: ``Attempt`` objects, the last of which counts; file contents by name. Adds events to the course's
+record, and writes files into the course directory, never through a link.
 """
 
 import contextlib
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import cmp_to_key
 from pathlib import Path, PurePosixPath
-
-import msgspec
 
 from autograder.courses.course import SECRET, TIMESTAMP, Course
 from autograder.courses.plan import Assignment
 from autograder.errors import CourseError
-from autograder.files import as_json, write_bytes, write_text
+from autograder.files import write_bytes, write_text
 from autograder.platforms.archives import RefusedEntry
 from autograder.platforms.times import format_time, parse_time
 
@@ -73,29 +73,74 @@ class Attempt:
         return bool(self.moment and other.moment) and self.moment < other.moment  # both by the platform's own clock
 
 
-class Journal:
-    """The attempts of each student before the last collection of ``topic`` changed them, for ``undo``.
+# Kinds of events: an attempt that counts now; an earlier one; files that somebody put there; an attempt whose time was stated
+# later. A collection is an event of its own, without a student; what it added has its number.
+RECEIVED, KEPT, FOUND, TIMED, UNDONE = "received", "kept", "found", "timed", "undone"
+COLLECTION = "collection"
+KINDS = (RECEIVED, KEPT, FOUND, TIMED, UNDONE)
 
-    One collection may read several archives; a round of `watch` is one. Its first change restarts the journal.
-    """
+
+class Collection:
+    """One collection of ``topic``, which ``undo`` takes back as a whole: of several archives perhaps, or of a round of `watch`."""
 
     def __init__(self, course: Course, topic: str):
-        self.folder, self.begun = course.root / ".autograder" / "undo" / topic, False
+        self.course, self.topic, self.number = course, topic, 0
 
-    def restart(self, course: Course) -> None:
-        """Forget the collection before this one, unless this collection has done so already."""
-        if not self.begun:
-            for path in self.folder.glob("*.json"):
-                with write_guard(course, path):
-                    path.unlink()
-        self.begun = True
+    def begin(self) -> int:
+        """Return the number of this collection, recorded before what it takes; none before it can be undone any more."""
+        self.number = self.number or self.course.record.add(self.topic, "", (COLLECTION, {}))
+        return self.number
 
-    def remember(self, course: Course, student: str, known: list["Attempt"]) -> None:
-        """Save the attempts ``known`` of ``student``, unless this collection has done so already."""
-        place = self.folder / f"{student}.json"
-        self.restart(course)
-        if not place.exists():
-            write_record(course, place, known)
+    def add(self, student: str, kind: str, attempt: Attempt) -> None:
+        """Record ``attempt`` of ``student`` as part of this collection."""
+        self.course.record.add(self.topic, student, (kind, {"collection": self.begin(), **asdict(attempt)}))
+
+
+def record_found(course: Course, topic: str, student: str, attempt: Attempt) -> None:
+    """Record the files of ``attempt`` that somebody put into the student's folder."""
+    course.record.add(topic, student, (FOUND, asdict(attempt)))
+
+
+def undo_of(course: Course, topic: str) -> dict[str, list[Attempt]]:
+    """Return the attempts before the last collection of ``topic``, by student, of those for whom it is not undone yet."""
+    last = course.record.last_of_each(topic, "", (COLLECTION,))
+    number, by_student = last[COLLECTION].number if last else 0, defaultdict(list)
+    for event in course.record.events(topic, None, KINDS):
+        by_student[event.student].append(event)
+    before = {student: _attempts_before(events, number) for student, events in by_student.items()}
+    return {student: known for student, known in sorted(before.items()) if known is not None}
+
+
+def record_undone(course: Course, topic: str, student: str) -> None:
+    """Record that the last collection of ``topic`` was undone for ``student``."""
+    number = course.record.last_of_each(topic, "", (COLLECTION,))[COLLECTION].number
+    course.record.add(topic, student, (UNDONE, {"collection": number}))
+
+
+def _attempts_before(events, number):
+    """Return the attempts before the first event of the collection ``number``; None if it has none, or was undone."""
+    mine = [place for place, event in enumerate(events) if event.data.get("collection") == number]
+    return None if not mine or events[mine[-1]].kind == UNDONE else _replay(events[: mine[0]])
+
+
+def _replay(events):
+    """Return the attempts that ``events`` of one student leave, in order; the last one counts."""
+    known: list[Attempt] = []
+    for place, event in enumerate(events):
+        if event.kind == UNDONE:
+            number = event.data["collection"]
+            known = _replay(events[: next(i for i in range(place) if events[i].data.get("collection") == number)])
+            continue
+        attempt = Attempt(**{name: value for name, value in event.data.items() if name != "collection"})
+        if event.kind == KEPT:
+            head = sorted([*known[:-1], attempt], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
+            known = [*head, *known[-1:]]
+        elif event.kind == FOUND:
+            known = [*(old for old in known if old.files != attempt.files), attempt]
+        else:
+            is_same = bool(known) and known[-1].files == attempt.files
+            known = [*(known[:-1] if is_same else known), attempt]
+    return known
 
 
 def earlier_attempts(course: Course, student: str, topic: str) -> Iterator[tuple[Attempt, dict[str, bytes]]]:
@@ -130,15 +175,7 @@ def _copy_path(course, student, topic, name, digest):
 
 def load_attempts(course: Course, student: str, topic: str) -> list[Attempt]:
     """Return all attempts of ``student``; the last one counts."""
-    return read_record(course.attempts_file(student, topic))
-
-
-def read_record(place: Path) -> list[Attempt]:
-    """Return the attempts that ``write_record`` wrote to ``place``; none if that file cannot be read."""
-    try:
-        return msgspec.json.decode(place.read_bytes(), type=dict[str, list[Attempt]])["tries"]
-    except (OSError, msgspec.DecodeError, KeyError):
-        return []
+    return _replay(course.record.events(topic, student, KINDS))
 
 
 def read_current_attempt(course: Course, notebook: Path, names: Iterable[str]) -> Attempt | None:
@@ -171,12 +208,6 @@ def keep_files(course: Course, student: str, topic: str, files: Mapping[str, byt
         with write_guard(course, place):
             if not place.exists():
                 write_bytes(content, place)
-
-
-def write_record(course: Course, place: Path, known: Iterable[Attempt]) -> None:
-    """Write the attempts ``known`` of a student to ``place``."""
-    with write_guard(course, place):
-        write_text(as_json({"tries": [asdict(attempt) for attempt in known]}), place)
 
 
 def write_files(course: Course, notebook: Path, files: Mapping[str, bytes]) -> None:

@@ -15,9 +15,9 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
-from functools import cmp_to_key
 from pathlib import Path, PurePosixPath
 
+from autograder.courses import standing
 from autograder.courses.course import SECRET, TIMESTAMP, Course
 from autograder.courses.plan import Plan, fold_name
 from autograder.courses.released import Released
@@ -27,7 +27,7 @@ from autograder.notebooks.handout import Handout, handout, receipt_of_file
 from autograder.notebooks.submitted_file import sources_by_id
 from autograder.platforms import attempts
 from autograder.platforms.archives import ARCHIVE_ERRORS, RefusedEntry, open_archive, read_archive
-from autograder.platforms.attempts import Attempt, Journal
+from autograder.platforms.attempts import KEPT, RECEIVED, TIMED, Attempt, Collection
 from autograder.platforms.formats import (
     NBGRADER_EXCHANGE,
     PLAIN_FILES,
@@ -105,13 +105,13 @@ class _Release:
 
 
 @dataclass(frozen=True)
-class _Collection(AssignmentSpec):
+class _Run(AssignmentSpec):
     """One archive being collected into ``course``; ``releases`` are the assignment's, newest first."""
 
     course: Course
     plan: Plan
     releases: tuple[_Release, ...]
-    journal: Journal
+    collection: Collection
     platform: str
     admit: Admit | None = None
     seen: str = ""
@@ -140,7 +140,7 @@ def collect(
     notice: Callable[[str], object] | None = None,
     platform: str = "",
     any_owner: bool = False,
-    journal: Journal | None = None,
+    collection: Collection | None = None,
     only: Container[str] | None = None,
     admit: Admit | None = None,
     accounts: Container[int] | None = None,
@@ -159,7 +159,7 @@ def collect(
     choose. In nbgrader's exchange, students choose the names: by default, a folder called ``inbound`` is taken for an
     exchange. Each entry is judged on its own, and counts only if it belongs to the account that it names, unless
     ``any_owner``. If ``accounts`` (user ids) are given, the same holds for plain files and folders that none of them owns.
-    ``journal`` is that of the collection that this call is part of; by default, a new one. ``only`` names the entries of a
+    ``collection`` is the one that this call is part of; by default, a new one. ``only`` names the entries of a
     folder to collect, and ``admit`` decides about each attempt before anything is written; by default, all are taken.
     ``released`` may be passed if it is already loaded, and ``seen`` if it is known when the entries arrived.
 
@@ -195,7 +195,7 @@ def collect(
         reader = _read_submitters(
             archive, entries, PLATFORMS.get(platform, ""), plan.students, any_owner, accounts, is_whole
         )
-        run = _Collection(
+        run = _Run(
             topic,
             frozenset(exercise.name for exercise in released.exercises),
             frozenset(exercise.trained.file for exercise in released.exercises if exercise.trained),
@@ -203,7 +203,7 @@ def collect(
             course,
             plan,
             tuple(_releases(course, topic, released)),
-            journal or Journal(course, topic),
+            collection or Collection(course, topic),
             reader.platform,
             admit,
             format_time(seen),
@@ -213,8 +213,8 @@ def collect(
         within = f", all of them in {escape_unprintable(top)}" if top and run.platform == PLAIN_FILES else ""
         notice(f"recognised as {run.platform}{within}")
         collected = _collect_everybody(run, entries, reader)
-    if journal is None:
-        end_collection(course, run.journal)
+    if collection is None:
+        run.collection.begin()  # even if it took nothing
     return collected
 
 
@@ -356,8 +356,7 @@ def _collect_student(run, parts, folders):
             if counting.saved_as:
                 note = f"a browser had saved it as {escape_unprintable(counting.saved_as)}"
                 collected = replace(collected, note=_join_notes(collected.note, note))
-            with attempts.write_guard(run.course, run.course.refusal_file(student, run.topic)):
-                run.course.forget_refusal(student, run.topic)
+            standing.take(run.course, student, run.topic)
             done.append(collected)
             left += unused
         except RefusedEntry as refusal:
@@ -535,7 +534,7 @@ def _place_attempt(run, student, files, attempt, by_arrival):
     The record is written last, so that a stopped command can be repeated with the same result.
     """
     course, topic, notebook = run.course, run.topic, run.course.submission(student, run.topic)
-    known = _add_uncollected_files(course, notebook, attempts.load_attempts(course, student, topic), files)
+    known = _add_uncollected_files(course, topic, student, files)
     collected = _summarise(run, student, attempt, files[notebook.name])
     if not known:
         _make_current(run, student, files, attempt, known)
@@ -565,12 +564,14 @@ def _place_attempt(run, student, files, attempt, by_arrival):
     return replace(collected, replaced=replaced, unchanged=same, note=_join_notes(collected.note, note))
 
 
-def _add_uncollected_files(course, notebook, known, files):
-    """Return the attempts ``known`` and, last, the files beside ``notebook`` if they were not collected."""
+def _add_uncollected_files(course, topic, student, files):
+    """Return the attempts of ``student`` so far; the last are the files in the student's folder, if they were not collected."""
+    notebook, known = course.submission(student, topic), attempts.load_attempts(course, student, topic)
     before = attempts.read_current_attempt(course, notebook, {*files, *(known[-1].files if known else ())})
     if before is None or (known and known[-1].files == before.files):
         return known
-    return [*(old for old in known if old.files != before.files), before]
+    attempts.record_found(course, topic, student, before)
+    return attempts.load_attempts(course, student, topic)
 
 
 def _summarise(run, student, attempt, content):
@@ -598,22 +599,17 @@ def _keep_earlier(run, student, files, attempt, known):
     """Keep ``files`` as an attempt earlier than the last one ``known``, which counts."""
     attempts.keep_files(run.course, student, run.topic, files)
     if known and not _is_known(attempt, known):
-        run.journal.remember(run.course, student, known)
-        head = sorted([*known[:-1], attempt], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
-        attempts.write_record(run.course, run.course.attempts_file(student, run.topic), [*head, known[-1]])
+        run.collection.add(student, KEPT, attempt)
 
 
 def _make_current(run, student, files, attempt, known):
     """Put ``files`` into the student's folder; return the number of known attempts, including this one, the last."""
     course, topic = run.course, run.topic
-    if known[-1:] != [attempt]:
-        run.journal.remember(course, student, known)
     attempts.write_files(course, course.submission(student, topic), files)
     attempts.write_exchange_files(course, topic, run.plan.assignment(topic), student, attempt)
-    is_same = bool(known) and known[-1].files == attempt.files
-    known = [*(known[:-1] if is_same else known), attempt]
-    attempts.write_record(course, course.attempts_file(student, topic), known)
-    return len(known)
+    if known[-1:] != [attempt]:
+        run.collection.add(student, RECEIVED, attempt)
+    return len(attempts.load_attempts(course, student, topic))
 
 
 def _is_known(attempt, known):
@@ -632,7 +628,7 @@ def _write_refusal_page(run, student, problem, parts):
     page = run.course.feedback(student, run.topic)
     with contextlib.suppress(RefusedEntry):  # the instructor reads the problem in any case
         with attempts.write_guard(run.course, page):
-            has_feedback = run.course.set_refusal(student, run.topic, describe_refusal(problem, run.topic))
+            has_feedback = standing.tell(run.course, student, run.topic, describe_refusal(problem, run.topic))
         if (secret := _find_secret(parts)) and not has_feedback:
             for name, text in ((TIMESTAMP, format_time(parts[0].owner.time)), (SECRET, secret)):
                 with attempts.write_guard(run.course, page.with_name(name)):
@@ -642,17 +638,6 @@ def _write_refusal_page(run, student, problem, parts):
 # --- what was collected ----------------------------------------------------------------------------------------------
 
 
-def end_collection(course: Course, journal: Journal) -> None:
-    """End the collection of ``journal``: even if it took nothing, none before it can be undone any more.
-
-    Raises ``CourseError`` if something is in the way.
-    """
-    try:
-        journal.restart(course)
-    except RefusedEntry as refusal:
-        raise CourseError(str(refusal), str(course.root), "remove it, and run the command again.") from None
-
-
 def undo(course: Course, topic: str) -> list[Collected]:
     """Undo the last collection of ``topic``, or round of `watch`: what counted before it counts again.
 
@@ -660,17 +645,16 @@ def undo(course: Course, topic: str) -> list[Collected]:
 
     Raises ``CourseError`` if that collection took nothing or was undone, or something cannot be written.
     """
-    records = sorted(Journal(course, topic).folder.glob("*.json"))
-    if not records:
+    before = attempts.undo_of(course, topic)
+    if not before:
         what = f"there is nothing to undo: the last collection of {topic} took nothing, or was undone"
         raise CourseError(what, str(course.root), "earlier attempts are in .autograder/earlier.")
     assignment, undone = course.plan().assignment(topic), []
-    for record in records:
+    for student, known in before.items():
         try:
-            undone.append(_undo_student(course, topic, assignment, record.stem, attempts.read_record(record)))
-            record.unlink()
+            undone.append(_undo_student(course, topic, assignment, student, known))
         except RefusedEntry as refusal:
-            undone.append(Collected(record.stem, str(refusal)))
+            undone.append(Collected(student, str(refusal)))
     return undone
 
 
@@ -691,7 +675,7 @@ def _undo_student(course, topic, assignment, student, known):
         for folder in (notebook.parent, notebook.parent.parent):
             with contextlib.suppress(OSError):  # something else is in it
                 folder.rmdir()
-    attempts.write_record(course, course.attempts_file(student, topic), known)
+    attempts.record_undone(course, topic, student)
     undone = escape_unprintable((now or known or [Attempt({})])[-1].file)
     if not known:
         return Collected(student, note="undone: nothing was collected before", file=undone, version=None)
@@ -704,17 +688,17 @@ def _undo_student(course, topic, assignment, student, known):
 
 
 def set_times(
-    course: Course, topic: str, times: Mapping[str, datetime], journal: Journal | None = None
+    course: Course, topic: str, times: Mapping[str, datetime], collection: Collection | None = None
 ) -> list[Collected]:
     """Set the hand-in times of the current attempts at ``topic`` to ``times``, by student, whatever their platform said.
 
     Raises ``CourseError`` if something cannot be written.
     """
-    journal = journal or Journal(course, topic)
-    return [_set_time(course, topic, student, time, journal) for student, time in times.items()]
+    collection = collection or Collection(course, topic)
+    return [_set_time(course, topic, student, time, collection) for student, time in times.items()]
 
 
-def _set_time(course, topic, student, time, journal):
+def _set_time(course, topic, student, time, collection):
     known = attempts.load_attempts(course, student, topic)
     if not known:
         return Collected(student, "nothing was collected from this student, so there is nothing to give a time for")
@@ -722,10 +706,9 @@ def _set_time(course, topic, student, time, journal):
     assignment = course.plan().assignment(topic)
     collected = Collected(student, file=escape_unprintable(attempt.file), version=None)
     try:
-        if attempt != known[-1]:
-            journal.remember(course, student, known)
         attempts.write_exchange_files(course, topic, assignment, student, attempt)
-        attempts.write_record(course, course.attempts_file(student, topic), [*known[:-1], attempt])
+        if attempt != known[-1]:
+            collection.add(student, TIMED, attempt)
     except RefusedEntry as refusal:
         return replace(collected, problem=str(refusal))
     when = f"handed in at {time:%Y-%m-%d %H:%M} UTC"

@@ -21,6 +21,7 @@ import numpy as np
 from autograder.courses.course import Course
 from autograder.courses.plan import Selection
 from autograder.courses.released import Released
+from autograder.courses.standing import load_graded
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.gradebook.provenance import load_marking_record
@@ -123,7 +124,7 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
 def _load_verdicts(course, student, topic):
     """Return the stored verdicts of all graded attempts of ``student``, in order; the last counts."""
     try:
-        record = course.load_record(student, topic)
+        record = load_graded(course, student, topic)
         last, graded = json.loads(record["mark"])[0], record.get("graded", {})
         earlier = [key for content in record["tries"] if (key := graded.get(content)) not in (None, last)]
         attempts = [course.store.get(key) for key in (*earlier, last)]

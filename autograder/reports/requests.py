@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 
 from autograder.courses.course import Course
+from autograder.courses.standing import load_graded
 from autograder.gradebook.requests import WaitingRequest, load_replies, load_requests
 from autograder.gradebook.scores import load_results
 
@@ -50,13 +51,13 @@ def _is_graded(course, topic, student):
     path = course.submission(student, topic)
     if not path.is_file() or path.is_symlink():
         return True  # `grade` reports it
-    return hashlib.sha256(path.read_bytes()).hexdigest() == course.load_record(student, topic).get("latest")
+    return hashlib.sha256(path.read_bytes()).hexdigest() == load_graded(course, student, topic).get("latest")
 
 
 def _verdict(course, topic, request):
     """Return why points were lost, as the student reads it; "" if that is unknown."""
     try:
-        key = json.loads(course.load_record(request.student, topic)["mark"])[0]
+        key = json.loads(load_graded(course, request.student, topic)["mark"])[0]
         verdict = course.store.get(key).by_exercise[request.exercise]
     except (KeyError, ValueError, TypeError, AttributeError, IndexError):
         return ""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from autograder.courses.plan import Assignment
-from autograder.watch.record import Arrival, Clock
+from autograder.watch.arrivals import Arrival, Clock
 
 GRADE, WAIT, USED_UP = "grade", "wait", "used up"
 

@@ -4,7 +4,6 @@ In: a course, topics, options. Out: lines for the instructor. Writes what ``serv
 """
 
 import contextlib
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,9 +23,9 @@ from autograder.gradebook.database import describe_db_error
 from autograder.grading import cluster, submission
 from autograder.marking.cli import on_signals
 from autograder.platforms.collect import escape_unprintable
+from autograder.watch.arrivals import ADMITTED, FAILED, NEW, WAITING, Arrivals
 from autograder.watch.page import load_token, status_page
 from autograder.watch.polling import Inbox
-from autograder.watch.record import ADMITTED, FAILED, NEW, WAITING, Record
 from autograder.watch.service import Service, Settings
 from autograder.watch.sources import Source, find_sources
 from autograder.watch.status import Status
@@ -124,12 +123,12 @@ def _prepare(stack, course, topics, grading, options, status):
             asked = run.topic, run.released.seed, run.released.extra
             for future in [executor.submit(submission.prepare, *asked) for _ in range(count)]:
                 future.result()
-    record = stack.enter_context(Record(course))
+    arrivals = Arrivals(course, topics)
     if options.port is not None:
         page = stack.enter_context(status_page(status, options.port, load_token(course)))
         status.say(f"Status: {page}")
     settings = Settings(course, grading, executor, exchange, status, options.any_owner, HAND_INS_PER_WORKER * count)
-    loop = _Loop(settings, record, topics, sources, options.interval)
+    loop = _Loop(settings, arrivals, topics, sources, options.interval)
     where = ", ".join(str(source.path) for source in sources)
     status.say(f"Watching {where} for {', '.join(topics)}, with {count} workers. Ctrl-C stops it.")
     return loop
@@ -137,9 +136,9 @@ def _prepare(stack, course, topics, grading, options, status):
 
 class _Loop:
     def __init__(
-        self, settings: Settings, record: Record, topics: Sequence[str], sources: Sequence[Source], interval: float
+        self, settings: Settings, arrivals: Arrivals, topics: Sequence[str], sources: Sequence[Source], interval: float
     ) -> None:
-        self.settings, self.status, self.record = settings, settings.status, record
+        self.settings, self.status, self.arrivals = settings, settings.status, arrivals
         self.topics, self.interval = topics, interval
         self.inboxes: list[tuple[Source, Inbox]] = []
         self.services: list[Service] = []
@@ -147,14 +146,14 @@ class _Loop:
             mine = [topic for topic in topics if source.is_exchange or source.topic_of("") == topic]
             known: dict[str, str] = {}
             for topic in mine:
-                known |= record.load_marks(topic, str(source.path))
+                known |= arrivals.load_marks(topic, str(source.path))
             inbox = Inbox(
                 source.path, source.is_exchange, lambda name, source=source: source.topic_of(name) in topics, known
             )
             self.inboxes.append((source, inbox))
             for topic in mine:
-                record.reopen(topic, FAILED)
-                self.services.append(Service(settings, record, topic, source, inbox.forget))
+                arrivals.reopen(topic, FAILED)
+                self.services.append(Service(settings, arrivals, topic, source, inbox.forget))
         self.backed_up: float | None = None
 
     def run(self, stop: Stop) -> None:
@@ -203,14 +202,14 @@ class _Loop:
                 self.status.say(f"not taken: {escape_unprintable(name)}")
         where, claim = str(source.path), source.read_claim
         rows = [(source.topic_of(entry.name), where, entry.name, entry.mark, claim(entry.name)) for entry in arrived]
-        self.record.add(rows, time.time())
+        self.arrivals.add(rows, time.time())
         for seen in arrived:
             inbox.take(seen)
 
     def _update_queue_lengths(self) -> None:
-        status, record = self.status, self.record
-        status.queued, status.waiting = record.count(NEW) + record.count(ADMITTED), record.count(WAITING)
-        since = record.find_oldest()
+        status, arrivals = self.status, self.arrivals
+        status.queued, status.waiting = arrivals.count(NEW) + arrivals.count(ADMITTED), arrivals.count(WAITING)
+        since = arrivals.find_oldest()
         status.oldest = None if since is None else max(time.time() - since, 0.0)
 
     def _describe_error(self, error: Exception) -> str:
@@ -220,9 +219,6 @@ class _Loop:
             what = error.args
         elif isinstance(error, OSError):
             what = describe_os_error(error)
-        elif isinstance(error, sqlite3.Error):
-            remedy = "free some disk space there, and close anything else that uses it."
-            what = str(error), str(self.record.path), remedy
         elif isinstance(error, sqlalchemy.exc.SQLAlchemyError):
             what = describe_db_error(error, self.settings.course)
         if what is None:

@@ -26,23 +26,29 @@ from autograder.courses.course import Course
 from autograder.courses.locking import patient_lock
 from autograder.courses.plan import Assignment, Plan, is_student_name
 from autograder.courses.released import Released
+from autograder.courses.standing import load_graded, tell
 from autograder.errors import OS_ERROR_REMEDIES, CourseError
 from autograder.feedback import notices
 from autograder.gradebook.requests import record_later_requests
 from autograder.grading import submission
 from autograder.grading.fingerprint import select_kept_files
 from autograder.platforms import attempts
-from autograder.platforms.attempts import Attempt, Journal
+from autograder.platforms.attempts import Attempt, Collection
 from autograder.platforms.collect import Admission, collect, describe_refusal, escape_unprintable
 from autograder.reports.tables import describe_status
 from autograder.watch import rules
-from autograder.watch.record import ADMITTED, FAILED, GRADED, NEW, WAITING, Arrival, Clock, Record
+from autograder.watch.arrivals import ADMITTED, FAILED, GRADED, NEW, WAITING, Arrival, Arrivals, Clock
 from autograder.watch.sources import Source
 from autograder.watch.status import Status
 from autograder.with_nbgrader.exchange import ExchangeFolders, read_page
 
 OPENED_PER_STUDENT = 4  # hand-ins opened in a round, for each student graded: those set aside cost little
-AGAIN, EARLIER, REFUSED, SET_ASIDE = "again", "earlier", "refused", "set aside"  # outcomes, besides those of ``record``
+AGAIN, EARLIER, REFUSED, SET_ASIDE = (
+    "again",
+    "earlier",
+    "refused",
+    "set aside",
+)  # outcomes, besides those of ``arrivals``
 NOBODYS = "nobody's"  # an outcome that another roster may change
 USED_UP, REQUEST, SUPERSEDED, GONE = "used up", "request", "superseded", "gone"
 MAX_WAIT_SECONDS = 60.0  # after which a wait is computed again: course.toml may have changed for a waiting student
@@ -77,11 +83,11 @@ class Service:
     """Serves the hand-ins of one ``topic`` from ``source``; calls ``forget`` with the name of one that disappears."""
 
     def __init__(
-        self, settings: Settings, record: Record, topic: str, source: Source, forget: Callable[[str], object]
+        self, settings: Settings, arrivals: Arrivals, topic: str, source: Source, forget: Callable[[str], object]
     ) -> None:
-        self.settings, self.record, self.topic, self.source, self.forget = settings, record, topic, source, forget
+        self.settings, self.arrivals, self.topic, self.source, self.forget = settings, arrivals, topic, source, forget
         self.course, self.say = settings.course, settings.status.say
-        self.journal = Journal(self.course, topic)  # of this round
+        self.collection = Collection(self.course, topic)  # of this round
         self.lock = partial(patient_lock, self.course, self.say)
         self.tries: dict[int, int] = {}  # number of an arrival -> rounds that ended in an error
         # number of an arrival -> rules, monotonic time until which it waits
@@ -99,12 +105,12 @@ class Service:
         Raises ``CourseError``, ``OSError`` or a database error if the machine or the course prevents it from continuing.
         """
         rules_now = self._read_rules()
-        pending = self.record.list_pending(self.topic)
+        pending = self.arrivals.list_pending(self.topic)
         overdue = self._find_withheld_past_due(rules_now)
         if not pending and not overdue:
             return 0
         self._load_released()  # raises the course's errors, for which no hand-in is to blame
-        self.journal = Journal(self.course, self.topic)
+        self.collection = Collection(self.course, self.topic)
         to_grade: dict[str, Arrival] = {}  # by student
         done, size = 0, self.settings.size
         for queue, arrival in islice(self._select_arrivals(pending, rules_now), OPENED_PER_STUDENT * size):
@@ -128,7 +134,7 @@ class Service:
         before, plan = self.plan, self.course.plan()
         rules_now = plan.assignment(self.topic)
         if before is None or before.students != plan.students:
-            self.record.reopen(self.topic, NOBODYS)
+            self.arrivals.reopen(self.topic, NOBODYS)
         if before is None or before.assignment(self.topic).attempts != rules_now.attempts:
             proved = 1 + len(self._load_released().attempt_seeds)
             if rules_now.attempts > proved:
@@ -175,12 +181,12 @@ class Service:
         """Return the students whose due date has passed, but whose pages do not show everything yet."""
         now = datetime.now(UTC)
         return [
-            student for student in self.record.list_withheld(self.topic) if rules_now.shown_to(student, now) == "all"
+            student for student in self.arrivals.list_withheld(self.topic) if rules_now.shown_to(student, now) == "all"
         ]
 
     def _decide(self, student, digest, notebook, rules_now):
-        graded = self.record.list_graded(self.topic, student)
-        recorded = self.course.load_record(student, self.topic).get("tries", [])
+        graded = self.arrivals.list_graded(self.topic, student)
+        recorded = load_graded(self.course, student, self.topic).get("tries", [])
         return rules.decide(rules_now, graded, recorded, digest, notebook, Clock.now())
 
     # --- opening a hand-in ---------------------------------------------------------------------------------------------
@@ -199,7 +205,7 @@ class Service:
                 self.settings.status.report_error(f"{self.topic} {who}: {escape_unprintable(attempt.early_claim)}")
             decision = self._decide(student, digest, notebook, rules_now)
             if decision.what == rules.GRADE:
-                decided.append((self.record.update(arrival, state=ADMITTED, **known), decision, files))
+                decided.append((self.arrivals.update(arrival, state=ADMITTED, **known), decision, files))
                 return Admission.COUNT
             decided.append((replace(arrival, **known), decision, files))
             if decision.what == rules.USED_UP:
@@ -215,7 +221,7 @@ class Service:
                 self.settings.options.limits.submission_mb,
                 platform=self.source.platform,
                 any_owner=self.settings.any_owner,
-                journal=self.journal,
+                collection=self.collection,
                 only={arrival.entry},
                 admit=admit,
                 accounts=self.source.accounts,
@@ -251,7 +257,7 @@ class Service:
             if os.path.lexists(self.source.path / arrival.entry):
                 return self._finish_arrival(arrival, REFUSED, "it contains no notebook")
             self.forget(arrival.entry)
-            arrival = self.record.update(arrival, mark=f"{arrival.mark}, gone as {arrival.number}")
+            arrival = self.arrivals.update(arrival, mark=f"{arrival.mark}, gone as {arrival.number}")
             return self._finish_arrival(arrival, GONE, "it has disappeared from the folder")
         arrival, decision, _ = decided[-1]
         if decision.what == rules.GRADE:
@@ -260,7 +266,7 @@ class Service:
                 return 0
             return self._finish_arrival(arrival, EARLIER, "it was handed in before, and a later attempt counts")
         if arrival.state == NEW:
-            arrival = self.record.update(arrival, state=WAITING)
+            arrival = self.arrivals.update(arrival, state=WAITING)
             when = datetime.fromtimestamp(Clock.now().wall + decision.seconds, UTC)
             sentence = (
                 f"You must wait {rules_now.minutes_between:g} minutes between attempts at {self.topic}: "
@@ -280,7 +286,7 @@ class Service:
         work, requests = self._read_requests(files)  # before the course is locked: a notebook may take long to read
         with self.lock():
             outcome, sentence = USED_UP, self._describe_limit(arrival.student, rules_now)
-            if requests and work == self.course.load_record(arrival.student, self.topic).get("work"):
+            if requests and work == load_graded(self.course, arrival.student, self.topic).get("work"):
                 record_later_requests(self.course, self.topic, arrival.student, requests)
                 about = ", ".join(
                     dict.fromkeys(request.exercise.partition("-")[2] for request in requests if request.exercise)
@@ -307,7 +313,7 @@ class Service:
 
     def _describe_limit(self, student, rules_now):
         """Return the sentence for a student whose attempts are used up."""
-        graded = self.record.list_graded(self.topic, student)
+        graded = self.arrivals.list_graded(self.topic, student)
         last = attempts.load_attempts(self.course, student, self.topic)[-1:]
         digests = list(dict.fromkeys(attempt.digest for attempt in graded))
         counts = "your last graded attempt counts"
@@ -331,7 +337,7 @@ class Service:
         """Grade the hand-ins ``to_grade``, release the pages of the students ``again``; return how many were served."""
         for student in again:
             if not self.course.submission(student, self.topic).is_file():  # somebody has deleted it
-                self.record.set_shown(self.topic, student, "all")
+                self.arrivals.set_shown(self.topic, student, "all")
         students = [*to_grade, *again]
         students = [student for student in students if self.course.submission(student, self.topic).is_file()]
         if not students:
@@ -413,13 +419,13 @@ class Service:
             return
         before = [
             earlier
-            for earlier in self.record.list_graded(self.topic, arrival.student)
+            for earlier in self.arrivals.list_graded(self.topic, arrival.student)
             if earlier.number != arrival.number
         ]
         digests = list(dict.fromkeys(earlier.digest for earlier in before))
         is_again = arrival.digest in digests
         number = digests.index(arrival.digest) + 1 if is_again else len(digests) + 1
-        shown = self.course.load_record(arrival.student, self.topic).get("shown", "all")
+        shown = load_graded(self.course, arrival.student, self.topic).get("shown", "all")
         seconds = max(Clock.now().wall - arrival.came, 0.0)
         message = f"attempt {number}{' once more' if is_again else ''}: {describe_status(row)} ({seconds:.1f} s)"
         if self.settings.exchange and not arrival.secret:
@@ -428,7 +434,7 @@ class Service:
 
     def _release_again(self, student):
         self._publish_own(student)
-        self.record.set_shown(self.topic, student, "all")
+        self.arrivals.set_shown(self.topic, student, "all")
         self.say(f"{self.topic} {self._name_of(student)}: past the due date, so the full feedback is released")
 
     # --- messages to students and the instructor ---------------------------------------------------------------------
@@ -443,7 +449,7 @@ class Service:
 
     def _notify(self, arrival, sentence):
         """Say ``sentence`` on the page of ``arrival`` and, until the next hand-in is graded, on the course's own page."""
-        self.course.set_refusal(arrival.student, self.topic, sentence)
+        tell(self.course, arrival.student, self.topic, sentence)
         self._publish_sentence(arrival.secret, sentence)
 
     def _publish_sentence(self, secret, sentence):
@@ -455,7 +461,7 @@ class Service:
             self.settings.exchange.publish(self.topic, secret, notices.sentence_page(self.topic, sentence).encode())
 
     def _finish_arrival(self, arrival, outcome, message, shown="", student=""):
-        arrival = self.record.finish(replace(arrival, student=arrival.student or student), outcome, shown)
+        arrival = self.arrivals.finish(replace(arrival, student=arrival.student or student), outcome, shown)
         self.tries.pop(arrival.number, None)
         self.waits.pop(arrival.number, None)
         self.settings.status.count(outcome, max(Clock.now().wall - arrival.came, 0.0))

@@ -22,6 +22,7 @@ from autograder.batch.context import GradingOptions, load_run
 from autograder.batch.jobs import read_job
 from autograder.batch.results import SubmissionResult
 from autograder.courses.course import EXCHANGE_FILES, TIMESTAMP, Course
+from autograder.courses.standing import load_graded
 from autograder.errors import CourseError
 from autograder.feedback import pages
 from autograder.files import find_unexpected_entries
@@ -56,7 +57,7 @@ def _load_run(resources, options):
 
 
 def _read_job(run, student):
-    return read_job(run, SubmissionResult(student), run.course.load_record(student, run.topic))
+    return read_job(run, SubmissionResult(student), load_graded(run.course, student, run.topic))
 
 
 def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[str]) -> None:

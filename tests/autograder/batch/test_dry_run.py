@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from autograder.batch.results import MarkChange
+from autograder.courses.standing import load_graded
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.reports import tables as report
@@ -82,9 +83,9 @@ def test_a_dry_run_records_nothing_and_names_the_command_that_does(course, grade
         "Students whose marks would change: 0 (0 up, 0 down); 1 would be new, 0 would stay the same" in completed.stdout
     )
     assert f"Nothing was recorded: `python -m autograder grade scoring --course {course.root}`" in completed.stdout
-    assert not course.is_recorded("ada", "scoring")
+    assert not load_graded(course, "ada", "scoring")
     succeed(*words)
-    assert course.is_recorded("ada", "scoring")
+    assert load_graded(course, "ada", "scoring")
     dry = autograder(*words, "--dry-run")
     assert "0 would be new, 1 would stay the same" in dry.stdout
 

@@ -29,7 +29,7 @@ from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
 from autograder.marking.answers import CurrentMark, load_answers, save_marks
 from autograder.marking.override import override
-from autograder.platforms.attempts import Journal
+from autograder.platforms.attempts import Collection
 from autograder.platforms.collect import collect, set_times, undo
 from autograder.platforms.export import export
 from tests.autograder.essays import ESSAY
@@ -128,13 +128,13 @@ class Grades(RuleBasedStateMachine):
         with zipfile.ZipFile(path, "w") as bundle:
             file = f"{name}{'_LATE' * late}_{NAMES[name]}_{3000 + self.count}_scoring.ipynb"
             bundle.writestr(file, "no notebook" if right is None else json.dumps(data))
-        journal = Journal(self.course, "scoring")
-        ((entry,), _) = collect(self.course, "scoring", path, journal=journal)
+        collection = Collection(self.course, "scoring")
+        ((entry,), _) = collect(self.course, "scoring", path, collection=collection)
         assert entry.problem == ""
         came = None
         if hours is not None:
             came = DUE + timedelta(hours=hours)
-            set_times(self.course, "scoring", {name: came}, journal)
+            set_times(self.course, "scoring", {name: came}, collection)
         self.undoable = name, list(self.attempts[name])
         self.attempts[name].append(SubmittedWork(self.count, right, essay, came, late, hours is not None))
 

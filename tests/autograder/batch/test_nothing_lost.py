@@ -22,6 +22,7 @@ from rich.console import Console
 from autograder.batch import jobs, recording
 from autograder.courses.course import init
 from autograder.courses.locking import exclusive_lock
+from autograder.courses.standing import load_graded
 from autograder.errors import CourseError
 from autograder.gradebook import assignments, backup
 from autograder.gradebook.scores import load_results
@@ -531,7 +532,7 @@ def test_a_student_of_an_odd_name_goes_the_whole_way(course, tmp_path):
         assert {row["student"] for row in csv.DictReader(file)} == {escape_formula(name) for name in ODD_NAMES}
     with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
         assert {*bundle.namelist()} == {f"{name}/scoring.html" for name in ODD_NAMES}
-    assert {name for name in ODD_NAMES if course.is_recorded(name, "scoring")} == {*ODD_NAMES}
+    assert {name for name in ODD_NAMES if load_graded(course, name, "scoring")} == {*ODD_NAMES}
     (row,) = grade_quickly(course, ODD_NAMES[0], again=True).values()
     assert (row.student, row.total) == (ODD_NAMES[0], AUTOMATIC)
 

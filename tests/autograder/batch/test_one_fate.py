@@ -20,7 +20,7 @@ from autograder import sandbox
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class, start_workers
 from autograder.batch.results import PROVISIONAL_NOTE, SubmissionResult
-from autograder.courses import demo
+from autograder.courses import demo, standing
 from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.feedback import notices, page_settings, pages, sanitize
@@ -354,9 +354,7 @@ def test_another_try_meets_other_hidden_cases(course, answers, monkeypatch):
             if known:
                 contents = {"first": answers, "second": answers + b" "}
                 tries = [hashlib.sha256(contents[name]).hexdigest() for name in known]
-                path = course.record_file("mia", "scoring")
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(json.dumps({"tries": tries}))
+                course.record.add("scoring", "mia", (standing.GRADED, {"tries": tries}))
             grade_class(course, "scoring", GradingOptions(LIMITS), executor=pool)
     assert [task.attempt for task in tasks] == [0, 1, 0]
     assert honest is not remember

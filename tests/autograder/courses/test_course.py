@@ -20,18 +20,6 @@ from tests.autograder.test_main import assert_refused, autograder
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", ["n" * 255, "nul\0", "../../elsewhere"])
-def test_a_name_that_no_record_can_have_is_only_not_recorded(tmp_path, name):
-    assert not init(tmp_path / "course").is_recorded(name, "scoring")
-
-
-def test_what_was_recorded_is_known_to_be(tmp_path):
-    course = init(tmp_path / "course")
-    write_text("{}", course.record_file("ada", "scoring"))
-    assert course.is_recorded("ada", "scoring")
-    assert not course.is_recorded("bela", "scoring")
-
-
 def test_a_release_of_before_is_read_and_its_log_goes_on(tmp_path):
     """Release records of earlier versions have no log, and the oldest have no list of releases."""
     course = init(tmp_path / "course")

@@ -15,6 +15,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.courses import standing
+from autograder.courses.record import Record
 from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.notebooks.handout import handout, receipt_of_file
@@ -237,19 +239,20 @@ TWO_OWNERS = [
 
 @pytest.mark.parametrize(("first", "second"), TWO_OWNERS)
 def test_two_people_of_one_name_are_both_set_aside_and_nothing_is_written_for_them(course, tmp_path, first, second):
-    before = sorted(course.root.rglob("*"))
+    before = everything(course)
     collected, _ = collect(course, "scoring", handed_out(tmp_path, (first, OURS), (second, OURS)))
     assert len(collected) == 2
     assert all(first in hand_in.problem and second in hand_in.problem for hand_in in collected)
-    assert sorted(course.root.rglob("*")) == before
+    assert everything(course) == before
+    assert [event.kind for event in course.record.events("scoring", None, (*attempts.KINDS, standing.TOLD))] == []
 
 
 def test_a_name_that_is_too_much_like_one_in_the_course_is_set_aside(course, tmp_path):
     collect(course, "scoring", handed_out(tmp_path, ("Ada/scoring.ipynb", OURS)))
-    before = all_but_the_journal(course)
+    before = everything(course)
     collected, _ = collect(course, "scoring", handed_out(tmp_path, ("ada/scoring.ipynb", OURS)))
     assert "submitted/Ada" in collected[0].problem
-    assert all_but_the_journal(course) == before
+    assert everything(course) == before
 
 
 def test_several_files_of_one_person_have_one_owner(course, tmp_path):
@@ -307,11 +310,7 @@ def test_a_bad_part_is_set_aside_with_a_page_and_stops_nobody(course, tmp_path, 
         "scoring.ipynb",
         "scoring.html",
         "feedback",
-        "collected",
-        "refused",
-        "eve.json",
-        "undo",
-        "ada.json",
+        "record.db",
     }
 
 
@@ -459,9 +458,9 @@ def test_a_full_disk_ends_with_a_sentence_and_a_second_run_completes(course, tmp
 
 def test_a_page_on_what_was_graded_stays_when_what_comes_after_it_is_set_aside(course, tmp_path):
     page = course.feedback("eve", "scoring")
-    for place, text in ((page, "<body>graded</body>"), (course.record_file("eve", "scoring"), '{"mark": "x"}')):
-        place.parent.mkdir(parents=True)
-        place.write_text(text)
+    page.parent.mkdir(parents=True)
+    page.write_text("<body>graded</body>")
+    course.record.add("scoring", "eve", (standing.GRADED, {"mark": "x"}))
     collected, _ = collect(course, "scoring", handed_out(tmp_path, ("eve.zip", BAD["bomb"])))
     assert collected[0].problem
     assert page.read_text().endswith("graded</body>")
@@ -646,13 +645,13 @@ def test_two_of_one_full_name_are_not_guessed_apart(course, tmp_path):
 
 
 def everything(course):
-    """Return all files of ``course`` with their bytes."""
-    return {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
-
-
-def all_but_the_journal(course):
-    """Return ``everything`` but what the next --undo would restore: a collection that takes nothing forgets it."""
-    return {path: content for path, content in everything(course).items() if "undo" not in path.parts}
+    """Return all files of ``course`` with their bytes and, in place of its record, the attempts that count by student."""
+    files = {
+        path: path.read_bytes() for path in course.root.rglob("*") if path.is_file() and path != course.record.path
+    }
+    students = {event.student for event in course.record.events("scoring", None, attempts.KINDS)}
+    known = {student: load_attempts(course, student, "scoring") for student in sorted(students)}
+    return files | {student: tries for student, tries in known.items() if tries}
 
 
 @pytest.mark.parametrize("name", HANDED_OUT)
@@ -660,10 +659,10 @@ def test_the_same_archive_twice_comes_to_the_same_files(course, tmp_path, name):
     parts, _ = entries_of(name)
     path = handed_out(tmp_path, *parts)
     collect(with_a_roster(course), "scoring", path)
-    before = all_but_the_journal(course)
+    before = everything(course)
     collected, _ = collect(course, "scoring", path)
     assert all("unchanged" in hand_in.note for hand_in in collected)
-    assert all_but_the_journal(course) == before
+    assert everything(course) == before
 
 
 def kept(course, student):
@@ -823,7 +822,7 @@ def test_what_somebody_put_there_by_hand_is_kept_as_an_earlier_try(course, tmp_p
     assert kept(course, "ada") == ["by hand"]
 
 
-@pytest.mark.parametrize("stop", range(1, 8))
+@pytest.mark.parametrize("stop", range(1, 10))
 def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_again(
     course, tmp_path, monkeypatch, stop
 ):
@@ -837,11 +836,11 @@ def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_
     written = []
 
     def killed(write):
-        def writing(content, place):
-            written.append(place)
+        def writing(*what):
+            written.append(what)
             if len(written) == stop:
                 raise KeyboardInterrupt
-            write(content, place)
+            return write(*what)
 
         return writing
 
@@ -849,6 +848,7 @@ def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_
         for name in ("write_bytes", "write_text"):
             real = getattr(attempts, name)
             patched.setattr(f"autograder.platforms.attempts.{name}", killed(real))
+        patched.setattr(Record, "add", killed(Record.add))
         with pytest.raises(KeyboardInterrupt):
             collect(course, "scoring", paths[1])
     collect(course, "scoring", paths[1])
@@ -1186,7 +1186,7 @@ def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
     with_a_roster(course)
     first = handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", "first"), ("itoben_18_3002_scoring.ipynb", "ben's"))
     succeed("collect", "scoring", first, "--course", course.root)
-    before = {path: text for path, text in everything(course).items() if "undo" not in path.parts}
+    before = everything(course)
     archives = [tmp_path / f"{number}.zip" for number in range(2)]
     archives[0].write_bytes(archive(("kingada_LATE_17_4001_scoring.ipynb", "second")))
     archives[1].write_bytes(
@@ -1211,9 +1211,7 @@ def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
     ]
     assert (kept(course, "ada"), kept(course, "cem")) == (["first", "second", "third"], ["cem's"])
     shutil.rmtree(course.root / ".autograder" / "earlier")
-    after = everything(course)
-    assert after.pop(course.attempts_file("cem", "scoring"))
-    assert after == before
+    assert everything(course) == before
     assert course.students("scoring") == ["ada", "ben_i"]
     second_undo = autograder("collect", "scoring", "--undo", "--course", course.root)
     assert (second_undo.returncode, "nothing to undo" in second_undo.stderr) == (2, True)
@@ -1274,18 +1272,19 @@ def test_what_was_taken_back_can_be_collected_again(course, tmp_path):
         assert course.submission("ada", "scoring").read_text() == "by hand"
 
 
-WRONG_TYPES = ["{}", "[]", '{"tries": 1}', '{"tries": [1]}', '{"tries": [{"files": [], "time": 5}]}', "\udcff"]
-WRONG_TYPES += ['{"tries": [{"files": {"scoring.ipynb": 1}}]}', '{"tries": [{"files": {}, "order": "x"}]}', ""]
-
-
-@pytest.mark.parametrize("text", WRONG_TYPES)
-def test_what_was_written_down_and_is_broken_stops_nobody(course, tmp_path, text):
+def test_a_damaged_record_is_refused_before_anything_is_written(course, tmp_path):
     path = handed_out(tmp_path, ("ada/scoring.ipynb", OURS), ("ben/scoring.ipynb", OURS))
     collect(course, "scoring", path)
-    course.attempts_file("ada", "scoring").write_bytes(text.encode("utf-8", "surrogateescape"))
+    course.record.path.write_bytes(b"no database" * 1000)
+    before = {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
+    refused = autograder("collect", "scoring", path, "--course", course.root)
+    assert (refused.returncode, "the record of the course cannot be used" in refused.stderr) == (2, True)
+    assert "restore a copy of this file" in refused.stderr
+    assert {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()} == before
+    course.record.path.rename(tmp_path / "damaged")  # as the message advises
     collected, _ = collect(course, "scoring", path)
-    assert {hand_in.student: hand_in.problem for hand_in in collected} == {"ada": "", "ben": ""}
-    assert len(load_attempts(course, "ada", "scoring")) == 1
+    assert [(hand_in.problem, hand_in.unchanged) for hand_in in collected] == [("", True)] * 2
+    assert [len(load_attempts(course, name, "scoring")) for name in ("ada", "ben")] == [1, 1]
 
 
 def test_who_was_not_collected_because_the_disk_was_full_has_handed_in_nothing(course, tmp_path, monkeypatch):

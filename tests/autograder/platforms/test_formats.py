@@ -4,6 +4,7 @@ import zipfile
 
 import pytest
 
+from autograder.courses.standing import find_told
 from autograder.platforms.attempts import load_attempts
 from autograder.platforms.collect import collect
 from autograder.platforms.formats import PLAIN_FILES, ArchiveFormat, detect_format
@@ -170,11 +171,11 @@ def test_a_broken_attempt_that_was_not_the_last_leaves_no_word_on_the_page(cours
         archive.writestr("hw2_lee_attempt_2025-11-30-11-00-00_scoring.ipynb", notebook("scoring-additive_score"))
         archive.writestr("hw2_lee_attempt_2025-11-30-10-00-00_scoring.zip", "no archive")
     collect(course, "scoring", path)
-    assert course.refusal_reason("lee", "scoring", course.submission("lee", "scoring").read_bytes()) == ""
+    assert find_told(course, "lee", "scoring", course.submission("lee", "scoring").read_bytes()) == ""
     with zipfile.ZipFile(path, "w") as archive:  # collected later, but still not the last attempt
         archive.writestr("hw2_lee_attempt_2025-11-30-09-00-00_scoring.zip", "no archive")
     collect(course, "scoring", path)
-    assert course.refusal_reason("lee", "scoring", course.submission("lee", "scoring").read_bytes()) == ""
+    assert find_told(course, "lee", "scoring", course.submission("lee", "scoring").read_bytes()) == ""
 
 
 def test_a_notebook_counts_before_one_that_a_browser_saved_beside_it(course, tmp_path):

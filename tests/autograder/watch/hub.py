@@ -18,7 +18,7 @@ from autograder.grading import grade
 from autograder.platforms import archives, formats
 from autograder.sandbox import Limits
 from autograder.watch import run as running
-from autograder.watch.record import Record
+from autograder.watch.arrivals import Arrivals
 from autograder.watch.run import Stop, WatchOptions, watch
 from tests.autograder.essays import ESSAY, all_right
 
@@ -142,8 +142,8 @@ class Hub:
 
     def outcomes(self):
         """Return the outcome of each arrival, in order."""
-        with Record(self.course) as record:
-            return [(row.claimed, row.outcome or row.state) for row in record.list_all("scoring")]
+        known = Arrivals(self.course, ["scoring"]).list_all("scoring")
+        return [(arrival.claimed, arrival.outcome or arrival.state) for arrival in known]
 
 
 @pytest.fixture

@@ -10,12 +10,11 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.courses.course import Course
+from autograder.courses.standing import load_graded
 from autograder.gradebook.requests import load_requests
-from autograder.watch.record import Record
-from tests.autograder.killing import WRITES, choose_writes, is_killed_at
+from tests.autograder.killing import choose_writes, is_killed_at
 
 pytestmark = pytest.mark.suite("assignments")
-WATCH_WRITES = (*WRITES, (Record, "add"), (Record, "update"))
 CLOCK = re.compile(r"arrived on .*? UTC")
 
 
@@ -45,7 +44,7 @@ def state(hub, names):
         )
     students = hub.course.students("scoring")
     standing = {student: hub.course.submission(student, "scoring").read_bytes() for student in students}
-    tries = {student: hub.course.load_record(student, "scoring").get("tries") for student in students}
+    tries = {student: load_graded(hub.course, student, "scoring").get("tries") for student in students}
     pages = [CLOCK.sub("", hub.page(name)) for name in names]
     return rows, standing, tries, pages, load_requests(hub.course, "scoring", students), hub.outcomes()
 
@@ -63,7 +62,7 @@ def test_after_a_kill_before_any_write_a_restart_ends_as_undisturbed(hub, pytest
     config.write_text(config.read_text().replace(str(folder), str(folder / "start")))
     hub.course = Course.at(folder / "start" / "course")
     undisturbed = copied(hub, folder / "undisturbed")
-    assert not is_killed_at(0, partial(undisturbed.watch, any_owner=True), folder / "writes", WATCH_WRITES)
+    assert not is_killed_at(0, partial(undisturbed.watch, any_owner=True), folder / "writes")
     wanted = state(undisturbed, names)
     graded = [("ada", "graded"), ("ben", "graded"), ("ada", "graded")]
     assert wanted[-1] == [*graded, ("ada", "used up"), ("cem", "set aside"), ("ada", "request")]
@@ -71,7 +70,7 @@ def test_after_a_kill_before_any_write_a_restart_ends_as_undisturbed(hub, pytest
     for number in choose_writes(folder / "writes", pytestconfig.getoption("--full")):
         other = copied(hub, folder / str(number))
         watch = partial(other.watch, any_owner=True)
-        assert is_killed_at(number, watch, folder / "writes", WATCH_WRITES), number
+        assert is_killed_at(number, watch, folder / "writes"), number
         watch()
         assert state(other, names) == wanted, number
         assert not list(other.course.root.rglob("*.draft*"))

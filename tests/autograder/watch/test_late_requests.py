@@ -5,6 +5,7 @@ import json
 import pytest
 
 from autograder.courses.locking import exclusive_lock
+from autograder.courses.standing import load_graded
 from autograder.gradebook.requests import answer_request, load_requests
 from autograder.grading import submission
 from autograder.notebooks.cell_ids import id_of
@@ -41,7 +42,7 @@ def test_a_request_with_the_same_work_is_recorded_and_neither_counted_nor_graded
     assert any("ada: request: Your request for another look at additive_score" in line for line in lines)
     assert used_up.outcomes() == [("ada", "graded"), ("ada", "request")]
     assert used_up.graded == ["one"]
-    assert len(used_up.course.load_record("ada", "scoring")["tries"]) == 1
+    assert len(load_graded(used_up.course, "ada", "scoring")["tries"]) == 1
     done = autograder("requests", "scoring", "--course", used_up.course.root)
     assert "my loop is right" in done.stdout
     assert "1 request is waiting for an answer." in done.stdout

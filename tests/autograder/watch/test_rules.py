@@ -13,9 +13,8 @@ from autograder.gradebook.requests import answer_request
 from autograder.marking.override import override
 from autograder.platforms.collect import collect
 from autograder.verdicts import Part
-from autograder.watch import record as records
-from autograder.watch import rules
-from autograder.watch.record import Arrival, Clock, Record
+from autograder.watch import arrivals, rules
+from autograder.watch.arrivals import Arrival, Arrivals, Clock
 from autograder.with_nbgrader.exchange import ExchangeFolders
 from autograder.with_nbgrader.limits import DEFAULT_EXCHANGE, has_published
 from tests.autograder.essays import all_right, mark
@@ -205,8 +204,7 @@ def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everyth
     assert "<dt>Points</dt>" in hub.page(secret)
     assert any("the full feedback is released" in line for line in lines) == (shown != "all")
     assert len(hub.graded) == 1
-    with Record(hub.course) as record:
-        assert record.list_withheld("scoring") == []
+    assert Arrivals(hub.course, ["scoring"]).list_withheld("scoring") == []
 
 
 def test_watch_counts_work_that_reached_a_limit_as_graded_and_grade_runs_it_again(hub):
@@ -306,13 +304,21 @@ def test_only_a_course_with_pages_in_its_exchange_publishes_them_again(hub):
 
 def test_the_record_keeps_the_order_and_takes_nothing_twice(hub):
     rows = [("scoring", "inbound", f"{name}+scoring", "1", name) for name in ("ben", "ada")]
-    with Record(hub.course) as record:
-        assert record.add(rows, 1.0) == 2
-        assert record.add([*rows, ("scoring", "inbound", "ada+scoring", "2", "ada")], 2.0) == 1
-        assert [arrival.claimed for arrival in record.list_pending("scoring")] == ["ben", "ada", "ada"]
-        assert record.load_marks("scoring", "inbound") == {"ben+scoring": "1", "ada+scoring": "2"}
-        record.update(record.list_pending("scoring")[2], state=records.ADMITTED)
-        assert record.list_pending("scoring")[0].mark == "2"
-    (hub.course.root / ".autograder" / "watch.db").write_bytes(b"no database" * 1000)
-    with pytest.raises(CourseError, match="not the record of `watch`"):
-        Record(hub.course)
+    known = Arrivals(hub.course, ["scoring"])
+    assert known.add(rows, 1.0) == 2
+    assert known.add([*rows, ("scoring", "inbound", "ada+scoring", "2", "ada")], 2.0) == 1
+    for restarted in (False, True):
+        known = Arrivals(hub.course, ["scoring"]) if restarted else known
+        assert [arrival.claimed for arrival in known.list_pending("scoring")] == ["ben", "ada", "ada"]
+        assert known.load_marks("scoring", "inbound") == {"ben+scoring": "1", "ada+scoring": "2"}
+        assert known.add(rows, 3.0) == 0
+    first = known.update(known.list_pending("scoring")[1], state=arrivals.WAITING)  # the older one of ada
+    assert known.load_marks("scoring", "inbound")["ada+scoring"] == "2"
+    known.update(first, mark="1, gone as 2")
+    assert known.add(rows[1:], 4.0) == 1  # it is there again
+    known.update(known.list_pending("scoring")[2], state=arrivals.ADMITTED)
+    assert known.list_pending("scoring")[0].mark == "2"
+    assert Arrivals(hub.course, ["scoring"]).list_pending("scoring") == known.list_pending("scoring")
+    hub.course.record.path.write_bytes(b"no database" * 1000)
+    with pytest.raises(CourseError, match="the record of the course cannot be used"):
+        Arrivals(hub.course, ["scoring"])

@@ -16,6 +16,7 @@ import pytest
 
 from autograder.batch.grade_class import _Batch
 from autograder.courses.locking import exclusive_lock, shared_lock, watch_lock
+from autograder.courses.standing import load_graded
 from autograder.errors import CourseError
 from autograder.exercises.drawing import candidate_seeds
 from autograder.grading import submission
@@ -25,7 +26,7 @@ from autograder.platforms.times import parse_time
 from autograder.reports import tables
 from autograder.watch import polling, service, sources
 from autograder.watch import run as running
-from autograder.watch.record import Record
+from autograder.watch.arrivals import Arrivals
 from tests.autograder.essays import all_right, grade_quickly
 from tests.autograder.watch.hub import LIMITS, Mended, UntilIdle
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
@@ -88,7 +89,7 @@ def test_each_attempt_meets_other_hidden_cases_and_regrading_the_same(hub, monke
     hub.submit("ada", "two")
     hub.watch()
     assert seen == [0, 1]
-    assert len(hub.course.load_record("ada", "scoring")["tries"]) == 2
+    assert len(load_graded(hub.course, "ada", "scoring")["tries"]) == 2
     hub.submit("ada", "one")  # a repeated attempt has the same cases, so its verdict is known
     hub.watch()
     assert seen == [0, 1]
@@ -260,8 +261,8 @@ def test_a_claimed_time_well_before_the_hand_in_was_seen_is_reported_by_watch_it
 
 
 def test_what_was_handed_in_while_watch_was_not_running_is_not_reported_as_early(hub, monkeypatch):
-    add = Record.add
-    monkeypatch.setattr(Record, "add", lambda record, rows, came: add(record, rows, came + 3600))
+    add = Arrivals.add
+    monkeypatch.setattr(Arrivals, "add", lambda record, rows, came: add(record, rows, came + 3600))
     hub.submit("ada")
     assert [line for line in hub.watch() if "It claims" in line] == []
     assert hub.graded

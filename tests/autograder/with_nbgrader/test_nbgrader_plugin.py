@@ -14,6 +14,7 @@ from nbgrader.api import Gradebook
 from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
 from autograder.courses.course import Course
+from autograder.courses.standing import load_graded
 from tests.autograder.essays import ESSAY
 
 pytestmark = pytest.mark.suite("assignments")
@@ -178,7 +179,7 @@ def test_nbgrader_runs_again_what_reached_a_limit_and_nothing_else(demonstration
     course = Course.at(shutil.copytree(demonstration[0].root, tmp_path / "course"))
     stopped, stands = "hugo_squeezed", "ada_loops"
     for name, reached in ((stopped, {"cell_seconds": 20.0}), (stands, {})):
-        record = course.load_record(name, "scoring")
+        record = load_graded(course, name, "scoring")
         key = record["graded"][record["latest"]]
         graded = course.store.get(key)
         verdicts = tuple(replace(v, earned=None if v.earned is None else 0.0) for v in graded.verdicts)

@@ -1,0 +1,179 @@
+"""The record of a course: events are added whole, stay as they are, and can be read with plain sqlite3."""
+
+import itertools
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from unittest import mock
+
+import pytest
+
+from autograder.courses import record as records
+from autograder.courses.course import Course, init
+from autograder.courses.record import Record
+from autograder.courses.standing import tell
+from autograder.errors import CourseError
+from autograder.gradebook.requests import answer_request, record_later_requests
+from autograder.notebooks.requests import RegradeRequest
+from autograder.paths import ROOT
+from autograder.platforms.collect import collect
+from tests.autograder.essays import all_right, grade_quickly
+from tests.autograder.test_main import autograder
+
+pytestmark = pytest.mark.suite("assignments")
+NOON = datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=1)))
+
+
+def test_events_come_back_in_order_for_one_student_or_for_all(tmp_path):
+    record = Record(tmp_path, lambda: NOON)
+    assert record.events("scoring", "ada", ("received",)) == []
+    assert not record.path.exists()  # reading writes nothing
+    assert record.add("scoring", "ada", ("received", {"order": 2}), ("told", {"sentence": "Ω"})) == 2
+    assert record.add("scoring", "ben", ("received", {"order": 1})) == 3
+    assert record.add("softmax", "ada", ("received", {})) == 4
+    mine = record.events("scoring", "ada", ("received", "told"))
+    assert [(event.number, event.kind, event.data) for event in mine] == [
+        (1, "received", {"order": 2}),
+        (2, "told", {"sentence": "Ω"}),
+    ]
+    assert {event.at for event in mine} == {"2026-03-01 11:00:00.000"}  # in UTC
+    everybody = record.events("scoring", None, ("received",))
+    assert [(event.student, event.data) for event in everybody] == [("ada", {"order": 2}), ("ben", {"order": 1})]
+
+
+def test_the_last_of_each_kind_is_given_in_the_order_of_the_events(tmp_path):
+    record = Record(tmp_path)
+    record.add("scoring", "ada", ("told", {"n": 1}), ("taken", {}), ("told", {"n": 2}), ("graded", {"n": 3}))
+    record.add("scoring", "ben", ("taken", {"n": 4}))
+    last = record.last_of_each("scoring", "ada", ("taken", "told"))
+    assert [(kind, event.data) for kind, event in last.items()] == [("taken", {}), ("told", {"n": 2})]
+
+
+@pytest.mark.parametrize("statement", ["UPDATE event SET student = 'eve'", "DELETE FROM event"])
+def test_no_event_is_changed_or_deleted(tmp_path, statement):
+    record = Record(tmp_path)
+    record.add("scoring", "ada", ("received", {}))
+    with sqlite3.connect(record.path) as connection, pytest.raises(sqlite3.IntegrityError, match="events are never"):
+        connection.execute(statement)
+    assert [event.student for event in record.events("scoring", None, ("received",))] == ["ada"]
+
+
+def test_of_several_events_all_are_added_or_none(tmp_path):
+    record = Record(tmp_path)
+    with pytest.raises(TypeError):
+        record.add("scoring", "ada", ("received", {"order": 1}), ("told", {"sentence": object()}))
+    assert record.events("scoring", "ada", ("received", "told")) == []
+    assert record.add("scoring", "ada") == 0
+
+
+def test_two_processes_add_side_by_side_and_no_number_is_given_twice(tmp_path):
+    code = "import sys; from pathlib import Path; from autograder.courses.record import Record\n"
+    code += "for n in range(30): Record(Path(sys.argv[1])).add('scoring', sys.argv[2], ('received', {'n': n}))"
+    names = ("ada", "ben")
+    running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in names]
+    assert [process.wait() for process in running] == [0, 0]
+    events = Record(tmp_path).events("scoring", None, ("received",))
+    assert sorted(event.number for event in events) == list(range(1, 61))
+    for name in names:
+        assert [event.data["n"] for event in events if event.student == name] == list(range(30))
+
+
+def test_an_event_is_readable_with_plain_sqlite3(tmp_path):
+    record = Record(tmp_path, lambda: datetime(2026, 3, 1, tzinfo=UTC))
+    record.add("scoring", "ada", ("told", {"sentence": "Hand in again."}))
+    with sqlite3.connect(record.path) as connection:
+        rows = connection.execute("SELECT at, student, data ->> 'sentence' FROM event WHERE kind = 'told'").fetchall()
+    assert rows == [("2026-03-01 00:00:00.000", "ada", "Hand in again.")]
+
+
+def test_the_record_of_a_later_version_is_refused(tmp_path):
+    record = Record(tmp_path)
+    record.add("scoring", "ada", ("received", {}))
+    with sqlite3.connect(record.path) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    for use in (
+        lambda: record.add("scoring", "ada", ("received", {})),
+        lambda: record.events("scoring", None, ("received",)),
+    ):
+        with pytest.raises(CourseError, match="a later version of the grader has written here"):
+            use()
+
+
+@pytest.mark.parametrize("name", ["collected", "recorded", "watch.db"])
+def test_a_course_of_an_earlier_version_is_refused_and_its_plan_can_be_taken_over(tmp_path, name):
+    old = init(tmp_path / "old")
+    (old.root / ".autograder" / name).mkdir(parents=True)
+    with pytest.raises(CourseError, match="begun with an earlier version of the grader") as refused:
+        Course.at(old.root)
+    assert f"init --from {old.root} NEW" in refused.value.args[2]
+    assert autograder("init", tmp_path / "new", "--from", old.root).returncode == 0
+    assert Course.at(tmp_path / "new").plan().assignments == {}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what", "remedy"),
+    [
+        (lambda path: path.write_bytes(b"no database" * 1000), "not a database", "restore a copy"),
+        (lambda path: path.unlink() or path.mkdir(), "unable to open", "make sure that you can write"),
+    ],
+)
+def test_a_record_that_cannot_be_used_is_refused_with_a_remedy(tmp_path, spoil, what, remedy):
+    record = Record(tmp_path)
+    record.add("scoring", "ada", ("received", {}))
+    spoil(record.path)
+    with pytest.raises(CourseError) as refused:
+        record.add("scoring", "ada", ("received", {}))
+    assert what in refused.value.args[0]
+    assert refused.value.args[1] == str(record.path)
+    assert remedy in refused.value.args[2]
+
+
+def test_a_record_that_another_program_holds_is_refused_in_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("autograder.courses.record.BUSY_SECONDS", 0.0)
+    record = Record(tmp_path)
+    record.add("scoring", "ada", ("received", {}))
+    other = sqlite3.connect(record.path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(CourseError, match="locked") as refused:
+        record.add("scoring", "ada", ("received", {}))
+    assert "close any other program" in refused.value.args[2]
+    other.close()
+    assert record.add("scoring", "ada", ("received", {})) == 2
+
+
+def nothing_right(notebook, exercises, *rest):
+    whole = all_right(notebook, exercises)
+    return replace(whole, verdicts=tuple(v if v.earned is None else replace(v, earned=0.0) for v in whole.verdicts))
+
+
+def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
+    shutil.copytree(released.root, tmp_path / "course")
+    course, days = Course.at(tmp_path / "course"), (datetime(2026, 4, day, tzinfo=UTC) for day in itertools.count(1))
+    notebook = course.release("scoring").read_bytes()
+    when = {"ada": "2026-03-01 09:00:00.000000 UTC", "ben": "2026-03-02 10:30:00.000000 UTC"}
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as bundle:
+        for name, time in when.items():
+            bundle.writestr(f"{name}/scoring.ipynb", notebook)
+            bundle.writestr(f"{name}/timestamp.txt", time)
+    with mock.patch.object(records, "_now", side_effect=days):
+        collect(course, "scoring", tmp_path / "class.zip")
+        grade_quickly(course)
+        grade_quickly(course, "ben", again=True)  # which changes nothing
+        grade_quickly(course, "ada", grade_one=nothing_right, again=True)
+        tell(course, "ada", "scoring", "Hand in scoring.ipynb itself.")
+        record_later_requests(course, "scoring", "ada", [RegradeRequest("scoring-additive_score", "Why?")])
+        answer_request(course, "scoring", "ada", "", "The sum is over a.")
+    page = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
+    queries = re.findall(r"```sql\n(.*?)```", page, flags=re.DOTALL)
+    with sqlite3.connect(course.record.path) as connection:
+        handed_in, moved, told = (connection.execute(query).fetchall() for query in queries)
+    assert [(student, stated) for student, stated, _ in handed_in] == [*when.items()]
+    assert all(at.startswith("2026-04-0") for *_, at in handed_in)
+    assert [(student, after) for student, _, _, after in moved] == [("ada", 0.0)]
+    assert moved[0][2] == sum(e.points for e in course.released("scoring").exercises if e.is_automatic)
+    assert [sentence for _, _, sentence in told] == ["Hand in scoring.ipynb itself.", "The sum is over a."]
