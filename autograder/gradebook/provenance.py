@@ -1,13 +1,14 @@
-"""Who marked which answer, for which nbgrader's gradebook has no field.
+"""Who marked which answer, and who works on which, for which nbgrader's gradebook has no field.
 
-In: a course, a topic, an exercise. Out: a ``MarkingRecord``. Reads and writes one small file for each question in the course
-directory, in one step and by one process at a time.
+In: a course, a topic, an exercise. Out: ``GivenMark`` objects, a ``MarkingRecord``. Adds events to the course's record; reads and
+writes one small file for each question in the course directory, in one step and by one process at a time.
 """
 
 import contextlib
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,25 +17,41 @@ from autograder.errors import CourseError
 from autograder.files import write_bytes
 from solutions.answer_key import Criterion
 
+MARKED, OVERRIDDEN = "marked", "overridden"  # kinds of events: points that a person gave
 
-class GivenMark(msgspec.Struct):
-    """Points and comment that ``marker`` gave at ``time``, in UTC."""
 
+class GivenMark(NamedTuple):
+    """Points and comment that ``marker``, "" if not named, gave to ``student``; None if they were taken back."""
+
+    student: str
     marker: str
-    points: float
+    points: float | None
     comment: str
-    time: str
+
+
+def record_given(course: Course, topic: str, exercise: str, marks: Iterable[GivenMark]) -> None:
+    """Record ``marks``, which are in the gradebook now."""
+    course.record.add_rows([(topic, mark.student, MARKED, {"exercise": exercise, **mark._asdict()}) for mark in marks])
+
+
+def load_given(course: Course, topic: str, exercise: str) -> dict[str, GivenMark]:
+    """Return by student who gave the points that a person gave last, if the marker was named."""
+    last = {
+        event.student: GivenMark(**{field: event.data[field] for field in GivenMark._fields})
+        for event in course.record.events(topic, None, (MARKED,))
+        if event.data["exercise"] == exercise
+    }
+    return {student: mark for student, mark in last.items() if mark.marker and mark.points is not None}
 
 
 class MarkingRecord(msgspec.Struct):
     """Who works on the answers to one question.
 
-    ``given`` says by student who gave the points in the gradebook. ``open`` has the students whose answers are on each
-    marker's page, and ``criteria`` the criteria by which the marks were given; it is empty before the first mark.
-    ``undecided`` has the earlier criteria of the students whose marks the current ones would move, until a person decides.
+    ``open`` has the students whose answers are on each marker's page, and ``criteria`` the criteria by which the marks were
+    given; it is empty before the first mark. ``undecided`` has the earlier criteria of the students whose marks the current
+    ones would move, until a person decides.
     """
 
-    given: dict[str, GivenMark] = {}
     open: dict[str, list[str]] = {}
     criteria: list[Criterion] = []
     undecided: dict[str, list[Criterion]] = {}
@@ -51,8 +68,10 @@ def load_marking_record(course: Course, topic: str, exercise: str) -> MarkingRec
     except FileNotFoundError:
         return MarkingRecord()
     except msgspec.DecodeError as error:
-        remedy = "restore a copy, or move it away: the marks are in the gradebook, and only the record of who gave them is lost."
-        raise CourseError(f"the record of who marked is damaged ({error})", str(path), remedy) from None
+        remedy = (
+            "restore a copy, or move it away: the marks are in the gradebook, and only the criteria of before are lost."
+        )
+        raise CourseError(f"the record of who marks is damaged ({error})", str(path), remedy) from None
 
 
 @contextlib.contextmanager

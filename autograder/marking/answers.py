@@ -6,7 +6,7 @@ Each call opens a connection to nbgrader's gradebook, because the file may be re
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ from autograder.errors import CourseError
 from autograder.gradebook import database as tables
 from autograder.gradebook.database import open_connection, open_gradebook
 from autograder.gradebook.lateness import update_penalties
+from autograder.gradebook.provenance import GivenMark, record_given
 from autograder.gradebook.scores import require_gradebook
 from autograder.notebooks.added_cells import format_as_markdown, is_as_released, select_added_cells
 from autograder.notebooks.cell_ids import full_name, id_of
@@ -153,8 +154,10 @@ def _is_as_graded(course: Course, topic: str, exercise: str, answer: Answer) -> 
     return (text, _hash_pictures(attachments)) == (answer.text, answer.drawn)
 
 
-def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[NewMark]) -> list[Answer]:
-    """Put ``marks`` into the gradebook; return the answers with their new marks.
+def save_marks(
+    course: Course, topic: str, exercise: str, marks: Sequence[NewMark], markers: Mapping[str, str] | None = None
+) -> list[Answer]:
+    """Put ``marks`` into the gradebook; return the answers with their new marks. ``markers`` says by student who gives them.
 
     Either all are saved or none. Points given meanwhile by nbgrader's own commands, the formgrader or another marker are not
     overwritten, and an answer that the student has changed is not marked. Raises AnswersChanged if an answer or its mark
@@ -182,6 +185,11 @@ def save_marks(course: Course, topic: str, exercise: str, marks: Sequence[NewMar
         db.expire_all()
         update_penalties(course, topic, gradebook, [answer.student for answer, _ in marks])
         db.commit()
+        given = (
+            GivenMark(answer.student, (markers or {}).get(answer.student, ""), held.points, held.comment or "")
+            for answer, held in marks
+        )
+        record_given(course, topic, exercise, given)
     return [replace(answer, held=held) for answer, held in marks]
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 
 from autograder.courses.course import Course
 from autograder.courses.plan import Selection
-from autograder.gradebook.provenance import MarkingRecord, change_marking_record
+from autograder.gradebook.provenance import MarkingRecord, change_marking_record, load_given
 from autograder.marking.answers import CurrentMark, NewMark, load_answers, save_marks
 from solutions.answer_key import Criterion
 
@@ -67,12 +67,10 @@ def settle_moves(
         if hash_moves(moves) != seen:
             raise MovesChanged
         if is_wanted:
-            save_marks(course, topic, exercise, moves)
-        for answer, after in moves:
+            given = load_given(course, topic, exercise)
+            save_marks(course, topic, exercise, moves, {student: mark.marker for student, mark in given.items()})
+        for answer, _ in moves:
             del record.undecided[answer.student]
-            given = record.given.get(answer.student)
-            if is_wanted and given is not None and after.points is not None:
-                given.points, given.comment = after.points, after.comment or ""
     return moves if is_wanted else []
 
 

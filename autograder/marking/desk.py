@@ -9,11 +9,10 @@ import fcntl
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 
 from autograder.courses.course import Course
 from autograder.errors import CourseError
-from autograder.gradebook.provenance import GivenMark, change_marking_record, marking_folder
+from autograder.gradebook.provenance import change_marking_record, load_given, marking_folder
 from autograder.marking.answers import Answer, NewMark
 
 MIN_OFFERED = 5  # unmarked answers that are offered together
@@ -59,7 +58,9 @@ class Desk:
         open; equal shares are left for the markers who have not come yet.
         """
         with self._change_record() as record:
-            self._given = {student: given.marker for student, given in record.given.items()}
+            self._given = {
+                student: given.marker for student, given in load_given(self.course, self.topic, self.exercise).items()
+            }
             taken, absent = self._find_taken(record)
             if student in taken:
                 raise AnswersTaken(taken[student])
@@ -77,8 +78,8 @@ class Desk:
         return [*own, *page]
 
     @contextlib.contextmanager
-    def record_marks(self, marks: Sequence[NewMark]) -> Iterator[None]:
-        """Record who gave ``marks`` at the end of the block, unless there is an error.
+    def keep_others_out(self, marks: Sequence[NewMark]) -> Iterator[None]:
+        """Let nobody else open an answer during the block, which saves ``marks``.
 
         Raises ``AnswersTaken`` if one is on somebody else's page.
         """
@@ -88,11 +89,6 @@ class Desk:
                 if answer.student in taken:
                     raise AnswersTaken(taken[answer.student])
             yield
-            for answer, held in marks:
-                record.given.pop(answer.student, None)
-                if held.points is not None:
-                    when = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
-                    record.given[answer.student] = GivenMark(self.marker, held.points, held.comment or "", when)
 
     def other_markers(self, answers: Sequence[Answer]) -> list[str]:
         """Return who else has given the points that ``answers`` have."""

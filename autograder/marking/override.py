@@ -14,6 +14,7 @@ from autograder.errors import CourseError
 from autograder.gradebook.backup import back_up
 from autograder.gradebook.database import open_gradebook
 from autograder.gradebook.lateness import update_penalties
+from autograder.gradebook.provenance import OVERRIDDEN
 from autograder.gradebook.scores import require_gradebook
 from autograder.notebooks.cell_ids import full_name, points_id
 
@@ -58,4 +59,7 @@ def override(
         gradebook.db.flush()
         update_penalties(course, topic, gradebook, [student])
         gradebook.db.commit()
-        return before, float(grade.score)
+        now = float(grade.score)
+        data = {"exercise": name, "before": before, "points": points, "reason": reason.strip()}
+        course.record.add(topic, student, (OVERRIDDEN, data))
+        return before, now

@@ -24,7 +24,7 @@ from autograder.courses.released import Released
 from autograder.courses.standing import load_graded
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
-from autograder.gradebook.provenance import load_marking_record
+from autograder.gradebook.provenance import load_given
 from autograder.gradebook.scores import StudentResult, load_results
 from autograder.notebooks.submitted_file import read_file, sources_by_id
 from autograder.verdicts import Graded
@@ -292,11 +292,14 @@ def analyse_marking(
     for exercise in released.exercises:
         if exercise.is_automatic:
             continue
-        record = load_marking_record(course, released.topic, exercise.name)
         entries = {name: entry for name, result in everybody.items() if (entry := result.entries.get(exercise.name))}
         points = {
             name: entry.manual for name, entry in entries.items() if entry.manual is not None and not entry.waiting
         }
-        given = Counter(mark.marker for name, mark in record.given.items() if points.get(name) == mark.points)
+        given = Counter(
+            mark.marker
+            for name, mark in load_given(course, released.topic, exercise.name).items()
+            if points.get(name) == mark.points
+        )
         if given:
             yield MarkingAnalysis(exercise.name, tuple(sorted(given.items())))

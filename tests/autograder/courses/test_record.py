@@ -19,10 +19,12 @@ from autograder.courses.record import Record
 from autograder.courses.standing import tell
 from autograder.errors import CourseError
 from autograder.gradebook.requests import answer_request, record_later_requests
+from autograder.marking.answers import CurrentMark, load_answers, save_marks
+from autograder.marking.override import override
 from autograder.notebooks.requests import RegradeRequest
 from autograder.paths import ROOT
 from autograder.platforms.collect import collect
-from tests.autograder.essays import all_right, grade_quickly
+from tests.autograder.essays import ESSAY, all_right, grade_quickly
 from tests.autograder.test_main import autograder
 
 pytestmark = pytest.mark.suite("assignments")
@@ -165,15 +167,22 @@ def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
         grade_quickly(course)
         grade_quickly(course, "ben", again=True)  # which changes nothing
         grade_quickly(course, "ada", grade_one=nothing_right, again=True)
+        (essay,) = (answer for answer in load_answers(course, "scoring", ESSAY) if answer.student == "ben")
+        save_marks(course, "scoring", ESSAY, [(essay, CurrentMark(1.5, False, "Good."))], {"ben": "dora"})
+        override(course, "scoring", "additive_score", "ada", 0.5, "It was disputed.")
         tell(course, "ada", "scoring", "Hand in scoring.ipynb itself.")
         record_later_requests(course, "scoring", "ada", [RegradeRequest("scoring-additive_score", "Why?")])
         answer_request(course, "scoring", "ada", "", "The sum is over a.")
     page = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
     queries = re.findall(r"```sql\n(.*?)```", page, flags=re.DOTALL)
     with sqlite3.connect(course.record.path) as connection:
-        handed_in, moved, told = (connection.execute(query).fetchall() for query in queries)
+        handed_in, moved, by_person, told = (connection.execute(query).fetchall() for query in queries)
     assert [(student, stated) for student, stated, _ in handed_in] == [*when.items()]
     assert all(at.startswith("2026-04-0") for *_, at in handed_in)
     assert [(student, after) for student, _, _, after in moved] == [("ada", 0.0)]
     assert moved[0][2] == sum(e.points for e in course.released("scoring").exercises if e.is_automatic)
+    assert [row[1:] for row in by_person] == [
+        ("ben", ESSAY, 1.5, "dora"),
+        ("ada", "scoring-additive_score", 0.5, "It was disputed."),
+    ]
     assert [sentence for _, _, sentence in told] == ["Hand in scoring.ipynb itself.", "The sum is over a."]
