@@ -144,7 +144,7 @@ def release(
     root = _open_course(course)
     website = _website_address(base_url, no_links, root.plan().website)
     refuse_changed_selection(root, topic)
-    state, kept = root.release_hash(topic), root.choose_seed(topic, seed)
+    state, kept = root.releases(topic).hash(), root.releases(topic).choose_seed(seed)
     with out.status(f"Drawing hidden cases for {topic} that catch every known wrong answer …"):
         search = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
     for line in search.lines(verbose):
@@ -172,7 +172,7 @@ def _find_attempt_seeds(course, topic, seed):
     """Return a seed for each attempt after the first that course.toml permits; finding each takes some seconds."""
     from autograder.audit.search import find_attempt_seed
 
-    plan, recorded, seeds = course.plan().assignment(topic), course.attempt_seeds(topic, seed), []
+    plan, recorded, seeds = course.plan().assignment(topic), course.releases(topic).attempt_seeds(seed), []
     for attempt in range(1, plan.attempts):
         with out.status(f"Drawing hidden cases for attempt {attempt + 1} of {plan.attempts} …"):
             seeds.append(find_attempt_seed(topic, seed, attempt, recorded, plan.extra))
@@ -713,12 +713,12 @@ def doctor(
     If the course uses nbgrader's exchange, also report whether others could replace it. Limits and isolation come from
     the course's nbgrader_config.py, if there is a course.
     """
-    from autograder.courses.course import DEFAULT_ROOT
+    from autograder.paths import DEFAULT_COURSE
     from autograder.sandbox import DEFAULT as USUAL
     from autograder.sandbox.doctor import examine, remedy, warnings
     from autograder.with_nbgrader.limits import settings
 
-    folders = [folder for folder in (DEFAULT_ROOT, Path()) if (folder / "nbgrader_config.py").is_file()]
+    folders = [folder for folder in (DEFAULT_COURSE, Path()) if (folder / "nbgrader_config.py").is_file()]
     root = _open_course(course or folders[0]) if course or folders else None
     limits, configured = settings(root) if root else (Limits(), USUAL)
     isolation = isolation or configured
@@ -733,7 +733,7 @@ def doctor(
     if root:
         _check_exchange(root)
     if root is None or not any(root.root.glob("release/*/*.ipynb")):
-        _print_next(_release_command(root) if root else "init course", root.root if root else DEFAULT_ROOT)
+        _print_next(_release_command(root) if root else "init course", root.root if root else DEFAULT_COURSE)
 
 
 def _check_exchange(course):

@@ -3,6 +3,7 @@
 import codecs
 import locale
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from autograder.errors import CourseError
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
 CONFIG = ROOT / "_config.yml"
+DEFAULT_COURSE = Path("course")  # in the current folder
 
 
 def short(path: str | Path) -> str:
@@ -35,3 +37,13 @@ def prepare_for_alembic() -> None:
         os.environ["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", "")])
     if sys.flags.utf8_mode and codecs.lookup(locale.getencoding()).name != "utf-8":
         os.environ["LC_ALL"] = "C.UTF-8"
+
+
+def format_command(words: str, course: Path) -> str:
+    """Return the command line ``words`` as it is typed: with --course unless commands here find ``course`` without it."""
+    here = Path.cwd()
+    is_inside = course == here and not (DEFAULT_COURSE / "nbgrader_config.py").is_file()
+    if is_inside or course == DEFAULT_COURSE.resolve():
+        return f"python -m autograder {words}"
+    folder = course.relative_to(here) if course.is_relative_to(here) else course
+    return f"python -m autograder {words} --course {shlex.quote(str(folder))}"

@@ -164,7 +164,7 @@ class _Batch:
         lock: Callable[[], contextlib.AbstractContextManager[None]] | None = None,
     ) -> None:
         self.run, self.recorder, self.tasks, self.progress = run, recorder, tasks, progress
-        self.lock, self.release = lock, run.course.release_hash(run.topic) if lock else ""
+        self.lock, self.release = lock, run.course.releases(run.topic).hash() if lock else ""
         self.course, self.topic, self.options = run.course, run.topic, run.options
         self.late: list[Job] = []  # their process was killed, for lack of memory perhaps
         self.done = self.total = 0
@@ -205,7 +205,7 @@ class _Batch:
             yield
             return
         with self.lock():
-            if self.course.release_hash(self.topic) != self.release:
+            if self.course.releases(self.topic).hash() != self.release:
                 what = "the assignment was released again, or course.toml was changed, while it was being graded"
                 raise CourseError(what, str(self.course.root), f"grade {self.topic} again.")
             yield
@@ -286,28 +286,13 @@ class _Batch:
     def _submit(self, job, with_page=True):
         from autograder.grading import submission
 
-        run, released, options = self.run, self.run.released, self.options
-        paper = None
+        run, paper = self.run, None
+        confinement = submission.Confinement(self.options.limits, self.options.isolation, run.course.hidden)
         if run.makes_pages and with_page:
             texts = job.earlier.get("told", {})
             paper = submission.FeedbackRequest(run.name_of(job.student), job.state, texts, PAGE_SECONDS, job.shown)
         task = submission.Task(
-            job.content,
-            job.files,
-            run.topic,
-            released.templates,
-            released.points,
-            released.seed,
-            job.attempt,
-            released.digest,
-            options.limits,
-            options.isolation,
-            run.course.hidden,
-            run.settings,
-            job.graded,
-            paper,
-            released.extra,
-            released.attempt_seeds,
+            job.content, job.files, job.attempt, run.released.facts, confinement, run.settings, job.graded, paper
         )
         self.tasks.send(job, self._finish_grading, submission.grade_task, task)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # reading a release must not import these
     from nbformat import NotebookNode
 
     from autograder.exercises import Exercise
+    from autograder.grading.submission import ReleaseFacts
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,15 @@ class Released:
     other_points: dict[str, float]
     extra: str = ""
     attempt_seeds: tuple[int, ...] = ()
+
+    @property
+    def facts(self) -> "ReleaseFacts":
+        """What a worker has to know of it."""
+        from autograder.grading.submission import ReleaseFacts
+
+        return ReleaseFacts(
+            self.topic, self.templates, self.points, self.seed, self.digest, self.extra, self.attempt_seeds
+        )
 
     def find_recorded_seed(self, attempt: int) -> int | None:
         """Return the seed recorded for ``attempt``, counting from 0; None for the first, and for one not proved."""

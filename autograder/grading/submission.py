@@ -46,25 +46,39 @@ class FeedbackRequest:
 
 
 @dataclass(frozen=True)
+class ReleaseFacts:
+    """What a worker has to know of a release of ``topic``."""
+
+    topic: str
+    templates: tuple[str, ...]  # JSON of the releases that a submission may have been made from, the newest first
+    points: dict[str, float]  # by exercise, as released
+    seed: int
+    digest: str  # of the exercises
+    extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
+    attempt_seeds: tuple[int, ...] = ()  # recorded at the release; see ``candidate_seeds``
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """How submissions are run: with which limits and isolation, and which paths no sandbox may show."""
+
+    limits: Limits
+    isolation: str
+    hidden: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Task:
     """One submission on its way to the machine that grades it: only text, bytes and numbers."""
 
     content: bytes
     files: dict[str, bytes | None]  # files beside it, by name; see ``read_handed_in_files``
-    topic: str
-    templates: tuple[str, ...]  # JSON of the releases that it may have been made from, the newest first
-    points: dict[str, float]  # by exercise, as released
-    seed: int
     attempt: int  # from 0; each different hand-in has different hidden cases
-    digest: str
-    limits: Limits
-    isolation: str
-    hidden: tuple[str, ...]  # paths that no sandbox may show
+    release: ReleaseFacts
+    confinement: Confinement
     settings: dict[str, Any]  # of nbgrader's pages
     graded: Graded | None = None  # verdicts, if known already: then nothing is run
     paper: FeedbackRequest | None = None  # None: no page is made here
-    extra: str = ""  # hidden cases that the course adds; see ``exercises.load``
-    attempt_seeds: tuple[int, ...] = ()  # recorded at the release; see ``candidate_seeds``
 
 
 @dataclass(frozen=True)
@@ -89,30 +103,39 @@ class GradingResult:
 
 def grade_task(task: Task) -> GradingResult:
     """Grade ``task``; raise CourseError only if this machine has no sandbox, or its exercises differ from the sender's."""
+    release, confinement = task.release, task.confinement
     with LOADING_LOCK:
-        digest = exercises.digest(_load_drawn(task.topic, task.seed, 0, task.extra))
-    if digest != task.digest:
-        where = f"the worker's installation of the project ({task.topic})"
+        digest = exercises.digest(_load_drawn(release.topic, release.seed, 0, release.extra))
+    if digest != release.digest:
+        where = f"the worker's installation of the project ({release.topic})"
         remedy = "install the same version of the project on every machine, then start the workers again."
         raise CourseError("a worker's exercises differ from the course's", where, remedy)
-    watch, templates = Stopwatch(), _read_templates(task.templates)
+    watch, templates = Stopwatch(), _read_templates(release.templates)
     with watch.stage("repair"):
         try:
-            notebook, template = repair.read_notebook(task.content, templates, task.topic)
+            notebook, template = repair.read_notebook(task.content, templates, release.topic)
         except CourseError as error:
             return GradingResult(set_aside=str(error))
         asked = handout(template)
-        later_exercises = find_later_exercises(template, task.points)
+        later_exercises = find_later_exercises(template, release.points)
         notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in later_exercises))
         work = hash_without_requests(notebook.cells, task.files)
         repair.add_notes(notebook, notes)
     graded = task.graded
     if graded is None:
-        points = {name: points for name, points in task.points.items() if name not in later_exercises}
-        judged = exercises_for(task.topic, task.seed, task.attempt, points, task.extra, task.attempt_seeds)
+        points = {name: points for name, points in release.points.items() if name not in later_exercises}
+        judged = exercises_for(release.topic, release.seed, task.attempt, points, release.extra, release.attempt_seeds)
         prepared = grade.sources_to_prepare(templates[0])
         with watch.stage("host"):
-            graded = grade.grade(notebook, judged, task.limits, task.isolation, task.files, task.hidden, prepared)
+            graded = grade.grade(
+                notebook,
+                judged,
+                confinement.limits,
+                confinement.isolation,
+                task.files,
+                confinement.hidden,
+                prepared,
+            )
         watch.spent.update(graded.spent)
         watch.used.update(graded.used)
     with watch.stage("notebook"):
@@ -154,7 +177,7 @@ def _render_page(notebook, results, task, asked):
     marks = merge_results(task.paper.standing, results, task.paper.texts).marks
     try:
         with time_limit(task.paper.seconds, _PageTimeout):
-            return pages.page(notebook, marks, task.paper.student, task.topic, [asked], task.paper.shown), marks
+            return pages.page(notebook, marks, task.paper.student, task.release.topic, [asked], task.paper.shown), marks
     except (Exception, _PageTimeout):
         return b"", None
 

@@ -243,7 +243,7 @@ def _releases(course, topic, released):
     for template, notebook in zip(released.templates, released.notebooks, strict=True):
         locked = [cell for cell in notebook.cells if cell.metadata.nbgrader.locked]
         sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in locked}
-        yield _Release(course.release_number(topic, template), sources, handout(notebook))
+        yield _Release(course.releases(topic).number_of(template), sources, handout(notebook))
 
 
 def _collect_everybody(run, entries, reader):

@@ -60,10 +60,10 @@ def release(
     Raises ``AnswerKeyError`` or ``CourseError`` if key, page and solutions do not match, the assignment does not grade
     correctly, or the course's plan or last release has changed meanwhile.
     """
-    state = state or course.release_hash(topic)
+    state = state or course.releases(topic).hash()
     plan = course.plan()
     wanted = plan.assignment(topic)
-    chosen = course.choose_seed(topic, seed)
+    chosen = course.releases(topic).choose_seed(seed)
     seed = draw_seed() if chosen is None else chosen
     everything, *later = (exercises.load(topic, attempt_seed, wanted.extra) for attempt_seed in (seed, *attempt_seeds))
     for drawn in (everything, *later):
@@ -83,7 +83,7 @@ def release(
         released = nbformat.read(trial.release(topic), as_version=4)
         prove(source, released, questions, tuple(attempts.values()), progress)
         with patient_lock(course, progress):
-            if course.release_hash(topic) != state:
+            if course.releases(topic).hash() != state:
                 what = f"course.toml or the release of {topic} has changed while this one was proved"
                 raise CourseError(what, str(course.root), "nothing was written: run `release` again.")
             return _write(course, trial, topic, seed, everything, questions, source, attempts)
@@ -91,7 +91,7 @@ def release(
 
 def _write(course, trial, topic, seed, everything, questions, source, attempts):
     """Write the release made in ``trial``; ``attempts`` has the questions with later attempts' hidden cases, by seed."""
-    before, released = course.last_release(topic), nbformat.read(trial.release(topic), as_version=4)
+    before, released = course.releases(topic).last(), nbformat.read(trial.release(topic), as_version=4)
     refuse_changed_exercises(course, topic, released)
     back_up(course, "release")
     begin_gradebook(course)
@@ -101,8 +101,8 @@ def _write(course, trial, topic, seed, everything, questions, source, attempts):
     write_bytes(trial.release(topic).read_bytes(), course.release(topic))
     digest = exercises.digest(everything)
     changes = describe_changes_since(before, released, (seed, digest))
-    attempt_seeds = [*attempts, *course.attempt_seeds(topic, seed)[len(attempts) :]]
-    number = course.record_release(topic, seed, digest, changes, attempt_seeds)
+    attempt_seeds = [*attempts, *course.releases(topic).attempt_seeds(seed)[len(attempts) :]]
+    number = course.releases(topic).record(seed, digest, changes, attempt_seeds)
     course.released(topic)  # caches the facts of its exercises
     store_due_dates(course, topic)
     return Release(course.release(topic), number, changes)

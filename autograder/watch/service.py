@@ -398,10 +398,10 @@ class Service:
         return True
 
     def _is_same_release(self):
-        return self._released is not None and self._released[0] == self.course.release_hash(self.topic)
+        return self._released is not None and self._released[0] == self.course.releases(self.topic).hash()
 
     def _load_released(self):
-        state = self.course.release_hash(self.topic)
+        state = self.course.releases(self.topic).hash()
         if self._released is None or self._released[0] != state:
             self._released = state, self.course.released(self.topic)
         return self._released[1]

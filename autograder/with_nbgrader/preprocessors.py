@@ -41,7 +41,7 @@ MAX_BESIDE_CHARACTERS = 1000  # of a timestamp or a secret; nbgrader's have at m
 
 def _load_released(course, topic):
     """Return the release of ``topic``, cached until its files change."""
-    return _load_released_state(course, topic, course.release_hash(topic))
+    return _load_released_state(course, topic, course.releases(topic).hash())
 
 
 @lru_cache(maxsize=4)

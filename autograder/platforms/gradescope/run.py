@@ -111,21 +111,22 @@ def grade_one(root: Path) -> dict[str, Any]:
         print(error)
         return results.build_failed_results(NO_SANDBOX)
     content = files[f"{packed.topic}.ipynb"]
-    task = submission.Task(
-        content,
-        _read_beside(packed, files),
+    facts = (
         packed.topic,
         packed.templates,
         packed.points,
         packed.seed,
-        results.attempt_number(_read_metadata(root), content),
         packed.digest,
-        limits,
-        isolation,
-        hidden,
+        packed.extra,
+        packed.attempt_seeds,
+    )
+    task = submission.Task(
+        content,
+        _read_beside(packed, files),
+        results.attempt_number(_read_metadata(root), content),
+        submission.ReleaseFacts(*facts),
+        submission.Confinement(limits, isolation, hidden),
         packed.settings,
-        extra=packed.extra,
-        attempt_seeds=packed.attempt_seeds,
     )
     try:
         outcome = submission.grade_task(task)

@@ -24,13 +24,13 @@ def test_a_release_of_before_is_read_and_its_log_goes_on(tmp_path):
     """Release records of earlier versions have no log, and the oldest have no list of releases."""
     course = init(tmp_path / "course")
     write_text(nbformat.writes(new_notebook()), course.release("scoring"))
-    assert course.record_release("scoring", 0, "one", ["The first release."]) == 1
-    path = course._release_record_file("scoring")
+    assert course.releases("scoring").record(0, "one", ["The first release."]) == 1
+    path = course.releases("scoring")._record_file
     record = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({"seed": record["seed"], "digest": record["digest"]}), encoding="utf-8")
-    assert course.last_release("scoring") == (new_notebook(), 0, "one")
-    assert course.record_release("scoring", 1, "two", ["Another seed."]) == 1
-    log_lines = re.findall("## Version 1|- .*", course.release_log("scoring").read_text(encoding="utf-8"))
+    assert course.releases("scoring").last() == (new_notebook(), 0, "one")
+    assert course.releases("scoring").record(1, "two", ["Another seed."]) == 1
+    log_lines = re.findall("## Version 1|- .*", course.releases("scoring").log.read_text(encoding="utf-8"))
     assert log_lines == ["## Version 1", "- Another seed.", "## Version 1", "- The first release."]
 
 
@@ -61,11 +61,12 @@ DAMAGED = {
 
 @pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
 def test_a_record_of_a_release_that_is_damaged_is_refused_with_its_file(course, damage):
-    path = course._release_record_file("scoring")
+    path = course.releases("scoring")._record_file
     path.write_text(damage(path.read_text(encoding="utf-8")), encoding="utf-8", errors="surrogateescape")
-    for ask in (course.released, course.last_release, course.choose_seed):
+    known = course.releases("scoring")
+    for ask in (known.load, known.last, known.choose_seed):
         with pytest.raises(CourseError, match=r"scoring\.json: the record of the release"):
-            ask("scoring")
+            ask()
 
 
 @pytest.mark.parametrize(

@@ -107,8 +107,8 @@ def test_what_must_change_is_marked_in_the_file_and_nothing_else_is_touched(last
 def test_the_hidden_cases_of_a_new_year_are_others(last_year, tmp_path):
     autograder("init", tmp_path / "new", "--from", last_year.root)
     course = init(tmp_path / "new")
-    assert last_year.choose_seed("scoring") == 20251
-    assert course.choose_seed("scoring") is None
+    assert last_year.releases("scoring").choose_seed() == 20251
+    assert course.releases("scoring").choose_seed() is None
     assert releases.draw_seed() != releases.draw_seed()
 
 

@@ -250,17 +250,17 @@ def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is
     (additive_score,) = (exercise for exercise in released.load_exercises() if exercise.function == "additive_score")
     assert "a long sentence" in [case.name for case in additive_score.hidden]
     assert "a long sentence" not in nbformat.writes(notebook)
-    assert chosen.release_number("scoring", chosen.release("scoring").read_text(encoding="utf-8")) == 1
-    assert "## Version 1" in chosen.release_log("scoring").read_text(encoding="utf-8")
+    assert chosen.releases("scoring").number_of(chosen.release("scoring").read_text(encoding="utf-8")) == 1
+    assert "## Version 1" in chosen.releases("scoring").log.read_text(encoding="utf-8")
 
 
 def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_number(chosen, tmp_path, unproved):
     shutil.copytree(chosen.root, tmp_path / "course")
     course = Course.at(tmp_path / "course")
-    log = course.release_log("scoring").read_bytes()
+    log = course.releases("scoring").log.read_bytes()
     release(course, "scoring", website=WEBSITE)
-    assert course.release_number("scoring", course.release("scoring").read_text(encoding="utf-8")) == 1
-    assert course.release_log("scoring").read_bytes() == log
+    assert course.releases("scoring").number_of(course.release("scoring").read_text(encoding="utf-8")) == 1
+    assert course.releases("scoring").log.read_bytes() == log
     written(
         course.root, WHOLE.replace("points.additive_score = 6", "points.additive_score = 5").replace("-11-30", "-11-29")
     )
@@ -268,7 +268,7 @@ def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_num
     assert "version 2" in output
     assert "its points, from 6 to 5." in output
     assert "The heading." in output
-    log = course.release_log("scoring").read_text(encoding="utf-8")
+    log = course.releases("scoring").log.read_text(encoding="utf-8")
     assert log.index("## Version 2") < log.index("## Version 1")
     assert "https://attention.university.edu/book/scoring.html" in course.release("scoring").read_text()
 

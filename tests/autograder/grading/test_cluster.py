@@ -16,7 +16,7 @@ from autograder.courses.course import Course
 from autograder.errors import CourseError
 from autograder.grading import cluster
 from autograder.grading.cluster import Certificates
-from autograder.grading.submission import Task, grade_task
+from autograder.grading.submission import Confinement, ReleaseFacts, Task, grade_task
 from autograder.sandbox import Limits, doctor
 from autograder.watch.run import WatchOptions, watch
 from benchmarks.grading import dask_cluster, make_certificate
@@ -202,10 +202,11 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch, machines):
 
 def test_a_worker_with_another_key_is_refused(course):
     template = course.released("scoring").templates[0]
-    task = Task(b"{}", {}, "scoring", (template,), {}, 0, 0, "another digest", Limits(), "zygote", (), {})
+    release = ReleaseFacts("scoring", (template,), {}, 0, "another digest")
+    task = Task(b"{}", {}, 0, release, Confinement(Limits(), "zygote", ()), {})
     with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="exercises differ from the course"):
         pool.submit(grade_task, task).result()
-    assert exercises.digest(exercises.load("scoring", 0)) != task.digest
+    assert exercises.digest(exercises.load("scoring", 0)) != task.release.digest
 
 
 def client_of(findings):

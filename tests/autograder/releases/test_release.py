@@ -293,7 +293,7 @@ def test_a_release_is_proved_without_a_lock_and_not_written_if_the_plan_has_chan
     assert not course.release("scoring").exists()
     assert not course.source("scoring").exists()
     release.release(course, "scoring", seed=0)  # the plan is the same before and after
-    state = course.release_hash("scoring")
+    state = course.releases("scoring").hash()
     release.release(course, "scoring", seed=1)
     with pytest.raises(CourseError, match="nothing was written"):
         release.release(course, "scoring", seed=2, state=state)
@@ -385,7 +385,7 @@ def releasing(root, website=""):
         for path, content in files.items()
         if path.suffix != ".db"
     }
-    return timeless, timeless[course.release_log("scoring").relative_to(root)].decode()
+    return timeless, timeless[course.releases("scoring").log.relative_to(root)].decode()
 
 
 @pytest.mark.parametrize("has_one", [False, True])

@@ -111,7 +111,7 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
 
     used, load = [], submission.exercises_for
     monkeypatch.setattr(submission, "exercises_for", load_noting)
-    hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[40])
+    hub.course.releases("scoring").record(0, hub.course.released("scoring").digest, attempt_seeds=[40])
     hub.submit("ada", "one")
     hub.submit("ada", "two")
     hub.submit("ada", "three")
@@ -122,7 +122,7 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
     assert regrade() == []  # its verdict is known
     shutil.rmtree(hub.course.store.folder)
     assert regrade() == [40]
-    hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[50])
+    hub.course.releases("scoring").record(0, hub.course.released("scoring").digest, attempt_seeds=[50])
     assert regrade() == [50]  # a verdict on other cases is not reused
 
 
@@ -130,7 +130,7 @@ def test_it_says_of_which_attempts_the_hidden_cases_are_verified(hub):
     hub.plan(attempts=2)
     notice = "verified for 1 of 2 attempts. To verify the others, run `release scoring`"
     assert any(notice in line for line in hub.watch())
-    hub.course.record_release("scoring", 0, hub.course.released("scoring").digest, attempt_seeds=[40])
+    hub.course.releases("scoring").record(0, hub.course.released("scoring").digest, attempt_seeds=[40])
     assert not any("verif" in line for line in hub.watch())
     lines = hub.watch(stop=Mended(lambda: hub.plan(attempts=3)))
     assert sum("verified for 2 of 3 attempts" in line for line in lines) == 1
