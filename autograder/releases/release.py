@@ -55,7 +55,7 @@ def release(
     first; each is proved like the first and recorded. Seeds recorded earlier remain for the attempts after these.
 
     Others can grade and mark during the proof. It waits for them before it writes, and writes only if the course's
-    ``release_hash`` is still ``state``, by default its value at the beginning.
+    ``Releases.hash`` is still ``state``, by default its value at the beginning.
 
     Raises ``AnswerKeyError`` or ``CourseError`` if key, page and solutions do not match, the assignment does not grade
     correctly, or the course's plan or last release has changed meanwhile.
