@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.gradebook.provenance import load_marking_record
+from autograder.gradebook.provenance import GivenMark, load_given, record_given
 from autograder.marking import cli
 from autograder.marking import session as sessions
 from autograder.marking.answers import CurrentMark, load_scheme
@@ -179,12 +179,13 @@ def test_the_record_of_who_marked_has_the_points_after_the_decision(course, chan
     with contextlib.closing(Session(course, "scoring", "what_to_recompute", marker="ada")) as ada:
         ada.page()
         (mine,) = [answer for answer in ada._load_all() if answer.student == "ada_king"]
-        with ada.desk.record_marks([(mine, mine.held)]):
-            pass
+        given = GivenMark("ada_king", "ada", mine.held.points, mine.held.comment or "")
+        record_given(course, "scoring", ESSAY, [given])
     change(replace(first, points=0.5), second, replace(third, points=1))
     decide(sit(course), move)
-    record = load_marking_record(course, "scoring", ESSAY)
-    assert record.given["ada_king"].points == in_gradebook(course)["ada_king"][0] == points
+    mark = load_given(course, "scoring", ESSAY)["ada_king"]
+    assert (mark.marker, mark.points) == ("ada", points)
+    assert in_gradebook(course)["ada_king"][0] == points
 
 
 def test_the_command_says_whose_marks_would_move_before_it_serves_the_page(course, change, monkeypatch):

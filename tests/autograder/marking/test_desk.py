@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from autograder.errors import CourseError
-from autograder.gradebook.provenance import load_marking_record
+from autograder.gradebook.provenance import load_given
 from autograder.marking import desk as desks
 from autograder.marking.session import ClientState, Conflict, MarkRequest, Session
 from autograder.reports.analysis import analyse
@@ -114,22 +114,22 @@ def test_five_markers_at_once_mark_everything_once(shared):
     assert sorted(student for students in done.values() for student in students) == NAMES
     held = {student: comment for student, (_, _, comment) in in_gradebook(shared).items()}
     assert held == {student: marker for marker, students in done.items() for student in students}
-    marks = load_marking_record(shared, "scoring", ESSAY).given
+    marks = load_given(shared, "scoring", ESSAY)
     assert {student: mark.marker for student, mark in marks.items()} == held
 
 
 def test_who_marked_is_recorded_and_forgotten_when_marks_are_taken_back(shared, sit):
     ada = sit("ada")
     give(ada, "student00", 1.5, "Which one?")
-    (mark,) = load_marking_record(shared, "scoring", ESSAY).given.values()
+    (mark,) = load_given(shared, "scoring", ESSAY).values()
     assert (mark.marker, mark.points, mark.comment) == ("ada", 1.5, "Which one?")
     give(ada, "student00", None)
-    assert load_marking_record(shared, "scoring", ESSAY).given == {}
+    assert load_given(shared, "scoring", ESSAY) == {}
     stale = offered(ada)["student02"]
     by_hand(shared, "student02", 0.5)
     with pytest.raises(Conflict, match=r"0\.5 of 2"):
         ada.mark(MarkRequest((ClientState(**ada._show(stale)),), 1))
-    assert load_marking_record(shared, "scoring", ESSAY).given == {}
+    assert load_given(shared, "scoring", ESSAY) == {}
 
 
 def test_the_page_says_who_has_marked_an_answer_that_waits_again(shared, sit):
@@ -159,7 +159,7 @@ def test_an_answer_that_is_asked_for_by_its_student_is_offered_alone_whoever_has
     assert {*offered(cem)} == {NAMES[0]}
     assert page_data(cem.page())["progress"] == {"marked": 1, "of": 1, "untouched": 0}
     give(cem, NAMES[0], 2)
-    (mark,) = load_marking_record(shared, "scoring", ESSAY).given.values()
+    (mark,) = load_given(shared, "scoring", ESSAY).values()
     assert (mark.marker, mark.points) == ("cem", 2)
     cem.close()
     assert NAMES[0] not in offered(sit("ada"))
@@ -206,5 +206,5 @@ def test_a_damaged_record_is_refused_with_a_remedy(shared, sit):
     path = shared.root / ".autograder" / "marking" / "scoring" / f"{ESSAY}.json"
     assert json.loads(path.read_text())["open"]["ada"] == NAMES[:5]
     path.write_text("{")
-    with pytest.raises(CourseError, match="who marked is damaged"):
+    with pytest.raises(CourseError, match="who marks is damaged"):
         sit("ben")
