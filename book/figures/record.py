@@ -23,16 +23,16 @@ def draw_record(writers, kinds, projections):
     axes = start_drawing(bottom, 0.95)
     middle = WIDTH / 2
     for x, title, colour in (
-        (0.85, "commands", MUTED),
+        (0.9, "commands", MUTED),
         (middle, "events", BLUE),
-        (WIDTH - 0.85, "made from them", GREEN),
+        (WIDTH - 0.9, "made from them", GREEN),
     ):
-        axes.text(x, 0.65, title, ha="center", va="center", fontsize=13, color=colour)
+        axes.text(x, 0.6, title, ha="center", va="center", fontsize=13, color=colour)
     for row, kind in enumerate(kinds):
         draw_box(axes, middle, -ROW * row, kind, width=1.3, height=0.42, edge=BLUE)
     for left, names, colour in ((True, writers, MUTED), (False, projections, GREEN)):
         for row, name in enumerate(names):
             y = -ROW * row * (len(kinds) - 1) / max(len(names) - 1, 1)
-            draw_box(axes, 0.85 if left else WIDTH - 0.85, y, name, width=1.5, height=0.42, edge=colour)
-            start, end = (1.65, middle - 0.72) if left else (middle + 0.72, WIDTH - 1.65)
+            draw_box(axes, 0.9 if left else WIDTH - 0.9, y, name, width=1.75, height=0.42, edge=colour)
+            start, end = (1.8, middle - 0.72) if left else (middle + 0.72, WIDTH - 1.8)
             draw_arrow(axes, (start, y), (end, y), colour)

@@ -527,7 +527,7 @@ def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(brow
     )
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
     assert max(on_paper) < 20
-    assert len(room) > 3
+    assert len(room) >= 3
     assert min(room) >= 0
     assert {has_button for has_button, _ in with_room.values()} == {True, False}
     assert [code for code, (has_button, has_room) in with_room.items() if has_button != has_room] == []
