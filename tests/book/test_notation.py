@@ -51,9 +51,9 @@ def formulas(text):
 
 
 def sections(page):
-    """Return the sections of a chapter as text, without cells and figures but with exercises."""
+    """Return the sections of a chapter as text, without cells and figures but with exercises and asides."""
     text = (BOOK / f"{page}.md").read_text(encoding="utf-8")
-    text = re.sub(r"^```\{(?!exercise)[^\n]*\n.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```\{(?!exercise|side-note)[^\n]*\n.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.split(r"^(?=#{1,3} |```\{exercise\})", text, flags=re.MULTILINE)
 
 
