@@ -887,7 +887,8 @@ def test_what_is_wrong_only_in_one_group_of_cases_is_told_with_the_group(name, g
     if all(case.gradients for case in cases):
         fitting = [judge.WRONG_GRADIENT.format(", ".join(cases[0].gradients))]
     shared = set.intersection(*({*case.families} for case in cases))  # a family shared by all is named itself
-    fitting += [judge.ONLY_WITH.format(words, cases[0].families[words]) for words in shared]
+    advice = cases[0].families
+    fitting += [judge.ONLY_WITH.format(words) + (f": {advice[words]}" if advice[words] else ".") for words in shared]
     (hint,) = verdict_on(exercise, corrupted(exercise, odd, only=belongs)).hints
     assert hint in fitting
     assert sentence not in verdict_on(exercise, corrupted(exercise, odd)).hints
