@@ -259,3 +259,54 @@ def gated_step(
     candidate = np.tanh(embedded @ W_y.T + (reset * query) @ W_s.T + context @ W_c.T)
     return (1 - update) * query + update * candidate
     ### END SOLUTION
+
+
+def mended_note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """Run note A's decoder over given words, with its slips corrected, and return the distribution after each step.
+
+    c[b] = sum_j softmax over j of (v . tanh(W_query state[b] + W_key keys[b, j])) keys[b, j]
+    k[b] = ReLU(L_1 [E y[b]; c[b]]), where y[b] is the one-hot column of the word that is read
+    state[b] = tanh(W_input k[b] + W_s state[b]);  result[b, i] = softmax(L_2 [state[b]; c[b]])
+
+    Parameters
+    ----------
+    words : (batch, steps)
+        The number of the word that is read at each step.
+    state : (batch, query_size)
+        Decoder state before the first step.
+    keys : (batch, source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+    W_query : (attention_size, query_size)
+    W_key : (attention_size, key_size)
+    v : (attention_size,)
+    E : (embedding_size, vocab_size)
+        One word vector in each column.
+    L_1
+        Matrix on embedding and context, in this order.
+    W_input : (query_size, query_size)
+    W_s : (query_size, query_size)
+    L_2
+        Matrix on state and context, in this order.
+
+    Returns
+    -------
+    (batch, steps, vocab_size)
+        Probabilities of the next word, which sum to 1.
+
+    Source: note A, sections 1 to 3, with the concatenation that its text describes.
+    """
+    ### BEGIN SOLUTION
+
+    def softmax(x):
+        powers = np.exp(x - x.max(axis=-1, keepdims=True))
+        return powers / powers.sum(axis=-1, keepdims=True)
+
+    outputs = []
+    for word in words.T:  # (batch,): one word of each sentence
+        scores = np.tanh((state @ W_query.T)[:, None] + keys @ W_key.T) @ v  # (batch, source_len)
+        context = np.einsum("bj,bjm->bm", softmax(scores), keys)
+        k = np.maximum(np.concatenate([E.T[word], context], axis=1) @ L_1.T, 0.0)
+        state = np.tanh(k @ W_input.T + state @ W_s.T)
+        outputs.append(softmax(np.concatenate([state, context], axis=1) @ L_2.T))
+    return np.stack(outputs, axis=1)
+    ### END SOLUTION

@@ -497,3 +497,206 @@ def luong_step__minus_infinity(fed, embedded, query, keys, source_mask, W_y, W_s
 def luong_step__squeezed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
     """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
     return np.squeeze(_luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix))
+
+
+def _weigh(numbers):
+    exponentials = np.exp(numbers - numbers.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def _note_a(
+    words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, *,
+    squash=np.tanh, weigh=_weigh, embed=None, join=None, rectify=None, new=np.tanh, sees=None, end=_weigh, keeps=True,
+    looks_once=False,
+):  # fmt: skip
+    """Run note A's decoder, with one thing changed."""
+    first, context, outputs = state, np.zeros(0), []
+    for step, word in enumerate(words.T):
+        if not (step and looks_once):
+            weights = weigh(squash((state @ W_query.T)[:, None] + keys @ W_key.T) @ v)
+            context = np.einsum("bj,bjm->bm", weights, keys)
+        embedded = E.T[word] if embed is None else embed(E, word)
+        joined = np.concatenate([embedded, context], axis=1) if join is None else join(embedded, context)
+        k = np.maximum(joined @ L_1.T, 0) if rectify is None else rectify(joined, L_1)
+        before, state = state, new(k @ W_input.T + state @ W_s.T)
+        seen = [state, context] if sees is None else sees(before, state, context)
+        outputs.append(end(np.concatenate(seen, axis=1) @ L_2.T))
+        state = state if keeps else first
+    return np.stack(outputs, axis=1)
+
+
+def mended_note_a__softmax_of_one_number(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """The softmax of a single number is always 1. It must run over all scores of a step."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, weigh=np.ones_like)
+
+
+def mended_note_a__multiplied(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """You multiplied word and context entry by entry, as the sign in the note says. What do its words say?"""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1[:, : len(E)], W_input, W_s, L_2, join=np.multiply)
+
+
+def mended_note_a__embedding_of_both(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """You applied the embedding to word and context together. It has one column for each word, so only a word can choose one."""
+    one_hot = np.eye(E.shape[1])
+    context = keys.mean(axis=1)
+    joined = np.concatenate([one_hot[words[:, 0]], context], axis=1) @ E.T
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, join=lambda *_: joined)
+
+
+def mended_note_a__over_the_state(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """Your last axis has the size of the state, as the note's second map does. The probabilities belong to the words."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2[: state.shape[1]])
+
+
+def mended_note_a__rows_of_the_embedding(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """You took rows of E, or reshaped it. Each word has a column of E."""
+    return _note_a(
+        words,
+        state,
+        keys,
+        W_query,
+        W_key,
+        v,
+        E,
+        L_1,
+        W_input,
+        W_s,
+        L_2,
+        embed=lambda E, word: E.reshape(E.shape[::-1])[word],
+    )
+
+
+def mended_note_a__context_before_the_word(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """You concatenated in the wrong order: L_1 sees the embedding first, then the context."""
+    return _note_a(
+        words,
+        state,
+        keys,
+        W_query,
+        W_key,
+        v,
+        E,
+        L_1,
+        W_input,
+        W_s,
+        L_2,
+        join=lambda word, c: np.concatenate([c, word], axis=1),
+    )
+
+
+def mended_note_a__context_before_the_state(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """You concatenated in the wrong order: L_2 sees the state first, then the context."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, sees=lambda before, s, c: [c, s])
+
+
+def mended_note_a__no_relu(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """The ReLU is missing: apply it to the product with L_1."""
+    return _note_a(
+        words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, rectify=lambda joined, L_1: joined @ L_1.T
+    )
+
+
+def mended_note_a__relu_too_early(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """You applied the ReLU before multiplying by L_1. Apply it to the product."""
+    return _note_a(
+        words,
+        state,
+        keys,
+        W_query,
+        W_key,
+        v,
+        E,
+        L_1,
+        W_input,
+        W_s,
+        L_2,
+        rectify=lambda joined, L_1: np.maximum(joined, 0) @ L_1.T,
+    )
+
+
+def mended_note_a__every_step_from_the_first_state(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """Each of your steps starts from the state before the first one. Its old state is the new state of the step before."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, keeps=False)
+
+
+def mended_note_a__reads_out_the_old_state(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """Your probabilities are computed from the old state. L_2 sees the state that the step has just computed."""
+    return _note_a(
+        words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, sees=lambda before, s, c: [before, c]
+    )
+
+
+def mended_note_a__looks_once(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """You computed one context for all steps. Each step has weights and a context of its own."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, looks_once=True)
+
+
+def mended_note_a__no_tanh_in_the_score(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """The tanh inside the score is missing."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, squash=lambda x: x)
+
+
+def mended_note_a__no_tanh_in_the_state(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """The tanh of the new state is missing."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, new=lambda x: x)
+
+
+def mended_note_a__divided_by_the_sum(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """You divided the scores by their sum. The softmax takes exponentials first."""
+    return _note_a(
+        words,
+        state,
+        keys,
+        W_query,
+        W_key,
+        v,
+        E,
+        L_1,
+        W_input,
+        W_s,
+        L_2,
+        weigh=lambda e: e / e.sum(axis=1, keepdims=True),
+    )
+
+
+def mended_note_a__logits(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """You returned the logits: the last softmax is missing."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, end=lambda x: x)
+
+
+def mended_note_a__over_the_batch(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """Your last softmax runs over the sentences. For each sentence, the probabilities of all words sum to 1."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2, end=lambda x: _weigh(x.T).T)
+
+
+def mended_note_a__overflow(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """With large logits, exp overflows. First subtract the largest logit of each sentence: the probabilities do not change."""
+    return _note_a(
+        words,
+        state,
+        keys,
+        W_query,
+        W_key,
+        v,
+        E,
+        L_1,
+        W_input,
+        W_s,
+        L_2,
+        end=lambda x: np.exp(x) / np.exp(x).sum(axis=1, keepdims=True),
+    )
+
+
+def mended_note_a__steps_first(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """You stacked the steps along the first axis. The batch comes first, then the steps."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2).swapaxes(0, 1)
+
+
+def mended_note_a__last_step_only(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """You returned only the probabilities after the last step. Collect those of all steps."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2)[:, -1]
+
+
+def mended_note_a__squeezed(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    """An axis of length 1 went missing: a batch of one sentence and a single step should keep their axes."""
+    return _note_a(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2).squeeze()

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from solutions.in_numpy import decoder_fusion, scoring
 from solutions.in_numpy.context import context_vector
-from solutions.in_torch.context import AdditiveAttention, DotProductAttention, MultiplicativeAttention
+from solutions.in_numpy.output_layer import output_distribution
+from solutions.in_torch.context import AdditiveAttention, DotProductAttention, MultiplicativeAttention, attend
 from solutions.in_torch.decoder_fusion import DecoderStep, decoder_step, run_steps
 from solutions.mistakes import decoder_fusion as mistakes
 
@@ -248,3 +249,46 @@ def test_luongs_step_is_the_recurrence_then_the_multiplicative_attention_then_on
     expected = torch.tanh(torch.cat([context, state], dim=1) @ p["W_mix"].T)
     arguments = {name: array.numpy() for name, array in p.items()}
     np.testing.assert_allclose(decoder_fusion.luong_step(source_mask=mask.numpy(), **arguments), expected, atol=1e-12)
+
+
+@st.composite
+def note_a_inputs(draw):
+    batch, steps, n, source_len, m, a, d, words = (draw(SIZES) for _ in range(8))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shapes = {
+        "state": (batch, n),
+        "keys": (batch, source_len, m),
+        "W_query": (a, n),
+        "W_key": (a, m),
+        "v": (a,),
+        "E": (d, words),
+        "L_1": (n, d + m),
+        "W_input": (n, n),
+        "W_s": (n, n),
+        "L_2": (words, n + m),
+    }
+    arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    return {"words": rng.integers(0, words, size=(batch, steps)), **arrays}
+
+
+@given(note_a_inputs())
+def test_note_a_repaired_is_made_of_the_functions_of_other_chapters(inputs):
+    state, n, outputs = inputs["state"], inputs["state"].shape[1], []
+    for word in inputs["words"].T:
+        scores = scoring.additive_score(state, inputs["keys"], inputs["W_query"], inputs["W_key"], inputs["v"])
+        context = attend(*map(torch.tensor, (scores, inputs["keys"], np.ones(scores.shape, dtype=bool)))).numpy()
+        k = decoder_fusion.fused_input(inputs["E"][:, word].T, context, inputs["L_1"])
+        state = np.tanh(k @ inputs["W_input"].T + state @ inputs["W_s"].T)
+        L_2, no_bias = inputs["L_2"], np.zeros(len(inputs["L_2"]))
+        outputs.append(output_distribution(state, context, L_2[:, :n], L_2[:, n:], no_bias))
+    np.testing.assert_allclose(decoder_fusion.mended_note_a(**inputs), np.stack(outputs, axis=1), atol=1e-12)
+
+
+@given(note_a_inputs())
+def test_note_a_repaired_gives_each_sentence_what_it_would_get_alone_and_does_not_read_ahead(inputs):
+    outputs = decoder_fusion.mended_note_a(**inputs)
+    np.testing.assert_allclose(outputs.sum(axis=-1), 1, atol=1e-12)
+    last = {name: inputs[name][-1:] for name in ("words", "state", "keys")}
+    np.testing.assert_allclose(decoder_fusion.mended_note_a(**{**inputs, **last}), outputs[-1:], atol=1e-12)
+    first = {"words": inputs["words"][:, :1]}
+    np.testing.assert_allclose(decoder_fusion.mended_note_a(**{**inputs, **first}), outputs[:, :1], atol=1e-12)

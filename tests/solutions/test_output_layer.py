@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import json
 import re
 
 import numpy as np
@@ -13,9 +14,7 @@ from hypothesis import strategies as st
 from autograder.notebooks.chapter import chapter_texts
 from autograder.paths import BOOK
 from solutions.in_numpy import output_layer
-from solutions.in_numpy.decoder_fusion import fused_input
-from solutions.in_numpy.scoring import additive_score
-from solutions.in_torch.context import AdditiveAttention, DotProductAttention, MultiplicativeAttention, attend
+from solutions.in_torch.context import AdditiveAttention, DotProductAttention, MultiplicativeAttention
 from solutions.in_torch.encoder import Encoder
 from solutions.in_torch.output_layer import Decoder, LastAnnotation, Seq2Seq, beam_search, beam_step
 
@@ -80,49 +79,6 @@ def log_probability(model, source, lengths, words):
     right = torch.log_softmax(logits, dim=-1).gather(-1, words.unsqueeze(-1)).squeeze(-1)
     earlier_stops = (words == STOP).cumsum(dim=1) - (words == STOP).long()
     return right.masked_fill(earlier_stops > 0, 0.0).sum(dim=1)
-
-
-@st.composite
-def note_a_inputs(draw):
-    batch, steps, n, source_len, m, a, d, words = (draw(SIZES) for _ in range(8))
-    rng = np.random.default_rng(draw(SEEDS))
-    shapes = {
-        "state": (batch, n),
-        "keys": (batch, source_len, m),
-        "W_query": (a, n),
-        "W_key": (a, m),
-        "v": (a,),
-        "E": (d, words),
-        "L_1": (n, d + m),
-        "W_input": (n, n),
-        "W_s": (n, n),
-        "L_2": (words, n + m),
-    }
-    arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
-    return {"words": rng.integers(0, words, size=(batch, steps)), **arrays}
-
-
-@given(note_a_inputs())
-def test_note_a_repaired_is_made_of_the_functions_of_other_chapters(inputs):
-    state, n, outputs = inputs["state"], inputs["state"].shape[1], []
-    for word in inputs["words"].T:
-        scores = additive_score(state, inputs["keys"], inputs["W_query"], inputs["W_key"], inputs["v"])
-        context = attend(*map(torch.tensor, (scores, inputs["keys"], np.ones(scores.shape, dtype=bool)))).numpy()
-        k = fused_input(inputs["E"][:, word].T, context, inputs["L_1"])
-        state = np.tanh(k @ inputs["W_input"].T + state @ inputs["W_s"].T)
-        L_2, no_bias = inputs["L_2"], np.zeros(len(inputs["L_2"]))
-        outputs.append(output_layer.output_distribution(state, context, L_2[:, :n], L_2[:, n:], no_bias))
-    np.testing.assert_allclose(output_layer.mended_note_a(**inputs), np.stack(outputs, axis=1), atol=1e-12)
-
-
-@given(note_a_inputs())
-def test_note_a_repaired_gives_each_sentence_what_it_would_get_alone_and_does_not_read_ahead(inputs):
-    outputs = output_layer.mended_note_a(**inputs)
-    np.testing.assert_allclose(outputs.sum(axis=-1), 1, atol=1e-12)
-    last = {name: inputs[name][-1:] for name in ("words", "state", "keys")}
-    np.testing.assert_allclose(output_layer.mended_note_a(**{**inputs, **last}), outputs[-1:], atol=1e-12)
-    first = {"words": inputs["words"][:, :1]}
-    np.testing.assert_allclose(output_layer.mended_note_a(**{**inputs, **first}), outputs[:, :1], atol=1e-12)
 
 
 @given(output_inputs())
@@ -224,7 +180,8 @@ def matrices_of_the_gradient_exercise():
         [[float(x) for x in row.split("&")] for row in matrix.split("\\\\")]
         for matrix in re.findall(r"begin{pmatrix}(.*?).end{pmatrix}", text)
     ]
-    return [np.array(matrix) if len(matrix[0]) > 1 else np.ravel(matrix) for matrix in rows]
+    parameters = [np.array(matrix) if len(matrix[0]) > 1 else np.ravel(matrix) for matrix in rows]
+    return parameters + [np.array(json.loads(gradient)) for gradient in re.findall(r"`(\[.*\])`", text)]
 
 
 def back_through_two_steps(W_o, W_s, x_1, x_2, s_0, forgotten=None):

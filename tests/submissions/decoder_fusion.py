@@ -118,3 +118,52 @@ def gated_step__stacked_torch(
     z, r = torch.sigmoid(F.linear(x, torch.as_tensor(gates))).chunk(2, dim=1)
     new = torch.tanh(F.linear(torch.cat([y, r * s, c], dim=1), torch.as_tensor(np.hstack([W_y, W_s, W_c]))))
     return torch.lerp(s, new, z)
+
+
+def mended_note_a__loops(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    outputs = np.zeros((*words.shape, E.shape[1]))
+    for b, s in enumerate(state):
+        for t in range(words.shape[1]):
+            e = np.array([v @ np.tanh(W_query @ s + W_key @ h) for h in keys[b]])
+            alpha = np.exp(e - max(e)) / sum(np.exp(e - max(e)))
+            c = sum(weight * h for weight, h in zip(alpha, keys[b]))
+            y = np.zeros(E.shape[1])
+            y[words[b, t]] = 1
+            k = L_1 @ np.r_[E @ y, c]
+            k[k < 0] = 0
+            s = np.tanh(W_input @ k + W_s @ s)
+            logits = L_2 @ np.r_[s, c]
+            outputs[b, t] = np.exp(logits - np.logaddexp.reduce(logits))
+    return outputs
+
+
+def mended_note_a__torch(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2 = map(
+        torch.tensor, (words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2)
+    )
+    projected, embedded, outputs = keys @ W_key.T, torch.nn.functional.embedding(words, E.T), []
+    for word in embedded.unbind(dim=1):
+        alpha = torch.softmax(torch.tanh((state @ W_query.T).unsqueeze(1) + projected) @ v, dim=1)
+        c = (alpha.unsqueeze(1) @ keys).squeeze(1)
+        k = torch.relu(torch.nn.functional.linear(torch.cat([word, c], dim=1), L_1))
+        state = torch.tanh(k @ W_input.T + state @ W_s.T)
+        outputs.append(torch.softmax(torch.cat([state, c], dim=1) @ L_2.T, dim=-1))
+    return torch.stack(outputs, dim=1)
+
+
+def mended_note_a__matrices_split(words, state, keys, W_query, W_key, v, E, L_1, W_input, W_s, L_2):
+    d, n = len(E), state.shape[1]
+    from_words = (L_1[:, :d] @ E).T[words]  # (batch, steps, input_size)
+    keys_in = keys @ W_key.T
+    states, contexts = [], []
+    for i in range(words.shape[1]):
+        e = np.einsum("a,bja->bj", v, np.tanh(keys_in + np.expand_dims(state @ W_query.T, 1)))
+        p = np.exp(e - e.max(1, keepdims=True))
+        context = (p[..., None] * keys).sum(1) / p.sum(1)[:, None]
+        k = from_words[:, i] + context @ L_1[:, d:].T
+        state = np.tanh(np.where(k > 0, k, 0) @ W_input.T + state @ W_s.T)
+        states.append(state)
+        contexts.append(context)
+    logits = np.stack(states, 1) @ L_2[:, :n].T + np.stack(contexts, 1) @ L_2[:, n:].T
+    p = np.exp(logits - logits.max(-1)[..., None])
+    return p / p.sum(-1)[..., None]
