@@ -82,18 +82,26 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
 def _plans_at_limits(entry, factors, bounded):
     """Return the plan in which all ``bounded`` arguments are near a limit, and one in which all sizes are at theirs as well.
 
-    Both are repeated for each family that meets all sizes. Parameters do not change sign, so that the scores computed with
-    them are as large as they can be.
+    Both are repeated for each family that meets all sizes; where nothing is bounded, only the second, for such families alone.
+    Parameters do not change sign, so that the scores computed with them are as far from 0 as they can be. For these to be below
+    0 as well, each other argument changes its sign in some sentences alone; where there is only one, whose vectors are scored
+    against each other, a further plan has a parameter below 0. (Elsewhere, large numbers would only nearly cancel.)
     """
-    plan = {name: levels[0] for name, levels in factors}
-    for name, levels in factors:
-        plan[name] = next(filter(_has_pads, levels), levels[0])
-        if name in bounded:
-            of_all = bounded[name].kind in ("parameter", "vector")
-            family = families.AT_UPPER_LIMIT if of_all else families.AT_ONE_LIMIT
-            plan[name] = _ArgumentFamily(family, bounded[name])
-    all_sizes = plan[SIZES], _longest(entry)
-    return [{**plan, **mode, SIZES: sizes} for mode in _modes(factors) for sizes in all_sizes] if bounded else []
+    plan = {name: next(filter(_has_pads, levels), levels[0]) for name, levels in factors}
+    longest, (ordinary, *modes) = _longest(entry), _modes(factors)
+    if not bounded:
+        return [{**plan, **mode, SIZES: longest} for mode in modes]
+    parameters = [name for name, argument in bounded.items() if argument.kind in ("parameter", "vector")]
+    plan |= _draw_all_from(families.AT_UPPER_LIMIT, {name: bounded[name] for name in parameters})
+    others = [name for name in bounded if name not in parameters]
+    for number, name in enumerate(others, 1):
+        family = families.at_one_limit(turned=number) if entry.reaches else families.AT_ONE_LIMIT
+        plan |= _draw_all_from(family, {name: bounded[name]})
+    plans = [{**plan, **mode, SIZES: sizes} for mode in (ordinary, *modes) for sizes in (plan[SIZES], longest)]
+    if entry.reaches and len(others) == 1:
+        below = _draw_all_from(families.AT_LOWER_LIMIT, {parameters[0]: bounded[parameters[0]]})
+        plans.append({**plan, **below, SIZES: longest})
+    return plans
 
 
 def _modes(factors):

@@ -114,21 +114,27 @@ def _large(rng, context):
     return numbers
 
 
-def _at_one_limit(rng, context):
-    """Return numbers near a limit: the upper one in the first and every second row, the lower one in the others."""
-    low, high = context.limits
-    rows = np.arange(context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
-    inwards = 0.01 * rng.uniform(size=context.shape)
-    return _round_entries(np.where(rows % 2, low + inwards * abs(low), high - inwards * abs(high)), context)
+def _near_limit(is_lower):
+    """Return a family of numbers near the lower limit in the rows that ``is_lower`` takes, and near the upper one in all others."""
+
+    def draw(rng, context):
+        low, high = context.limits
+        rows = np.arange(context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
+        inwards = 0.01 * rng.uniform(size=context.shape)
+        at_limit = np.where(is_lower(rows), low + inwards * abs(low), high - inwards * abs(high))
+        return _round_entries(at_limit, context)
+
+    return Family("limit", draw, "{} near a limit throughout", WHERE_LARGE, LARGE_PARTS)
 
 
-def _at_upper_limit(rng, context):
-    high = context.limits[1]
-    return _round_entries(high - 0.01 * high * rng.uniform(size=context.shape), context)
+def at_one_limit(turned):
+    """Return a family as ``AT_ONE_LIMIT``, but with the opposite sign in two rows: those from ``2 * turned`` on."""
+    return _near_limit(lambda rows: (rows % 2 == 1) ^ (rows // 2 == turned))
 
 
-AT_ONE_LIMIT = Family("limit", _at_one_limit, "{} near a limit throughout", WHERE_LARGE, LARGE_PARTS)
-AT_UPPER_LIMIT = Family("upper_limit", _at_upper_limit, AT_ONE_LIMIT.words, WHERE_LARGE, LARGE_PARTS)
+AT_ONE_LIMIT = _near_limit(lambda rows: rows % 2 == 1)
+AT_UPPER_LIMIT = _near_limit(lambda rows: rows < 0)
+AT_LOWER_LIMIT = _near_limit(lambda rows: rows >= 0)
 
 
 def _whole(rng, context):

@@ -223,6 +223,46 @@ def with_small_weights_dropped(least):
     return attend
 
 
+def multi_head_filled(fill):
+    def multi_head(query, keys, source_mask, W_query, W_key, W_value, W_out):
+        keys = torch.where(source_mask[..., None], keys, 0)
+        queries, offered = torch.einsum("zrn,bn->bzr", W_query, query), torch.einsum("zrm,bjm->bzjr", W_key, keys)
+        scores = torch.einsum("bzr,bzjr->bzj", queries, offered) / math.sqrt(W_key.shape[1])
+        real = source_mask[:, None, :]
+        weights = torch.softmax(scores.masked_fill(~real, fill), dim=-1) * real
+        return torch.einsum("bzj,zwm,bjm->bzw", weights, W_value, keys).flatten(1) @ W_out.T
+
+    return multi_head
+
+
+def self_attention_filled(states, mask, W_query, W_key, W_value):
+    """Fill with -20 000 where a word looks, and with the lowest number where padding does, which may hold anything."""
+    seen_states = torch.where(mask[..., None], states, 0)
+    seen = torch.ones(2 * states.shape[1:2], dtype=torch.bool).tril() & mask[:, None, :]
+    scores = states @ W_query.T @ (seen_states @ W_key.T).transpose(1, 2) / math.sqrt(len(W_query))
+    low = torch.finfo(scores.dtype).min
+    fill = torch.where(mask[..., None], scores.new_tensor(-2e4), scores.new_tensor(low))
+    weights = torch.softmax(torch.where(seen, scores, fill), -1) * seen
+    return weights @ (seen_states @ W_value.T)
+
+
+def luong_step_filled(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
+    keys = np.where(source_mask[..., None], keys, 0)
+
+    def filled(scores):
+        return np.where(source_mask, scores, -1.3e4)
+
+    return luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix, scores=filled, low=0)
+
+
+def decoder_step_filled(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
+    keys = torch.where(source_mask[..., None], keys, 0)
+    scores = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
+    weights = torch.softmax(scores.masked_fill(~source_mask, -1.15e4), 1) * source_mask
+    context = torch.einsum("bj,bjm->bm", weights, keys)
+    return torch.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
+
+
 BAHDANAU, LUONG = "from_bahdanau_to_transformers", "decoder_fusion-luong_step"
 SINGLE = [
     *("softmax-masked_softmax", "context-attend", LUONG, "output_layer-cross_entropy"),
@@ -233,6 +273,10 @@ WRONG = {
     "a billion taken off the scores of pads": (LUONG, luong_step),
     "more taken off": (f"{BAHDANAU}-multi_head", multi_head),
     "too little taken off": ("context-mended_attention", mended_attention),
+    **{f"pads filled with {n}": (f"{BAHDANAU}-multi_head", multi_head_filled(n)) for n in (-1e4, -2e4, -7e4)},
+    "pads and later words filled with -20 000": (f"{BAHDANAU}-self_attention", self_attention_filled),
+    "pads filled with -13 000": (LUONG, luong_step_filled),
+    "pads filled with -11 500": ("decoder_fusion-decoder_step", decoder_step_filled),
     "a temperature kept above its lowest": ("softmax-entropy", entropy_between(0.06, 20)),
     "a temperature kept below its highest": ("softmax-entropy", entropy_between(0.05, 18)),
     "scores clipped at 3000": (

@@ -425,6 +425,16 @@ def test_the_first_word_is_written_twice_or_the_sentence_is_right():
     assert all(row[: len(right) + 1].tolist() == [right[0], *right] for right, row in rows if len(right) < 6)
 
 
+def test_near_a_limit_the_sign_changes_from_row_to_row_and_once_more_in_two_rows_of_ones_own():
+    context = DrawContext((8, 3), limits=(-10, 5))
+    rows = {turned: families.at_one_limit(turned).draw(np.random.default_rng(0), context) for turned in (1, 2)} | {
+        None: families.AT_ONE_LIMIT.draw(np.random.default_rng(0), context)
+    }
+    signs = {turned: "".join("-+"[int(row.min() > 0)] for row in numbers) for turned, numbers in rows.items()}
+    assert signs == {None: "+-+-+-+-", 1: "+--++-+-", 2: "+-+--++-"}
+    assert all(set(np.round(numbers.ravel() * 2) / 2) <= {-10, 5} for numbers in rows.values())
+
+
 def test_turned_phonemes_are_those_of_before_with_the_first_of_them_last():
     first = np.arange(3, 15)
     turned = drawn("phonemes", "turned", (12,), drawn={"written": first})
