@@ -751,4 +751,10 @@ KINDS["hand"] = (
         "hand-annotated links that are all sure",
     ),
     Family("possible", _whole_from(0, 2), "hand-annotated links, none of them sure", WHERE_NONE_SURE),
+    Family(
+        "all_sure",
+        lambda rng, context: np.full(context.shape, 2),
+        "sure hand-annotated links everywhere",
+        meets_sizes=True,
+    ),
 )

@@ -223,6 +223,12 @@ def with_small_weights_dropped(least):
     return attend
 
 
+def alignment_error_rate_in_8_bits(links, hand):
+    rows = np.flatnonzero(links >= 0)
+    found = hand[rows, links[rows]]
+    return float(1 - ((found == 2).sum() + (found > 0).sum()) / (len(rows) + (hand == 2).sum(dtype=np.int8)))
+
+
 def multi_head_filled(fill):
     def multi_head(query, keys, source_mask, W_query, W_key, W_value, W_out):
         keys = torch.where(source_mask[..., None], keys, 0)
@@ -277,6 +283,7 @@ WRONG = {
     "pads and later words filled with -20 000": (f"{BAHDANAU}-self_attention", self_attention_filled),
     "pads filled with -13 000": (LUONG, luong_step_filled),
     "pads filled with -11 500": ("decoder_fusion-decoder_step", decoder_step_filled),
+    "sure links counted in eight bits": ("spelling-alignment_error_rate", alignment_error_rate_in_8_bits),
     "a temperature kept above its lowest": ("softmax-entropy", entropy_between(0.06, 20)),
     "a temperature kept below its highest": ("softmax-entropy", entropy_between(0.05, 18)),
     "scores clipped at 3000": (

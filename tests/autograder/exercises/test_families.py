@@ -389,7 +389,7 @@ def test_targets_may_have_more_axes_than_two():
 
 def test_links_by_hand_are_sure_possible_or_missing_as_their_family_says():
     values = {f.name: set(drawn("hand", f.name, (50, 6)).ravel().tolist()) for f in families.KINDS["hand"]}
-    assert values == {"ordinary": {0, 1, 2}, "sure": {0, 2}, "possible": {0, 1}}
+    assert values == {"ordinary": {0, 1, 2}, "sure": {0, 2}, "possible": {0, 1}, "all_sure": {2}}
 
 
 def written(name, width=9):
