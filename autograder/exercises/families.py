@@ -566,6 +566,10 @@ def _write(rng, row, right, way):
         row[len(right) :] = 0
     elif way == "doubled" and fits > 1:
         row[1:] = row[:-1].copy()
+    elif way == "zero_before" and len(row) > 1:
+        row[1:], row[0] = row[:-1].copy(), 0
+    elif way == "zero_after" and len(row) > fits:
+        row[fits], row[fits - 1] = row[fits - 1], 0
     elif way == "order":
         row[: fits - 1] = row[: fits - 1][::-1]
 
@@ -593,6 +597,13 @@ KINDS["written"] = (
     Family("endless", _outputs_of_model("endless", "right"), "sentences that never stop", WHERE_STOP),
     Family("order", _outputs_of_model("order", "right"), "the right words in the wrong order"),
     Family("doubled", _outputs_of_model("doubled", "right"), "the first word twice", WHERE_ALIKE),
+    Family(
+        "zeros",
+        _outputs_of_model("zero_before", "zero_after"),
+        "a 0 before or after the right words",
+        WHERE_ZERO,
+        least={-1: 2},
+    ),
 )
 
 

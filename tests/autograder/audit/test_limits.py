@@ -223,6 +223,16 @@ def with_small_weights_dropped(least):
     return attend
 
 
+def exact_match_without_zeros(strip):
+    def sentence(row):
+        row = row.tolist()
+        return strip("".join(map(chr, row[: row.index(2)]))) if 2 in row else None
+
+    return lambda words, target: float(
+        np.mean([sentence(w) == sentence(t) for w, t in zip(words, target, strict=True)])
+    )
+
+
 def alignment_error_rate_in_8_bits(links, hand):
     rows = np.flatnonzero(links >= 0)
     found = hand[rows, links[rows]]
@@ -283,6 +293,8 @@ WRONG = {
     "pads and later words filled with -20 000": (f"{BAHDANAU}-self_attention", self_attention_filled),
     "pads filled with -13 000": (LUONG, luong_step_filled),
     "pads filled with -11 500": ("decoder_fusion-decoder_step", decoder_step_filled),
+    "zeros before the words lost": ("capstone-exact_match", exact_match_without_zeros(lambda text: text.lstrip("\0"))),
+    "zeros after the words lost": ("capstone-exact_match", exact_match_without_zeros(lambda text: text.rstrip("\0"))),
     "sure links counted in eight bits": ("spelling-alignment_error_rate", alignment_error_rate_in_8_bits),
     "a temperature kept above its lowest": ("softmax-entropy", entropy_between(0.06, 20)),
     "a temperature kept below its highest": ("softmax-entropy", entropy_between(0.05, 18)),

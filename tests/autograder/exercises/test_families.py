@@ -425,6 +425,15 @@ def test_the_first_word_is_written_twice_or_the_sentence_is_right():
     assert all(row[: len(right) + 1].tolist() == [right[0], *right] for right, row in rows if len(right) < 6)
 
 
+def test_a_0_is_written_before_or_after_the_right_words():
+    rows = [(right.tolist(), row.tolist()) for right, row in written("zeros") if len(right) < 6]
+    before = [row[: len(right) + 1] == [0, *right] for right, row in rows]
+    after = [row[: len(right) + 1] == [*right[:-1], 0, STOP] for right, row in rows]
+    assert all(map(any, zip(before, after, strict=True)))
+    assert any(before)
+    assert any(after)
+
+
 def test_near_a_limit_the_sign_changes_from_row_to_row_and_once_more_in_two_rows_of_ones_own():
     context = DrawContext((8, 3), limits=(-10, 5))
     rows = {turned: families.at_one_limit(turned).draw(np.random.default_rng(0), context) for turned in (1, 2)} | {
