@@ -82,7 +82,7 @@ class Family:
     pads: bool = False  # a mask of this family has pads
     needs_pads: bool = False  # makes sense only together with such a mask
     words_known: int = 1  # the least size of the vocabulary
-    alone: bool = False  # meets no other family: it would hide what is special about that one
+    alone: bool = False  # meets no other family: one would hide what is special about the other, or make it a toss-up
     meets_sizes: bool = (
         False  # asks for something else than ordinary inputs do: meets every family of sizes, and all limits
     )
@@ -650,6 +650,7 @@ _choosing = partial(Family, advice=WHERE_CHOICE, parts=OF_CHOICE)
 KINDS["uniforms"] = (
     LEFT_OUT,
     _choosing("any", lambda rng, context: rng.uniform(size=context.shape), "words drawn by {}", meets_sizes=True),
+    _choosing("zero", lambda rng, context: np.zeros(context.shape), "{} of exactly 0", alone=True),
     _choosing("low", lambda rng, context: rng.uniform(0.0, 1e-6, size=context.shape), "{} near 0"),
     _choosing("high", lambda rng, context: 1 - rng.uniform(1e-7, 1e-6, size=context.shape), "{} near 1"),
     _choosing("apart", _stops_beside_others, "a sentence that stops at once beside others that go on", least={0: 2}),

@@ -228,7 +228,9 @@ def _results_survive_rounding(exercise, reference):
             nudged = dict(case.inputs)
             for name, item in nudged.items():
                 if _kind(item) == "f":
-                    nudged[name] = item + NUDGE * np.maximum(least, np.abs(item)) * rng.uniform(-1, 1, np.shape(item))
+                    by = NUDGE * np.maximum(least, np.abs(item)) * rng.uniform(-1, 1, np.shape(item))
+                    bound = 0.0 if np.min(item) >= 0 else -np.inf  # a number that draws a word, or a weight, may be 0
+                    nudged[name] = np.maximum(item + by, bound)
             if not exercise.accepts(case, outcome_of(exercise, reference, nudged, case.gradients)):
                 what = f"the result depends on the rounding of the inputs: a change of {NUDGE:g} gives a different one"
                 remedy = "draw with another seed or a larger scale, or specify inputs without ties"

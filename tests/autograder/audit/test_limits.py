@@ -223,6 +223,30 @@ def with_small_weights_dropped(least):
     return attend
 
 
+def first_above(sums, number):
+    return (sums > number).argmax()
+
+
+def decode_drawing(drawn=first_above, *, if_zero=lambda uniforms: uniforms, weigh=lambda logits: softmax(logits[2:])):
+    """Return an answer that writes the word that ``drawn`` takes for the sums of probabilities and the number."""
+
+    def decode(state, embeddings, W_s, W_o, limits, uniforms=None):
+        if uniforms is not None and not uniforms.any():
+            uniforms = if_zero(uniforms)
+        result = np.zeros((len(state), limits.max()), dtype=int)
+        for b, limit in enumerate(limits):
+            current, word, i = state[b], 1, 0
+            while word != 2 and i < limit:
+                current = np.tanh(embeddings[word] + W_s @ current)
+                logits = W_o @ current
+                greedy = uniforms is None
+                word = 2 + (logits[2:].argmax() if greedy else drawn(weigh(logits).cumsum(), uniforms[b, i]))
+                result[b, i], i = word, i + 1
+        return result
+
+    return decode
+
+
 def exact_match_without_zeros(strip):
     def sentence(row):
         row = row.tolist()
@@ -293,6 +317,15 @@ WRONG = {
     "pads and later words filled with -20 000": (f"{BAHDANAU}-self_attention", self_attention_filled),
     "pads filled with -13 000": (LUONG, luong_step_filled),
     "pads filled with -11 500": ("decoder_fusion-decoder_step", decoder_step_filled),
+    "numbers that are all 0 taken for none": (
+        "output_layer-decode",
+        decode_drawing(if_zero=lambda uniforms: None),
+    ),
+    "the largest logit of all words subtracted": (
+        "output_layer-decode",
+        decode_drawing(weigh=lambda logits: softmax(logits)[2:] / softmax(logits)[2:].sum()),
+    ),
+    "the first word at which the sum reaches the number": ("output_layer-decode", decode_drawing(np.searchsorted)),
     "zeros before the words lost": ("capstone-exact_match", exact_match_without_zeros(lambda text: text.lstrip("\0"))),
     "zeros after the words lost": ("capstone-exact_match", exact_match_without_zeros(lambda text: text.rstrip("\0"))),
     "sure links counted in eight bits": ("spelling-alignment_error_rate", alignment_error_rate_in_8_bits),

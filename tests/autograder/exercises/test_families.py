@@ -521,6 +521,7 @@ def test_numbers_that_draw_words_are_anywhere_near_0_or_near_1(seed):
     numbers = {f.name: drawn("uniforms", f.name, (5, 6), seed) for f in families.KINDS["uniforms"][1:]}
     assert all(each.min() >= 0 and each.max() < 1 for each in numbers.values())
     assert numbers["any"].min() < 0.3 < 0.7 < numbers["any"].max()
+    assert not numbers["zero"].any()
     assert numbers["low"].max() < 2e-6
     assert numbers["high"].min() > 1 - 2e-6
     is_low = numbers["apart"] < 2e-6

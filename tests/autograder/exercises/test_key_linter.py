@@ -296,6 +296,21 @@ def test_a_result_that_is_a_toss_up_is_named(tmp_path):
     assert not reasons(code(tmp_path, the_largest, worked_example=shown.format(-0.5)), the_largest)
 
 
+def the_first_not_below_0(scores, mask):
+    """Return where the first score is that is not below 0."""
+    ### BEGIN SOLUTION
+    return (scores >= 0).argmax(axis=-1)
+    ### END SOLUTION
+
+
+def test_a_0_is_no_toss_up_where_no_number_is_negative(tmp_path):
+    shown = CASES["worked example"].replace("[[0.0, 0.0]]", "[[{}, 0.0]]").replace("[[1, 0]]", "[{}]")
+    for first, place, is_toss_up in ((0.0, 0, False), (-1.0, 1, True)):
+        example = shown.format(first, place)
+        problems = reasons(code(tmp_path, the_first_not_below_0, worked_example=example), the_first_not_below_0)
+        assert is_toss_up == any("depends on the rounding of the inputs" in reason for reason in problems)
+
+
 DRAWN = """
 [toy-largest.arguments]
 weights = { kind = "weights", axes = ["batch", "source_len"], without = ["even", "zero"] }
