@@ -127,7 +127,7 @@ def _near_limit(is_lower):
     return Family("limit", draw, "{} near a limit throughout", WHERE_LARGE, LARGE_PARTS)
 
 
-def at_one_limit(turned):
+def at_one_limit(turned: int) -> Family:
     """Return a family as ``AT_ONE_LIMIT``, but with the opposite sign in two rows: those from ``2 * turned`` on."""
     return _near_limit(lambda rows: (rows % 2 == 1) ^ (rows // 2 == turned))
 

@@ -67,6 +67,7 @@ def test_the_record_counts_no_fewer_answers_than_there_are(name):
         ("hints_seventh.toml", "seventh", 20),
         ("hints_tenth.toml", "tenth", None),  # drawn from all topics together, as the next
         ("hints_eleventh.toml", "eleventh", None),
+        ("hints_twelfth.toml", "twelfth", None),
     ],
 )
 def test_the_hints_were_judged_for_as_many_answers_of_each_topic_and_those_that_mislead_are_named(file, name, of_each):
