@@ -1,4 +1,5 @@
-/* Write what a moving figure shows at first, as HTML: the words to choose from if it has any, its view, and its sentence.
+/* Write what a moving figure shows at first, as HTML: the words to choose from if it has any, its view, and its sentence. Some
+   modules write the whole figure themselves.
    Arguments: its module, the name of its element, a width in pixels and, if it runs a trained model, the model's file.
    Standard input: its data as JSON. */
 import { readFileSync } from "node:fs";
@@ -12,7 +13,7 @@ await import(pathToFileURL(module));
 
 const data = JSON.parse(readFileSync(0, "utf-8")), figure = Object.assign(new Figure(), { data, width: Number(width), written: Infinity });
 if (model) await figure.model("Ours", new Uint8Array(readFileSync(model)).buffer);
-const controls = figure.controls(data);
+const controls = figure.controls?.(data) ?? "";
 
 /* The values of its inputs, as in a browser that nobody has touched. */
 const values = {};
@@ -27,5 +28,8 @@ const words = controls.includes('class="chips"')
   ? controls.replace("<fieldset", "<div").replace("</fieldset>", "</div>").replace(/<legend>.*?<\/legend>/s, "")
       .replace(/<label><input([^>]*)>(.*?)<\/label>/gs, (_, input, word) => `<b${input.includes(" checked") ? ' class="chosen"' : ""}>${word}</b>`)
   : "";
-const { view, says } = figure.draw(values, data), still = view.replace(/ Drag [^.]*\./, ""); // nobody can, here
-process.stdout.write(`<div class="first">${words}${still}<p>${says}</p></div>`);
+function drawStill() {
+  const { view, says } = figure.draw(values, data), still = view.replace(/ Drag [^.]*\.| title="[^"]*"/g, ""); // nobody can drag or point, here
+  return `<div class="first">${words}${still}<p>${says}</p></div>`;
+}
+process.stdout.write(figure.html?.(data) ?? drawStill());

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from IPython.display import HTML
 
@@ -37,7 +38,8 @@ def table(caption, head, rows):
 def moving(name, title, numbers, still, model=None):
     """Return a moving figure.
 
-    Without scripts and on paper, it is its first view, drawn now by its own module, and a table unless the view has one.
+    Without scripts and on paper, it is its first view, drawn now by its own module, and a table unless the view has one. The
+    data is part of the page, or a file beside it if the module is loaded at the first touch.
 
     Parameters
     ----------
@@ -53,12 +55,15 @@ def moving(name, title, numbers, still, model=None):
         The file of the trained model that it runs.
     """
     element, data = f"{name.replace('_', '-')}-figure", json.dumps(numbers, ensure_ascii=False).replace("<", "\\u003c")
-    first = _draw_first_view(name, element, data, model)
+    first, module = _draw_first_view(name, element, data, model), f"{FOLDER}/{MODULES.get(name, name)}.js"
+    where, inside = "", f'<script type="application/json">{data}</script>'
+    script = f'<script type="module" src="{module}"></script>'
+    if name in LOADED_AT_TOUCH:
+        where, inside = f' data-numbers="{_publish_text(f"{name}.json", data)}"', ""
+        script = AT_TOUCH.format(element, module)
     return HTML(
-        f'<{element} class="moving" id="figure-{name}" role="group" aria-label="{html.escape(title)}">'
-        f"{first}{'' if '<table' in first else still}"
-        f'<script type="application/json">{data}</script></{element}>'
-        f'<script type="module" src="{FOLDER}/{MODULES.get(name, name)}.js"></script>'
+        f'<{element} class="moving" id="figure-{name}" role="group" aria-label="{html.escape(title)}"{where}>'
+        f"{first}{'' if '<table' in first else still}{inside}</{element}>{script}"
     )
 
 
@@ -68,6 +73,15 @@ MODULES = {
     "heads": "links",
     "reach": "links",
 }  # where the element's module has another name
+
+# Modules that write the whole figure, with its controls: neither they nor their data are needed before somebody uses one.
+LOADED_AT_TOUCH = ("exchange",)
+AT_TOUCH = """<script type="module">
+const figure = document.querySelector("{0}");
+figure.addEventListener("change", () => import("{1}").catch(() => {{
+  figure.querySelector(".says").textContent = "The program could not be loaded.";
+}}));
+</script>"""
 
 
 def _draw_first_view(name, element, data, model):
@@ -92,6 +106,13 @@ def publish(path):
         Path(folder).mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, Path(folder, Path(path).name))
     return f"../made/{Path(path).name}"
+
+
+def _publish_text(name, text):
+    with TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_text(text, encoding="utf-8")
+        return publish(path)
 
 
 def _cell_html(entry):

@@ -285,9 +285,16 @@ def test_the_page_on_spelling_computes_what_its_text_says(site):
     assert 0.15 < gain < 0.25
     assert 0 < low < high < 0.45
     assert 3.5 < (per[2] - per[1]) / gain < 5
-    (last,) = [text for text in texts if text.startswith("archivists")]
+    (last,) = [text for text in texts if "; without" in text]
     outcomes = [re.findall(r"without .*? ([A-Z]+|</s>)(?:;|$)", line) for line in last.strip().splitlines()]
     assert outcomes == [["S", "S", "S"], ["Z", "Z", "</s>"], ["Z", "Z", "AH"]]
+    (exchanged,) = [text for text in texts if text.startswith("archivists  changed")]
+    counts = {line.split()[0]: [int(n) for n in re.findall(r"\d+", line)] for line in exchanged.strip().splitlines()}
+    assert counts["archivists"] == [0, 8, 22, 25]  # "a third of the cases"; "almost always"
+    for word in ("magazines", "jones"):
+        before, final, both, _ = counts[word]
+        assert 12 < before <= both
+        assert (final, both >= 24) == (0, True)
     linked, elsewhere = (
         [int(number) for number in row[1:]] for row in rows_of_table(site, "largest weight", page="spelling")
     )
