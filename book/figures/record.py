@@ -25,7 +25,7 @@ def draw_record(writers, kinds, projections):
     for x, title, colour in (
         (0.9, "commands", MUTED),
         (middle, "events", BLUE),
-        (WIDTH - 0.9, "made from them", GREEN),
+        (WIDTH - 0.9, "what follows", GREEN),
     ):
         axes.text(x, 0.6, title, ha="center", va="center", fontsize=13, color=colour)
     for row, kind in enumerate(kinds):
