@@ -222,10 +222,10 @@ def bleu_by_hand():
         ``bleu`` and ``unknown``: from 0 to 1.
     """
     ### BEGIN SOLUTION
-    found = [6 + 4, 5 + 3, 4 + 2, 3 + 1]
-    brevity = math.e ** (1 - (7 + 6) / (7 + 5))
-    bleu = brevity * np.prod(np.array(found) / [7 + 5, 6 + 4, 5 + 3, 4 + 2]) ** (1 / 4)
-    unknown = brevity * np.prod(np.array([5 + 4, 3 + 3, 1 + 2, 0 + 1]) / [7 + 5, 6 + 4, 5 + 3, 4 + 2]) ** (1 / 4)
+    found = [10, 8, 6, 4]  # 6 + 4, 5 + 3, 4 + 2 and 3 + 1 in the two sentences
+    brevity = math.e ** (1 - 13 / 12)
+    bleu = brevity * np.prod(np.array(found) / [12, 10, 8, 6]) ** (1 / 4)
+    unknown = brevity * np.prod(np.array([9, 6, 3, 1]) / [12, 10, 8, 6]) ** (1 / 4)
     return {"found": found, "brevity": brevity, "bleu": bleu, "unknown": unknown}
     ### END SOLUTION
 

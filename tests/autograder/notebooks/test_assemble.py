@@ -192,7 +192,7 @@ def test_numbers_count_also_where_each_tanh_on_the_way_was_rounded_to_four_decim
     monkeypatch.setattr(np, "tanh", lambda x: np.round(exact(x), 4))
     monkeypatch.setattr(math, "tanh", lambda x: round(float(exact(x)), 4))
     for exercise in topic_exercises(topic):
-        if exercise.kind == "number":
+        if exercise.kind == "number" and exercise.function != "which_gradient":  # rounding spoils finite differences
             (case,) = exercise.hidden
             reasons = compare.mismatches(reference_of(exercise)(), case.expected, "number", case.atol)
             assert not any(reasons.values()), exercise.name
@@ -269,7 +269,9 @@ def test_no_word_that_is_decoded_depends_on_rounding(seed):
             if "uniforms" in inputs:
                 shares = np.exp(logits - logits.max(axis=1, keepdims=True))
                 cumulative = np.cumsum(shares, axis=1) / shares.sum(axis=1, keepdims=True)
-                margin = np.abs(cumulative[:, :-1] - inputs["uniforms"][:, step, None]).min(axis=1)
+                margin = np.abs(cumulative[:, :-1] - inputs["uniforms"][:, step, None])
+                # the text says that no word of probability 0 is drawn
+                margin = np.where(cumulative[:, :-1] > 0, margin, np.inf).min(axis=1)
             else:
                 margin = np.diff(np.sort(logits, axis=1)[:, -2:])[:, 0]
             assert (margin[written > 0] > 1e-9).all()
