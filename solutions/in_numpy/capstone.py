@@ -222,7 +222,7 @@ def bleu_by_hand():
         ``bleu`` and ``unknown``: from 0 to 1.
     """
     ### BEGIN SOLUTION
-    found = np.array([6, 5, 4, 3]) + [4, 3, 2, 1]  # in the first sentence and in the second
+    found = np.array([6, 5, 4, 3]) + np.array([4, 3, 2, 1])  # in the first sentence and in the second
     brevity = math.e ** (1 - 13 / 12)
     bleu = brevity * np.prod(found / [12, 10, 8, 6]) ** (1 / 4)
     unknown = brevity * np.prod(np.array([9, 6, 3, 1]) / [12, 10, 8, 6]) ** (1 / 4)
