@@ -67,8 +67,8 @@ def _runs_everything(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Run three processes per core, because each waits for limits, locks and browsers; the quick tests never wait."""
-    return os.cpu_count() * (1 if config.getoption("--quick") else 3)
+    """Run two processes per core, because half of the time is spent waiting for time limits; the quick tests never wait."""
+    return os.cpu_count() * (1 if config.getoption("--quick") else 2)
 
 
 TOOK, BY_TEST = pytest.StashKey(), pytest.StashKey()
