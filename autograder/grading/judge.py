@@ -1,6 +1,5 @@
 """Judge what a submission returned: points by part, reasons in words, and the hint that names the mistake. Pure."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -425,11 +424,8 @@ def _explain_shapes(exercise, replies, all_reasons):
             continue
         right = [entry_of(case.expected, entry) for case in exercise.hidden[:SHAPE_DRAWS]]
         name = entry or exercise.function
-        wrong = [bool(all_reasons[n][entry]) for n in several]
-        if any(wrong):
+        if any(all_reasons[n][entry] for n in several):
             explanation = shapes.explain(name, mine, right, sizes, exercise.letters, exercise.entry.equations)
-            if not all(wrong) and not re.search("the (larger|smaller) of", explanation):
-                explanation = ""  # no letters explain what is right in some calls
         else:
             explanation = _explain_size_one(exercise, replies, entry)
         for reasons in all_reasons:

@@ -23,7 +23,7 @@ def explain(
 ) -> str:
     """Return a sentence on the wrong shapes ``values`` of ``entry``, or "" if they differ in length or are too long.
 
-    ``values``, ``expected`` and ``sizes`` (letter -> number) hold one item for each set of sizes; ``roles`` says what
+    Shapes that are right for some sizes get one only if they choose between two sizes. ``values``, ``expected`` and ``sizes`` (letter -> number) hold one item for each set of sizes; ``roles`` says what
     each letter counts.
     """
     names = _name_sizes(sizes)
@@ -32,12 +32,15 @@ def explain(
     yours = _name_axes(values, names)
     if yours is None or right is None:
         return ""
+    wrong = [axis for axis, (one, other) in enumerate(zip(yours, right, strict=False)) if one != other]
+    is_right_somewhere = any(tuple(mine) == tuple(other) for mine, other in zip(values, expected, strict=True))
+    if is_right_somewhere and not all(_is_choice(yours[axis]) for axis in wrong):
+        return ""  # only a choice between two sizes is right in some calls
     written = _format_tuple(yours)
     if sorted(map(str, yours)) == sorted(map(str, right)):
         return f"{written} has the right sizes in the wrong order: it looks transposed"
     if len(yours) != len(right):
         return f"{written} {_explain_axis_count(entry, yours, right, equations)}"
-    wrong = [axis for axis, (one, other) in enumerate(zip(yours, right, strict=True)) if one != other]
     return f"{written}: " + ", and ".join(_explain_axis(entry, n, yours, right, roles, equations) for n in wrong[:2])
 
 
@@ -72,6 +75,11 @@ def _name_choices(sizes, expected):
         for (a, x), (b, y) in combinations(terms.items(), 2)
         for choice, which in ((np.maximum, "larger"), (np.minimum, "smaller"))
     }
+
+
+def _is_choice(name):
+    """Return whether ``name`` is one of ``_name_choices``."""
+    return name is not None and " of " in name
 
 
 def explain_size_one(
@@ -129,7 +137,7 @@ def _is_subsequence(few, many):
 
 def _explain_axis(entry, axis, yours, right, roles, equations):
     mine, belongs = yours[axis], right[axis]
-    if " of " in (mine or ""):
+    if _is_choice(mine):
         return f"axis {axis} is {mine}, but the right size does not depend on which is larger"
     if mine is None:
         return f"axis {axis} is neither a letter nor a simple product or sum of letters"
