@@ -74,14 +74,15 @@ class Record:
             connection.execute("BEGIN IMMEDIATE")
             for topic, student, kind, data in rows:
                 statement = "INSERT INTO event (at, topic, student, kind, data) VALUES (?, ?, ?, ?, ?)"
-                added = connection.execute(statement, (at, topic, student, kind, json.dumps(data, sort_keys=True)))
+                row = at, topic, _as_stored(student), kind, json.dumps(data, sort_keys=True)
+                added = connection.execute(statement, row)
                 numbers.append(added.lastrowid or 0)
             connection.execute("COMMIT")
         return numbers
 
     def events(self, topic: str, student: str | None, kinds: Sequence[str]) -> list[Event]:
         """Return the events of these ``kinds`` in order: those of ``student``, or with None of everybody."""
-        whose, values = ("", [topic]) if student is None else ("AND student = ?", [topic, student])
+        whose, values = ("", [topic]) if student is None else ("AND student = ?", [topic, _as_stored(student)])
         return self._select(f"topic = ? {whose} AND kind IN ({_marks(kinds)})", [*values, *kinds])
 
     def last_of_each(self, topic: str, student: str, kinds: Sequence[str]) -> dict[str, Event]:
@@ -89,7 +90,9 @@ class Record:
         last = (
             f"SELECT MAX(number) FROM event WHERE topic = ? AND student = ? AND kind IN ({_marks(kinds)}) GROUP BY kind"
         )
-        return {event.kind: event for event in self._select(f"number IN ({last})", [topic, student, *kinds])}
+        return {
+            event.kind: event for event in self._select(f"number IN ({last})", [topic, _as_stored(student), *kinds])
+        }
 
     def _select(self, where, values):
         if not self.path.is_file():
@@ -97,7 +100,17 @@ class Record:
         with self._connect("rw") as connection:
             query = f"SELECT number, at, topic, student, kind, data FROM event WHERE {where} ORDER BY number"
             rows = connection.execute(query, values).fetchall()
-        return [Event(*row)._replace(data=json.loads(row[-1])) for row in rows]
+        return [
+            Event(
+                number,
+                at,
+                topic,
+                student if isinstance(student, str) else student.decode(errors="surrogateescape"),
+                kind,
+                json.loads(data),
+            )
+            for number, at, topic, student, kind, data in rows
+        ]
 
     @contextlib.contextmanager
     def _connect(self, mode: str) -> Iterator[sqlite3.Connection]:
@@ -119,6 +132,15 @@ class Record:
 
 def _read_version(connection):
     return connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def _as_stored(student):
+    """Return the name ``student``, or its bytes if it is the name of a folder that is no UTF-8, which SQLite refuses."""
+    try:
+        student.encode()
+    except UnicodeEncodeError:
+        return student.encode(errors="surrogateescape")
+    return student
 
 
 def _marks(kinds):

@@ -12,15 +12,10 @@ from autograder.courses.course import Course
 from autograder.feedback import notices
 from autograder.files import write_text
 
-GRADED, PAGE, SET_ASIDE = (
-    "graded",
-    "page",
-    "set aside",
-)  # kinds of events: what it gave; what its page shows; what is unreadable
-TOLD, TAKEN = (
-    "told",
-    "taken",
-)  # a sentence, while the notebook with the hash ``after`` stands; a later hand-in, which ends that
+# Kinds of events: what a grading gave; what its page shows; what cannot be read.
+GRADED, PAGE, SET_ASIDE = "graded", "page", "set aside"
+# A sentence that holds while the notebook with the hash ``after`` stands; a later hand-in, which ends that.
+TOLD, TAKEN = "told", "taken"
 
 
 def load_graded(course: Course, student: str, topic: str) -> dict[str, Any]:
@@ -70,13 +65,13 @@ def write_set_aside_page(course: Course, student: str, topic: str, reason: str) 
 
     Return whether it shows that feedback: such a page must not be sent to the person who handed in the last one.
     """
-    path = course.feedback(student, topic)
-    graded = path.is_file() and "mark" in load_graded(course, student, topic)
+    path, events = course.feedback(student, topic), course.record.last_of_each(topic, student, (GRADED, PAGE))
+    graded = path.is_file() and GRADED in events
     page = path.read_text(encoding="utf-8", errors="replace") if graded else ""
     write_text(notices.set_aside_page(topic, reason, page), path)
     if graded:
-        shown = course.record.last_of_each(topic, student, (PAGE,))
-        course.record.add(topic, student, (PAGE, {**(shown[PAGE].data if shown else {}), "notice": reason}))
+        shown = events[PAGE].data if PAGE in events else {}
+        course.record.add(topic, student, (PAGE, {**shown, "notice": reason}))
     return graded
 
 

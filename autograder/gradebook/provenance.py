@@ -31,13 +31,18 @@ class GivenMark(NamedTuple):
 
 def record_given(course: Course, topic: str, exercise: str, marks: Iterable[GivenMark]) -> None:
     """Record ``marks``, which are in the gradebook now."""
-    course.record.add_rows([(topic, mark.student, MARKED, {"exercise": exercise, **mark._asdict()}) for mark in marks])
+    rows = []
+    for student, marker, points, comment in marks:
+        rows.append(
+            (topic, student, MARKED, {"exercise": exercise, "marker": marker, "points": points, "comment": comment})
+        )
+    course.record.add_rows(rows)
 
 
 def load_given(course: Course, topic: str, exercise: str) -> dict[str, GivenMark]:
     """Return by student who gave the points that a person gave last, if the marker was named."""
     last = {
-        event.student: GivenMark(**{field: event.data[field] for field in GivenMark._fields})
+        event.student: GivenMark(event.student, event.data["marker"], event.data["points"], event.data["comment"])
         for event in course.record.events(topic, None, (MARKED,))
         if event.data["exercise"] == exercise
     }
@@ -69,7 +74,7 @@ def load_marking_record(course: Course, topic: str, exercise: str) -> MarkingRec
         return MarkingRecord()
     except msgspec.DecodeError as error:
         remedy = (
-            "restore a copy, or move it away: the marks are in the gradebook, and only the criteria of before are lost."
+            "restore a copy, or move it away: the marks stay in the gradebook, and only the earlier criteria are lost."
         )
         raise CourseError(f"the record of who marks is damaged ({error})", str(path), remedy) from None
 

@@ -101,19 +101,18 @@ def record_found(course: Course, topic: str, student: str, attempt: Attempt) -> 
     course.record.add(topic, student, (FOUND, asdict(attempt)))
 
 
-def undo_of(course: Course, topic: str) -> dict[str, list[Attempt]]:
-    """Return the attempts before the last collection of ``topic``, by student, of those for whom it is not undone yet."""
+def undo_of(course: Course, topic: str) -> tuple[int, dict[str, list[Attempt]]]:
+    """Return the number of the last collection of ``topic``, and the attempts before it of those for whom it is not undone."""
     last = course.record.last_of_each(topic, "", (COLLECTION,))
     number, by_student = last[COLLECTION].number if last else 0, defaultdict(list)
     for event in course.record.events(topic, None, KINDS):
         by_student[event.student].append(event)
     before = {student: _attempts_before(events, number) for student, events in by_student.items()}
-    return {student: known for student, known in sorted(before.items()) if known is not None}
+    return number, {student: known for student, known in sorted(before.items()) if known is not None}
 
 
-def record_undone(course: Course, topic: str, student: str) -> None:
-    """Record that the last collection of ``topic`` was undone for ``student``."""
-    number = course.record.last_of_each(topic, "", (COLLECTION,))[COLLECTION].number
+def record_undone(course: Course, topic: str, student: str, number: int) -> None:
+    """Record that the collection ``number`` of ``topic`` was undone for ``student``."""
     course.record.add(topic, student, (UNDONE, {"collection": number}))
 
 

@@ -645,7 +645,7 @@ def undo(course: Course, topic: str) -> list[Collected]:
 
     Raises ``CourseError`` if that collection took nothing or was undone, or something cannot be written.
     """
-    before = attempts.undo_of(course, topic)
+    number, before = attempts.undo_of(course, topic)
     if not before:
         what = f"there is nothing to undo: the last collection of {topic} took nothing, or was undone"
         raise CourseError(what, str(course.root), "earlier attempts are in .autograder/earlier.")
@@ -653,6 +653,7 @@ def undo(course: Course, topic: str) -> list[Collected]:
     for student, known in before.items():
         try:
             undone.append(_undo_student(course, topic, assignment, student, known))
+            attempts.record_undone(course, topic, student, number)
         except RefusedEntry as refusal:
             undone.append(Collected(student, str(refusal)))
     return undone
@@ -675,7 +676,6 @@ def _undo_student(course, topic, assignment, student, known):
         for folder in (notebook.parent, notebook.parent.parent):
             with contextlib.suppress(OSError):  # something else is in it
                 folder.rmdir()
-    attempts.record_undone(course, topic, student)
     undone = escape_unprintable((now or known or [Attempt({})])[-1].file)
     if not known:
         return Collected(student, note="undone: nothing was collected before", file=undone, version=None)

@@ -79,6 +79,7 @@ class Arrivals:
     def __init__(self, course: Course, topics: Sequence[str]) -> None:
         self.record = course.record
         self._all: dict[int, Arrival] = {}  # by number, and so in the order of arrival
+        self._open: dict[int, Arrival] = {}  # those that have not ended, or whose page does not show everything
         self._seen: set[tuple[str, str, str, str]] = set()
         self._of_student: dict[tuple[str, str], set[int]] = defaultdict(set)
         for topic in topics:
@@ -93,6 +94,9 @@ class Arrivals:
         if before := self._all.get(arrival.number):
             self._seen.discard(_identify(before))
         self._all[arrival.number] = arrival
+        self._open.pop(arrival.number, None)
+        if arrival.state != DONE or arrival.shown not in ("", "all"):
+            self._open[arrival.number] = arrival
         self._seen.add(_identify(arrival))
         if arrival.student:
             self._of_student[arrival.topic, arrival.student].add(arrival.number)
@@ -141,8 +145,8 @@ class Arrivals:
 
     def list_pending(self, topic: str) -> list[Arrival]:
         """Return the arrivals of ``topic`` that have not ended, the admitted ones first."""
-        pending = [arrival for arrival in self.list_all(topic) if arrival.state != DONE]
-        return sorted(pending, key=lambda arrival: arrival.state != ADMITTED)
+        pending = [arrival for arrival in self._open.values() if arrival.topic == topic and arrival.state != DONE]
+        return sorted(pending, key=lambda arrival: (arrival.state != ADMITTED, arrival.number))
 
     def list_all(self, topic: str) -> list[Arrival]:
         """Return all arrivals of ``topic``, in the order of arrival."""
@@ -155,14 +159,16 @@ class Arrivals:
 
     def list_withheld(self, topic: str) -> list[str]:
         """Return the students whose published pages do not show everything."""
-        return sorted({arrival.student for arrival in self.list_all(topic) if arrival.shown not in ("", "all")})
+        withheld = (arrival for arrival in self._open.values() if arrival.shown not in ("", "all"))
+        return sorted({arrival.student for arrival in withheld if arrival.topic == topic})
 
     def find_oldest(self) -> float | None:
         """Return when the oldest arrival in the queue came; None if the queue is empty."""
-        return min((arrival.came for arrival in self._all.values() if arrival.state in (NEW, ADMITTED)), default=None)
+        return min((arrival.came for arrival in self._open.values() if arrival.state in (NEW, ADMITTED)), default=None)
 
     def count(self, state: str) -> int:
-        return sum(arrival.state == state for arrival in self._all.values())
+        """Return the number of arrivals in ``state``, which is not ``DONE``."""
+        return sum(arrival.state == state for arrival in self._open.values())
 
     def _list_of(self, topic, student):
         return [self._all[number] for number in sorted(self._of_student[topic, student])]

@@ -43,12 +43,8 @@ from autograder.watch.status import Status
 from autograder.with_nbgrader.exchange import ExchangeFolders, read_page
 
 OPENED_PER_STUDENT = 4  # hand-ins opened in a round, for each student graded: those set aside cost little
-AGAIN, EARLIER, REFUSED, SET_ASIDE = (
-    "again",
-    "earlier",
-    "refused",
-    "set aside",
-)  # outcomes, besides those of ``arrivals``
+# Outcomes, besides those of ``arrivals``.
+AGAIN, EARLIER, REFUSED, SET_ASIDE = "again", "earlier", "refused", "set aside"
 NOBODYS = "nobody's"  # an outcome that another roster may change
 USED_UP, REQUEST, SUPERSEDED, GONE = "used up", "request", "superseded", "gone"
 MAX_WAIT_SECONDS = 60.0  # after which a wait is computed again: course.toml may have changed for a waiting student

@@ -521,6 +521,21 @@ def test_what_reads_a_gradebook_that_is_locked_says_so_and_writes_nothing(course
 ODD_NAMES = ["Ada King", "तर्क", "O'Brien", "@x", "+1", "a.b-c", "李小龍"]
 
 
+def test_a_folder_whose_name_is_no_utf_8_concerns_nobody_else(course, tmp_path):
+    name = "ad\udcff"
+    for student in (name, "ben"):
+        hand_in(course, student)
+    rows = grade_quickly(course)
+    assert (rows["ben"].failed, rows["ben"].set_aside) == ("", "")
+    assert rows[name].failed
+    graded = autograder("grade", "scoring", "--course", course.root)
+    assert "ben" in graded.stdout, graded.stderr
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as bundle:
+        bundle.write(course.submission("ben", "scoring"), "cem/scoring.ipynb")
+    collected, _ = collect(course, "scoring", tmp_path / "class.zip")
+    assert [hand_in.problem for hand_in in collected] == [""]
+
+
 def test_a_student_of_an_odd_name_goes_the_whole_way(course, tmp_path):
     for name in ODD_NAMES:
         hand_in(course, name)

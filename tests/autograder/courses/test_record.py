@@ -48,6 +48,17 @@ def test_events_come_back_in_order_for_one_student_or_for_all(tmp_path):
     assert [(event.student, event.data) for event in everybody] == [("ada", {"order": 2}), ("ben", {"order": 1})]
 
 
+@pytest.mark.parametrize("name", ["तर्क", "a'b", "nul\0", "ad\udcff"])
+def test_a_student_may_have_any_name_that_a_folder_can_have(tmp_path, name):
+    record = Record(tmp_path)
+    assert record.last_of_each("scoring", name, ("told",)) == {}
+    record.add("scoring", name, ("told", {"sentence": name}))
+    (event,) = record.events("scoring", name, ("told",))
+    assert (event.student, event.data) == (name, {"sentence": name})
+    assert [event.student for event in record.events("scoring", None, ("told",))] == [name]
+    assert record.last_of_each("scoring", name, ("told",)) == {"told": event}
+
+
 def test_the_last_of_each_kind_is_given_in_the_order_of_the_events(tmp_path):
     record = Record(tmp_path)
     record.add("scoring", "ada", ("told", {"n": 1}), ("taken", {}), ("told", {"n": 2}), ("graded", {"n": 3}))
