@@ -23,8 +23,8 @@ def explain(
 ) -> str:
     """Return a sentence on the wrong shapes ``values`` of ``entry``, or "" if they differ in length or are too long.
 
-    Shapes that are right for some sizes get one only if they choose between two sizes. ``values``, ``expected`` and ``sizes`` (letter -> number) hold one item for each set of sizes; ``roles`` says what
-    each letter counts.
+    Shapes that are right for some sizes get one only if they choose between two sizes. ``values``, ``expected`` and ``sizes``
+    (letter -> number) hold one item for each set of sizes; ``roles`` says what each letter counts.
     """
     names = _name_sizes(sizes)
     right = _name_axes(expected, names)
