@@ -234,14 +234,13 @@ class _Enumeration:
             return
         scores = self.nodes[step.scores]
         is_named = scores.kind != "operation"
-        is_given = step.mask is None or self.nodes[step.mask].kind == "argument"
         subject = STEPS.get(scores.name, scores.name) if is_named else "the inputs of the softmax"
         for bug in log_softmax_bugs() if step.logarithms else softmax_bugs():
             if step.mask is not None or not bug.masks:
-                yield _softmax_mutation(step, accept_arrays(bug.weigh), bug, subject, pads_only=is_given)
+                yield _softmax_mutation(step, accept_arrays(bug.weigh), bug, subject)
                 if step.beside is not None:
                     yield _softmax_mutation(step, accept_arrays(bug.weigh), bug, subject, right_weights=True)
-        if not is_given:
+        if not step.pads_only:
             yield from self._perturb_node(self.nodes[step.mask], perturbations.MASKS, "the mask", 3)
 
     def _round_steps(self):
@@ -335,12 +334,12 @@ def _confuse_arguments(node, other):
     return Mutation(format_clause(clause, other), 1, changes)
 
 
-def _softmax_mutation(step, weigh, bug, subject, right_weights=False, pads_only=True):
+def _softmax_mutation(step, weigh, bug, subject, right_weights=False):
     def changes(context):
         changed = {step.weights: lambda _: weigh(context.seen[step.scores], context.seen.get(step.mask))}
         if right_weights:
             changed[step.beside] = lambda _: accept_arrays(reference_softmax)(context.seen[step.scores], None)
         return changed
 
-    clause: str = bug.clause if pads_only else OF_STEP.get(bug.clause) or bug.clause
+    clause: str = bug.clause if step.pads_only else OF_STEP.get(bug.clause) or bug.clause
     return Mutation(clause.format(it=subject), SOFTMAX_RANK, changes, bug.rare)

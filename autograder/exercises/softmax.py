@@ -270,7 +270,7 @@ def _shift_log_softmax(scores, by):
 class SoftmaxStep:
     """The node numbers of the scores, of the mask if there is one, and of the weights, or of their ``logarithms``.
 
-    In the latter case, ``beside`` may be the node of the weights themselves.
+    In the latter case, ``beside`` may be the node of the weights themselves. ``pads_only``: the mask hides only padding.
     """
 
     scores: int
@@ -278,6 +278,7 @@ class SoftmaxStep:
     weights: int
     logarithms: bool = False
     beside: int | None = None
+    pads_only: bool = True
 
 
 def record_node_values(exercise: Exercise, function: InstrumentedFunction, case: Case) -> dict[int, Any]:
@@ -310,7 +311,17 @@ def find_softmax(exercise: Exercise, function: InstrumentedFunction) -> SoftmaxS
 
     chosen = max((step for step in steps if step.scores == first), key=is_last)
     plain = [step.weights for step in fitting if chosen.logarithms and not step.logarithms and step.scores == first]
-    return replace(chosen, beside=max((n for n in plain if function.nodes[n].kind == "value"), default=None))
+    beside = max((n for n in plain if function.nodes[n].kind == "value"), default=None)
+    return replace(chosen, beside=beside, pads_only=_hides_padding_only(exercise, function, chosen.mask))
+
+
+def _hides_padding_only(exercise, function, mask):
+    """Return whether the node ``mask`` has the value of an argument in all selected cases."""
+    arguments = [node.number for node in function.nodes if node.kind == "argument"]
+    seen = [record_node_values(exercise, function, case) for case in _discriminating_cases(exercise)]
+    return mask is None or any(
+        all(np.array_equal(values.get(mask), values.get(number)) for values in seen) for number in arguments
+    )
 
 
 def _discriminating_cases(exercise):

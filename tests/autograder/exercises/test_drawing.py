@@ -45,7 +45,7 @@ def test_another_seed_draws_other_hidden_cases(name):
         elif same:
             alike.add(case.name)
     # arguments that hold only whole numbers are the same in every release
-    of_words = first.function in ("exact_match", "edit_distance", "alignment_error_rate")
+    of_words = not any(np.asarray(item).dtype.kind == "f" for case in first.hidden for item in case.inputs.values())
     assert len(alike) <= len(first.hidden) / 6 or of_words
 
 

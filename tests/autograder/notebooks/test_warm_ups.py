@@ -213,7 +213,7 @@ while True:
             "cell_seconds",
             "It reached a limit: a cell used 4 seconds",
         ),
-        ("import time\ntime.sleep(10**6)", "cell_idle_seconds", "It reached a limit: a cell waited 4 seconds"),
+        ("import time\ntime.sleep(10**6)", "cell_idle_seconds", "waited 4 seconds"),
     ],
     ids=["loop", "loop that goes on after each error", "loop when it is checked", "sleep"],
 )
