@@ -8,12 +8,13 @@ that a student chose. No submission stops another. If killed at any moment and s
 import concurrent.futures
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import sqlalchemy.exc
 from pebble import ProcessExpired
@@ -55,6 +56,9 @@ RESTORED_NOTICE = (
 WORKER_ERRORS = (TimeoutError, ProcessExpired, BrokenProcessPool)  # a task took too long, or ended its process
 
 
+Progress = Callable[[int, int, SubmissionResult], object]
+
+
 class Executor(Protocol):
     """Runs submissions. Its attribute ``workers``, if it has one, says how many to keep busy."""
 
@@ -66,11 +70,10 @@ def grade_class(
     topic: str,
     options: GradingOptions | None = None,
     students: Sequence[str] = (),
-    progress: Callable[[int, int, SubmissionResult], object] | None = None,
+    progress: Progress | None = None,
     executor: Executor | None = None,
     notice: Callable[[str], object] | None = None,
     released: Released | None = None,
-    lock: Callable[[], contextlib.AbstractContextManager[None]] | None = None,
 ) -> list[SubmissionResult]:
     """Grade ``students`` in this order (by default everybody who handed in), and return their rows in the same order.
 
@@ -78,22 +81,41 @@ def grade_class(
 
     ``progress`` is called as ``progress(done, total, row)``. ``executor`` runs the submissions; by default, processes of
     this machine do. ``notice`` is called with anything else that an instructor should know. Pass ``released`` if it has been
-    loaded already. ``lock`` returns the course's lock, which is held while something is read or recorded but not while
-    submissions run; the caller then makes the backups. By default, the course is locked for the whole run.
+    loaded already. The course is locked meanwhile.
 
     Raises ``CourseError`` if there is nothing to grade, the sandbox cannot be used, another process is grading here, or
     the machine prevents it from continuing. What was recorded by then stays.
     """
     run = load_run(course, topic, options or GradingOptions(), released)
     names = _select_students(run, students)
+    with exclusive_lock(course):
+        if not run.options.dry:
+            back_up(course, "grade")
+        with open_batch(run, names, progress, executor, notice) as batch:
+            while batch.step():
+                pass
+    return batch.rows
+
+
+@contextlib.contextmanager
+def open_batch(
+    run: GradingRun,
+    students: Sequence[str],
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+    notice: Callable[[str], object] | None = None,
+    lock: Callable[[], contextlib.AbstractContextManager[None]] | None = None,
+) -> Iterator["Batch"]:
+    """Yield a ``Batch`` that grades ``students``, who have handed in; tasks that are left at the end are cancelled.
+
+    ``lock`` returns the course's lock, which is held while something is read or recorded but not while submissions run;
+    without it, the caller has locked the course. The caller makes the backup. The rest is as in ``grade_class``.
+    """
+    course, topic = run.course, run.topic
     count: int = run.options.workers or getattr(executor, "workers", None) or os.cpu_count() or 1
-    count = min(count, len(names))  # no more than there is work for
+    count = min(count, len(students))  # no more than there is work for
     with contextlib.ExitStack() as stack:
-        if lock is None:
-            stack.enter_context(exclusive_lock(course))
         with lock() if lock else contextlib.nullcontext():
-            if not run.options.dry and lock is None:
-                back_up(course, "grade")
             cgroup.remove_left_behind(run.options.limits)
             recorder = stack.enter_context(Recorder(course, topic, run.options.dry))
         if recorder.was_restored and notice:
@@ -102,8 +124,8 @@ def grade_class(
         def start():  # called once there is something to run
             return executor or stack.enter_context(start_workers([run], count))
 
-        batch = _Batch(run, recorder, _TaskQueue(start, 2 * count + 2), progress or (lambda *args: None), lock)
-        return batch.grade(names)
+        tasks = stack.enter_context(_TaskQueue(start, 2 * count + 2))
+        yield Batch(run, recorder, tasks, students, progress or (lambda *args: None), lock)
 
 
 def _select_students(run, students):
@@ -148,7 +170,7 @@ def start_workers(runs: Sequence[GradingRun], count: int) -> Iterator[Executor]:
         yield workers
 
 
-class _Batch:
+class Batch:
     """Takes each submission through one run, holding no more at a time than the workers need.
 
     A submission starts in ``_begin``, which reuses its results, sets it aside or sends it to a worker. The worker's outcome goes
@@ -160,36 +182,41 @@ class _Batch:
         run: GradingRun,
         recorder: Recorder,
         tasks: "_TaskQueue",
-        progress: Callable[[int, int, SubmissionResult], object],
+        students: Sequence[str],
+        progress: Progress,
         lock: Callable[[], contextlib.AbstractContextManager[None]] | None = None,
     ) -> None:
         self.run, self.recorder, self.tasks, self.progress = run, recorder, tasks, progress
         self.lock, self.release = lock, run.course.releases(run.topic).hash() if lock else ""
         self.course, self.topic, self.options = run.course, run.topic, run.options
+        self.rows = [SubmissionResult(student) for student in students]
+        self.waiting = deque(self.rows)
         self.late: list[Job] = []  # their process was killed, for lack of memory perhaps
-        self.done = self.total = 0
+        self.done = 0
 
-    def grade(self, students: Sequence[str]) -> list[SubmissionResult]:
-        rows = {student: SubmissionResult(student) for student in students}
-        self.total = len(rows)
-        waiting = iter(rows.values())
-        while True:
-            while not self.tasks.is_full and (row := next(waiting, None)) is not None:
-                self._run_step(row, partial(self._begin, row))
-            if not self.tasks:
-                break
-            self._wait()
-        while self.late:  # run each once more, alone: its neighbours may have used up the memory
+    @property
+    def futures(self) -> Collection[Future]:
+        """The tasks that the workers have now."""
+        return self.tasks.futures
+
+    def step(self, seconds: float | None = None) -> bool:
+        """Send what the workers have room for, and go on with what comes back; return whether anything is left.
+
+        Waits at most ``seconds`` for the workers. Raises ``CourseError`` if the machine or the course makes it impossible to
+        continue.
+        """
+        while self.waiting and not self.tasks.is_full:
+            row = self.waiting.popleft()
+            self._run_step(row, partial(self._begin, row))
+        if (
+            not self.tasks.futures and self.late
+        ):  # each runs once more, after the others, which may have used up the memory
             job = self.late.pop(0)
             job.is_last_chance = True
             self._run_step(job.row, partial(self._submit, job, with_page=False))
-            while self.tasks:
-                self._wait()
-        return list(rows.values())
-
-    def _wait(self):
-        for job, then, future in self.tasks.wait():
+        for job, then, future in self.tasks.wait(seconds):
             self._run_step(job.row, partial(self._continue, job, then, future))
+        return bool(self.waiting or self.tasks.futures or self.late)
 
     def _continue(self, job, then, future):
         """Take the next step with ``job``; start again if another process has graded this student while it ran."""
@@ -221,7 +248,6 @@ class _Batch:
         except Exception as error:
             fatal = self._fatal_error(error)
             if fatal:
-                self.tasks.cancel()
                 raise fatal from (error.__cause__ if fatal is error else None)
             row.failed = notices.plain(f"{type(error).__name__}: {error}")
             self._report_progress(row)
@@ -237,7 +263,7 @@ class _Batch:
 
     def _report_progress(self, row):
         self.done += 1
-        self.progress(self.done, self.total, row)
+        self.progress(self.done, len(self.rows), row)
 
     # --- from what was handed in to a worker ---------------------------------------------------------------------------
 
@@ -459,12 +485,20 @@ class _TaskQueue:
         self._executor: Executor | None = None
         self._running: dict[Future, tuple[Job, Callable[[Job, Future], None]]] = {}
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for future in self._running:
+            future.cancel()
+
+    @property
+    def futures(self) -> Collection[Future]:
+        return self._running.keys()
+
     @property
     def is_full(self) -> bool:
         return len(self._running) >= self._window
-
-    def __bool__(self) -> bool:
-        return bool(self._running)
 
     def send(self, job: Job, then: Callable[[Job, Future], None], task: Callable[..., object], *args: object) -> None:
         """Have a worker call ``task``; ``then`` is the callback for its result."""
@@ -472,12 +506,10 @@ class _TaskQueue:
             self._executor = self._start()
         self._running[self._executor.submit(task, *args)] = job, then
 
-    def wait(self) -> list[tuple[Job, Callable[[Job, Future], None], Future]]:
-        """Wait until a task has finished; return ``(job, callback, future)`` of all that have, in the order of sending."""
-        finished, _ = concurrent.futures.wait(self._running, return_when=FIRST_COMPLETED)
-        return [(*self._running.pop(future), future) for future in list(self._running) if future in finished]
+    def wait(self, seconds: float | None) -> list[tuple[Job, Callable[[Job, Future], None], Future]]:
+        """Wait until a task has finished, at most ``seconds``; return those that have, in the order of sending.
 
-    def cancel(self) -> None:
-        """Cancel the tasks that have not started."""
-        for future in self._running:
-            future.cancel()
+        Each is returned once, as ``(job, callback, future)``.
+        """
+        finished, _ = concurrent.futures.wait(self._running, seconds, return_when=FIRST_COMPLETED)
+        return [(*self._running.pop(future), future) for future in list(self._running) if future in finished]

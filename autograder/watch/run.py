@@ -3,6 +3,7 @@
 In: a course, topics, options. Out: lines for the instructor. Writes what ``service`` writes; holds the course's `watch` lock.
 """
 
+import concurrent.futures
 import contextlib
 import threading
 import time
@@ -26,6 +27,7 @@ from autograder.platforms.collect import escape_unprintable
 from autograder.watch.arrivals import ADMITTED, FAILED, NEW, WAITING, Arrivals
 from autograder.watch.page import load_token, status_page
 from autograder.watch.polling import Inbox
+from autograder.watch.rounds import Round
 from autograder.watch.service import Service, Settings
 from autograder.watch.sources import Source, find_sources
 from autograder.watch.status import Status
@@ -130,6 +132,7 @@ def _prepare(stack, course, topics, grading, options, status):
     settings = Settings(course, grading, executor, exchange, status, options.any_owner, HAND_INS_PER_WORKER * count)
     loop = _Loop(settings, arrivals, topics, sources, options.interval)
     where = ", ".join(str(source.path) for source in sources)
+    stack.callback(loop.close)
     status.say(f"Watching {where} for {', '.join(topics)}, with {count} workers. Ctrl-C stops it.")
     return loop
 
@@ -155,6 +158,7 @@ class _Loop:
                 arrivals.reopen(topic, FAILED)
                 self.services.append(Service(settings, arrivals, topic, source, inbox.forget))
         self.backed_up: float | None = None
+        self.next_look = 0.0  # monotonic time
 
     def run(self, stop: Stop) -> None:
         """Serve until ``stop``. Only a signal ends it, not an exception in a round."""
@@ -172,13 +176,26 @@ class _Loop:
                 delay = min(2 * delay, LAST_DELAY_SECONDS)
             else:
                 delay = FIRST_DELAY_SECONDS
-                if not served:
+                if not served and not self._find_rounds():
                     stop.event.wait(self.interval)
 
+    def close(self) -> None:
+        """Cancel what is still running."""
+        for service in self.services:
+            service.close()
+
+    def _find_rounds(self) -> list[Round]:
+        return [running for service in self.services for running in service.rounds]
+
     def _run_round(self) -> int:
-        """Look for new hand-ins, serve one round of each topic, and return how many were served."""
-        for source, inbox in self.inboxes:
-            self._poll_source(source, inbox)
+        """Look for new hand-ins, go on with those of each topic, and return how many were served.
+
+        If none was and some are being graded, waits until a worker has finished or it is time to look again.
+        """
+        if not self._find_rounds() or time.monotonic() >= self.next_look:
+            for source, inbox in self.inboxes:
+                self._poll_source(source, inbox)
+            self.next_look = time.monotonic() + self.interval
         self._update_queue_lengths()
         if self.backed_up is None or time.monotonic() - self.backed_up > BACKUP_SECONDS:
             with patient_lock(self.settings.course, self.status.say):
@@ -193,6 +210,9 @@ class _Loop:
         self._update_queue_lengths()
         if first:
             raise first
+        if not served:
+            futures = [future for running in self._find_rounds() for future in running.futures]
+            concurrent.futures.wait(futures, self.interval, return_when=concurrent.futures.FIRST_COMPLETED)
         return served
 
     def _poll_source(self, source: Source, inbox: Inbox) -> None:

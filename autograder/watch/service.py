@@ -12,15 +12,15 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 
 import sqlalchemy.exc
 
-from autograder.batch.context import GradingOptions
-from autograder.batch.grade_class import PAGE_BRAKE_SECONDS, WORKER_ERRORS, Executor, grade_class
+from autograder.batch.context import GradingOptions, load_run
+from autograder.batch.grade_class import PAGE_BRAKE_SECONDS, WORKER_ERRORS, Executor
 from autograder.batch.results import SubmissionResult
 from autograder.courses.course import Course
 from autograder.courses.locking import patient_lock
@@ -38,6 +38,7 @@ from autograder.platforms.collect import Admission, collect, describe_refusal, e
 from autograder.reports.tables import describe_status
 from autograder.watch import rules
 from autograder.watch.arrivals import ADMITTED, FAILED, GRADED, NEW, WAITING, Arrival, Arrivals, Clock
+from autograder.watch.rounds import Queue, Round
 from autograder.watch.sources import Source
 from autograder.watch.status import Status
 from autograder.with_nbgrader.exchange import ExchangeFolders, read_page
@@ -72,7 +73,8 @@ class Settings:
     exchange: ExchangeFolders | None
     status: Status
     any_owner: bool = False
-    size: int = 8  # students graded in a round
+    size: int = 8  # students graded at a time, for each topic
+    busy: set[Queue] = field(default_factory=set)  # of which a hand-in is being graded
 
 
 class Service:
@@ -88,42 +90,58 @@ class Service:
         self.tries: dict[int, int] = {}  # number of an arrival -> rounds that ended in an error
         # number of an arrival -> rules, monotonic time until which it waits
         self.waits: dict[int, tuple[Assignment, float]] = {}
-        self.rests: dict[int | str, float] = {}  # account or claimed name -> monotonic time until which it must rest
+        self.rests: dict[Queue, float] = {}  # account or claimed name -> monotonic time until which it must rest
         self.plan: Plan | None = None  # of the last round
-        self.alone = False  # the last round failed: the next one takes one hand-in
+        self.rounds: list[Round] = []  # that are running
+        self.alone = False  # a round failed: the next one takes one hand-in
+        self.trial: Round | None = None  # that one
         self._released: tuple[str, Released] | None = None
 
     # --- choosing hand-ins -------------------------------------------------------------------------------------------
 
     def serve(self) -> int:
-        """Serve one round; return how many arrivals ended, plus how many pages were released again.
+        """Go on with the rounds that are running, and begin another if there is room; return how many were served.
 
-        Raises ``CourseError``, ``OSError`` or a database error if the machine or the course prevents it from continuing.
+        Those are arrivals that ended and pages that were released again. Raises ``CourseError``, ``OSError`` or a database
+        error if the machine or the course prevents it from continuing.
         """
         rules_now = self._read_rules()
-        pending = self.arrivals.list_pending(self.topic)
-        overdue = self._find_withheld_past_due(rules_now)
+        done = sum(map(self._continue, list(self.rounds)))
+        running = {student for each in self.rounds for student in each.students}
+        room = self.settings.size - len(running)
+        if self.rounds and (self.alone or room < self.settings.size / 2):
+            return done
+        taken = {arrival.number for each in self.rounds for arrival in each.to_grade.values()}
+        pending = [arrival for arrival in self.arrivals.list_pending(self.topic) if arrival.number not in taken]
+        overdue = [student for student in self._find_withheld_past_due(rules_now) if student not in running]
         if not pending and not overdue:
-            return 0
+            return done
         self._load_released()  # raises the course's errors, for which no hand-in is to blame
         self.collection = Collection(self.course, self.topic)
         to_grade: dict[str, Arrival] = {}  # by student
-        done, size = 0, self.settings.size
-        for queue, arrival in islice(self._select_arrivals(pending, rules_now), OPENED_PER_STUDENT * size):
-            if len(to_grade) >= (1 if self.alone else size):
+        queues: set[Queue] = set()
+        for queue, arrival in islice(self._select_arrivals(pending, rules_now), OPENED_PER_STUDENT * room):
+            if len(to_grade) >= (1 if self.alone else room):
                 break
-            began = time.thread_time()
+            began, before = time.thread_time(), len(to_grade)
             try:
-                done += self._open(to_grade, arrival, rules_now)
+                done += self._open(to_grade, running, arrival, rules_now)
             except Exception as error:
                 if is_machine_failure(error):
                     raise
                 done += self._record_error(arrival, error)  # if not yet, the next round tries it again
+            if len(to_grade) > before:
+                queues.add(queue)
             if (excess := time.thread_time() - began - FREE_SECONDS) > 0:
                 self.rests[queue] = time.monotonic() + RESTS * excess
-        again = [student for student in overdue[:size] if student not in to_grade]
+        again = [student for student in overdue[:room] if student not in to_grade]
         again = [] if self.alone and to_grade else again
-        return done + (self._grade(to_grade, again) if to_grade or again else 0)
+        return done + self._begin_round(to_grade, again, queues)
+
+    def close(self) -> None:
+        """Cancel what is still running."""
+        for each in list(self.rounds):
+            self._end(each)
 
     def _read_rules(self):
         """Return the assignment's rules; if they or the roster have changed, act on what depends on them."""
@@ -145,7 +163,7 @@ class Service:
         So a student who hands in a hundred times, under whatever names, delays nobody else by more than one submission per
         round, and by a twentieth of the time that opening them takes.
         """
-        chosen, now = set(), time.monotonic()
+        chosen, now = set(self.settings.busy), time.monotonic()
         waiting = {arrival.student: arrival for arrival in pending if arrival.state == WAITING}  # the newest of each
         for arrival in pending:
             queue = self._queue_of(arrival)
@@ -187,14 +205,14 @@ class Service:
 
     # --- opening a hand-in ---------------------------------------------------------------------------------------------
 
-    def _open(self, to_grade, arrival, rules_now):
+    def _open(self, to_grade, running, arrival, rules_now):
         """Collect ``arrival``, and add it to ``to_grade`` if it is to be graded; return 1 if it has ended, else 0."""
         decided: list[tuple[Arrival, rules.Decision, dict[str, bytes]]] = []
 
         def admit(student: str, attempt: Attempt, files: dict[str, bytes]) -> Admission:
             digest, notebook = _hash_files(attempt), attempt.files[f"{self.topic}.ipynb"]
             known = {"student": student, "digest": digest, "notebook": notebook, "secret": attempt.secret}
-            if student in to_grade:  # this one came under another name: the next round takes it
+            if student in to_grade or student in running:  # this one came under another name: a later round takes it
                 return Admission.LEAVE
             if arrival.state == NEW and attempt.early_claim:
                 who = self._name_of(student)
@@ -329,51 +347,52 @@ class Service:
 
     # --- grading -------------------------------------------------------------------------------------------------------
 
-    def _grade(self, to_grade, again):
-        """Grade the hand-ins ``to_grade``, release the pages of the students ``again``; return how many were served."""
+    def _begin_round(self, to_grade, again, queues):
+        """Begin to grade the hand-ins ``to_grade`` and to release the pages of ``again``; return how many were served."""
         for student in again:
             if not self.course.submission(student, self.topic).is_file():  # somebody has deleted it
                 self.arrivals.set_shown(self.topic, student, "all")
-        students = [*to_grade, *again]
-        students = [student for student in students if self.course.submission(student, self.topic).is_file()]
-        if not students:
+        is_there = {student: self.course.submission(student, self.topic).is_file() for student in (*to_grade, *again)}
+        to_grade = {student: arrival for student, arrival in to_grade.items() if is_there[student]}
+        again = [student for student in again if is_there[student]]
+        if not to_grade and not again:
             return 0
-        released, left = self._load_released(), set(students)
+        run = load_run(self.course, self.topic, self.settings.options, self._load_released())
+        started = Round(run, to_grade, again, queues, self._finish_student, RETRIED_ERRORS)
+        self.rounds.append(started)
+        self.trial = started if self.alone else None
+        self.settings.busy |= queues
+        return self._continue(started)
 
-        def progress(done: int, total: int, row: SubmissionResult) -> None:  # called with the course locked
-            with contextlib.suppress(*RETRIED_ERRORS):  # tried again below, where an error is reported
-                self._finish_student(to_grade, row)
-                left.discard(row.student)
+    def _continue(self, running):
+        """Take the next steps of a round; return how many hand-ins were served.
 
+        If a round fails, the next one takes a single hand-in, to find out whether it is to blame.
+        """
+        before = len(running.left)
         try:
-            rows = grade_class(
-                self.course,
-                self.topic,
-                self.settings.options,
-                students,
-                progress,
-                executor=self.settings.executor,
-                notice=self.say,
-                released=released,
-                lock=self.lock,
-            )
+            is_over = not running.step(self.settings.executor, self.say, self.lock)
         except Exception as error:
-            if is_machine_failure(error) or not self._is_same_release():
+            self._end(running)
+            if is_machine_failure(error) or self.course.releases(self.topic).hash() != running.release:
                 raise
-            if not self.alone and len(students) > 1:
-                self.alone = True  # to find out whether one of them is to blame
+            if not self.alone and len(running.students) > 1:
+                self.alone = True
                 raise
-            blamed = [arrival for student, arrival in to_grade.items() if student in left]
+            blamed = [arrival for student, arrival in running.to_grade.items() if student in running.left]
             gave_up = [self._record_error(arrival, error) for arrival in blamed]
             if not blamed or not all(gave_up):
                 raise
             return len(blamed)
-        self.alone = False
-        for row in rows:
-            if row.student in left:
-                with self.lock():
-                    self._finish_student(to_grade, row)
-        return len(rows)
+        if is_over:
+            self._end(running)
+            self.alone = self.alone and running is not self.trial
+        return before - len(running.left)
+
+    def _end(self, running):
+        running.close()
+        self.rounds.remove(running)
+        self.settings.busy -= running.queues
 
     def _finish_student(self, to_grade, row):
         if row.student in to_grade:
@@ -392,9 +411,6 @@ class Service:
             what = error.args[0] if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
             self._finish_arrival(arrival, FAILED, str(what))
         return True
-
-    def _is_same_release(self):
-        return self._released is not None and self._released[0] == self.course.releases(self.topic).hash()
 
     def _load_released(self):
         state = self.course.releases(self.topic).hash()

@@ -116,7 +116,7 @@ class Hub:
         path = self.exchange / "attention" / "feedback" / f"{name}.html"
         return path.read_text(encoding="utf-8") if path.is_file() else ""
 
-    def watch(self, patience=1, grade_one=None, stop=None, **options):
+    def watch(self, patience=1, grade_one=None, stop=None, workers=1, **options):
         """Serve all hand-ins without a sandbox; automatic exercises are right unless ``grade_one`` says otherwise."""
 
         def noted(notebook, exercises, *rest):
@@ -124,9 +124,9 @@ class Hub:
             self.graded.append(cell.source)
             return (grade_one or all_right)(notebook, exercises, *rest)
 
-        options = {"port": None, "interval": 0.1} | options
+        options = {"port": None, "interval": 0.1, "workers": workers} | options
         began = len(self.lines)
-        with self.monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
+        with self.monkeypatch.context() as patched, ThreadPoolExecutor(workers) as pool:
             patched.setattr(grade, "grade", noted)
             patched.setattr(running, "start_workers", lambda run, count: contextlib.nullcontext(pool))
             grading = GradingOptions(LIMITS)

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.batch.grade_class import _Batch
+from autograder.batch.grade_class import Batch
 from autograder.courses.locking import exclusive_lock, shared_lock, watch_lock
 from autograder.courses.standing import load_graded
 from autograder.errors import CourseError
@@ -192,7 +192,7 @@ def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds
 
 
 def test_a_hand_in_that_breaks_every_round_is_given_up_and_the_others_are_graded(hub):
-    begin = _Batch._begin
+    begin = Batch._begin
 
     def breaks(batch, row):
         if row.student == "ada":
@@ -201,7 +201,7 @@ def test_a_hand_in_that_breaks_every_round_is_given_up_and_the_others_are_graded
 
     ada, ben, cem = (hub.submit(student) for student in ("ada", "ben", "cem"))
     with hub.monkeypatch.context() as patched:
-        patched.setattr(_Batch, "_begin", breaks)
+        patched.setattr(Batch, "_begin", breaks)
         hub.watch(patience=12)
     assert sorted(hub.outcomes()) == [("ada", "failed"), ("ben", "graded"), ("cem", "graded")]
     assert "The grader itself failed" in hub.page(ada)
@@ -333,18 +333,25 @@ def test_names_that_an_account_invents_make_nobody_wait(hub, monkeypatch):
     for number in range(30):
         hub.submit(f"nobody{number}", account="mal")
     hub.submit("ada", "by ada")
-    rounds, serve = [], service.Service.serve
-
-    def count(self):
-        done = serve(self)
-        rounds.append(done)
-        return done
-
-    monkeypatch.setattr(service.Service, "serve", count)
+    opened = note_opened(monkeypatch)
     hub.watch()
     assert hub.graded == ["by ada"]
-    expected = [2, *[1] * 29, 0] if os.geteuid() == 0 else [1] * 31  # as root, files really belong to accounts
-    assert rounds[: len(expected)] == expected
+    assert sorted(opened[0]) == ["ada", "nobody0"]
+    if os.geteuid() == 0:  # then the files really belong to accounts
+        assert [names for names in opened[1:] if names] == [[f"nobody{number}"] for number in range(1, 30)]
+
+
+def note_opened(monkeypatch):
+    """Return a list to which each look for hand-ins adds the names that those it opens claim."""
+    opened, serve, begin = [], service.Service.serve, service.Service._open
+    monkeypatch.setattr(service.Service, "serve", lambda self: opened.append([]) or serve(self))
+
+    def note(self, to_grade, running, arrival, rules_now):
+        opened[-1].append(arrival.claimed)
+        return begin(self, to_grade, running, arrival, rules_now)
+
+    monkeypatch.setattr(service.Service, "_open", note)
+    return opened
 
 
 @pytest.mark.parametrize(
@@ -362,11 +369,10 @@ def test_a_hand_in_waits_in_the_queue_of_an_account_that_may_hand_in_for_nobody_
 def test_where_any_account_may_hand_in_for_anybody_each_name_has_a_queue(hub, monkeypatch):
     for student in ("ada", "ben"):
         hub.submit(student, f"by {student}", account="prof")
-    rounds, serve = [], service.Service.serve
-    monkeypatch.setattr(service.Service, "serve", lambda self: rounds.append(serve(self)) or rounds[-1])
+    opened = note_opened(monkeypatch)
     hub.watch(any_owner=True)
     assert hub.graded == ["by ada", "by ben"]
-    assert rounds == [2, 0]
+    assert opened[0] == ["ada", "ben"]
 
 
 def test_an_account_whose_hand_ins_take_long_to_open_rests_and_others_go_first(hub, monkeypatch):
