@@ -91,7 +91,11 @@ def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
 
 def write_record(run: GradingRun, job: Job, marks: Marks | None) -> None:
     """Write the record; ``marks`` are those on the feedback page, None without a page."""
-    page = {"marks": hash_marks(marks), "notice": job.notice, "shown": job.shown, "called": run.name_of(job.student)}
+    page: dict[str, Any] = {"marks": hash_marks(marks), "notice": job.notice, "shown": job.shown}
+    page["called"] = run.name_of(job.student)
+    if marks:
+        page |= {"score": marks.score, "penalty": marks.late_penalty}
+        page["by_person"] = {name: mark.score for name, mark in marks.cells.items() if mark.by_person}
     graded = [(GRADED, job.record)] if job.record else []
     run.course.record.add(run.topic, job.student, *graded, (PAGE, page))
 

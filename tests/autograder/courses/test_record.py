@@ -1,6 +1,7 @@
 """The record of a course: events are added whole, stay as they are, and can be read with plain sqlite3."""
 
 import itertools
+import json
 import re
 import shutil
 import sqlite3
@@ -12,6 +13,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from unittest import mock
 
 import pytest
+from nbgrader.api import Gradebook
 
 from autograder.courses import record as records
 from autograder.courses.course import Course, init
@@ -184,10 +186,15 @@ def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
         tell(course, "ada", "scoring", "Hand in scoring.ipynb itself.")
         record_later_requests(course, "scoring", "ada", [RegradeRequest("scoring-additive_score", "Why?")])
         answer_request(course, "scoring", "ada", "", "The sum is over a.")
+        grade_quickly(course)
+        with Gradebook(course.gradebook) as gradebook:  # as the formgrader does it
+            gradebook.find_grade(ESSAY, "scoring", "scoring", "ben").manual_score = 0.5
+            gradebook.db.commit()
+        grade_quickly(course)
     page = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
     queries = re.findall(r"```sql\n(.*?)```", page, flags=re.DOTALL)
     with sqlite3.connect(course.record.path) as connection:
-        handed_in, moved, by_person, told = (connection.execute(query).fetchall() for query in queries)
+        handed_in, moved, by_person, shown, told = (connection.execute(query).fetchall() for query in queries)
     assert [(student, stated) for student, stated, _ in handed_in] == [*when.items()]
     assert all(at.startswith("2026-04-0") for *_, at in handed_in)
     assert [(student, after) for student, _, _, after in moved] == [("ada", 0.0)]
@@ -196,4 +203,8 @@ def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
         ("ben", ESSAY, 1.5, "dora"),
         ("ada", "scoring-additive_score", 0.5, "It was disputed."),
     ]
+    full = moved[0][2]
+    given = [full, full, full + 1.5, full + 0.5]  # twice without a person's, then in `mark`, then in the formgrader
+    assert [(points, penalty) for _, points, penalty, _ in shown] == [(points, 0.0) for points in given]
+    assert [json.loads(by_person) for *_, by_person in shown] == [{}, {}, {ESSAY: 1.5}, {ESSAY: 0.5}]
     assert [sentence for _, _, sentence in told] == ["Hand in scoring.ipynb itself.", "The sum is over a."]
