@@ -14,7 +14,7 @@ from autograder.exercises.families import WHERE_TINY
 from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
-from autograder.grading.recognise import find_equal_sizes, infer_mistake
+from autograder.grading.recognise import ALL_ZERO, find_equal_sizes, infer_mistake
 from autograder.grading.values import (
     JudgedCase,
     arrays_of,
@@ -45,7 +45,10 @@ LACKS_MODULE = (
     "it needs {}, which the grader does not have: the rules at the top of the notebook say which packages it has"
 )
 ONLY_PADDING = "Only cases with padding are wrong: where does the mask come in?"
-ONLY_LARGE = "Only cases with large numbers are wrong: trace the largest and the smallest of them through your formula."
+ONLY_LARGE = (
+    "Only cases with numbers that are large, or far apart, are wrong: trace the largest and the smallest of them through "
+    "your formula."
+)
 BROADCASTS = ("ValueError", "RuntimeError")  # raised when the shapes of two arrays do not match
 NUMERICAL = ("", "OverflowError", "FloatingPointError", "ZeroDivisionError")  # raised because a number is large
 ONLY_WITH = "Only cases with {} are wrong"
@@ -315,6 +318,8 @@ def _hints_by_kind(exercise, rows, skipped=()):
     if _is_any_wrong(ordinary) and (not first or {SINGLE, FEW_DIGITS} & {*first}):
         return ()
     sentence = SECOND_MISTAKE if first else SEVERAL_WAYS
+    if first == (ALL_ZERO,):  # which has no gradient
+        skipped = *skipped, GRADIENTS
     words = {kind: sentence.format(kind, where) for kind, where in IN_WAYS.items() if kind not in skipped}
     hints = [*first]
     for kind in words:
