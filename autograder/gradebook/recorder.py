@@ -114,8 +114,6 @@ class Recorder(contextlib.ExitStack):
         from nbgrader.api import Gradebook, InvalidEntry
         from nbgrader.coursedir import CourseDirectory
 
-        self.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore", SAWarning)  # SQLAlchemy 2 warns about the order in which nbgrader 0.9 adds rows
         try:
             gradebook = Gradebook(self.course.gradebook, CourseDirectory(config=self.config).course_id)
         except (InvalidEntry, DatabaseError) as error:
@@ -161,14 +159,17 @@ class Recorder(contextlib.ExitStack):
     def _transaction(self):
         """Yield a session that is committed at the end, or rolled back on an error."""
         db = self._session
-        try:
-            yield db
-            db.commit()
-        except BaseException:
-            db.rollback()
-            raise
-        finally:
-            db.remove()  # keeps memory use constant, however many submissions follow
+        with warnings.catch_warnings():
+            # SQLAlchemy 2 warns about the order in which nbgrader 0.9 adds rows
+            warnings.simplefilter("ignore", SAWarning)
+            try:
+                yield db
+                db.commit()
+            except BaseException:
+                db.rollback()
+                raise
+            finally:
+                db.remove()  # keeps memory use constant, however many submissions follow
 
     def preview(
         self, student: str, results: Iterable[CellResult], received: ReceivedTime, texts: Mapping[str, str]
