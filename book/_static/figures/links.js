@@ -1,4 +1,4 @@
-import { Figure, cell, digits, table } from "./base.js";
+import { Figure, cell, digits, svg, table } from "./base.js";
 
 /* Lines from a chosen word to one row of words, as thick as its row of each matrix says. */
 class Links extends Figure {
@@ -13,7 +13,7 @@ class Links extends Figure {
     const lines = ([, , rows], k) => rows[i].map((w, j) => `<path class="line l${k + 1}" style="stroke-width:${12 * w}"
       d="M${x(i, k)} 0C${x(i, k)} 60 ${x(j, k)} 50 ${x(j, k)} 110"/>`).join("");
     return {
-      view: `<svg aria-hidden="true" viewBox="0 0 ${this.width} 110" width="${this.width}" height="110">${matrices.map(lines).join("")}</svg>
+      view: `${svg(this.width, 110, matrices.map(lines).join(""))}
         <div class="chips" aria-hidden="true">${words.map((one) => `<b>${one}</b>`).join("")}</div><p class="note">${note}</p>`,
       more: table(said, ["Word", ...matrices.map(([name]) => name)],
         words.map((one, j) => [one, ...matrices.map(([, , rows], k) => cell(rows[i][j], [0, 1], k + 1))])),

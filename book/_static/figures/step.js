@@ -1,5 +1,5 @@
 import { add, mix, softmax, tanh, terms, times, total } from "./arithmetic.js";
-import { Figure, cell, digits, hindi, table } from "./base.js";
+import { Figure, cell, digits, hindi, svg, table } from "./base.js";
 
 /* All steps of Bahdanau's decoder: {e, weights, c, s, p} for each. */
 export function decode(p) {
@@ -24,7 +24,7 @@ customElements.define("step-figure", class extends Figure {
     const station = (title, rows) => table(title, [], rows), vector = (v, tone) => v.map((y, k) => [k ? "second" : "first", cell(y, [-1, 1], tone, 3)]);
     const most = source[now.weights.indexOf(Math.max(...now.weights))];
     return {
-      view: `<svg aria-hidden="true" viewBox="0 0 ${this.width} ${high}" width="${this.width}" height="${high}">${all.map((one, k) => (k === i ? "" : line(one, k))).join("")}${line(now, i)}</svg>
+      view: `${svg(this.width, high, all.map((one, k) => (k === i ? "" : line(one, k))).join("") + line(now, i))}
         <div class="chips" aria-hidden="true">${source.map((name, j) => `<b class="s${j + 1}" style="--w:${100 * now.weights[j]}%">${name}</b>`).join("")}</div><p class="note">The source sentence. Lines and shades are the weights.</p>`,
       more: `<div class="stations">${station("<i>e</i> scores", source.map((name, j) => [name, cell(now.e[j], data.span, j + 1, 3)]))}
         ${station("<i>α</i> weights", source.map((name, j) => [name, cell(now.weights[j], [0, 1], j + 1, 3)]))}
