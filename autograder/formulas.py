@@ -35,7 +35,7 @@ RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # Parts of KaTeX's output without effect: its MathML is for screen readers only, so it needs no presentation.
 ANNOTATION = re.compile(r"<semantics>(?:<mrow>)?(.*?)(?:</mrow>)?<annotation.*?</annotation></semantics>", re.DOTALL)
 PRESENTATION = "stretchy|separator|fence|symmetric|lspace|rspace|minsize|maxsize|scriptlevel|displaystyle"
-PRESENTATION += "|columnalign|columnspacing|rowspacing|columnlines|rowlines|xmlns"
+PRESENTATION += "|columnalign|columnspacing|rowspacing|columnlines|rowlines|mathcolor|xmlns"
 PRESENTATION_ATTRIBUTE = re.compile(rf' (?:{PRESENTATION})="[^"]*"')
 LENGTH = re.compile(r"(?<=:)(-?\d+\.\d+)em;?")
 

@@ -33,7 +33,7 @@ NO_COPY_CLASS = "runs-here-only"
 COPY_SELECTOR = (
     f":not(.{NO_COPY_CLASS}, .cell_output) > div > div.highlight pre"  # nobody needs to copy what a cell prints
 )
-PICTURE_NAMES = ("INK", "BLUE", "WHITE_FROM", "heat_map")  # of figures.pictures
+PICTURE_NAMES = ("INK", "BLUE", "SOURCE_COLOURS", "WHITE_FROM", "heat_map")  # of figures.pictures
 MOVING_STUB = """
 
 def moving(name, title, numbers, still, model=None):

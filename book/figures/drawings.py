@@ -7,9 +7,9 @@ are a phone's width.
 import matplotlib.pyplot as plt
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from figures.pictures import BLUE, GREEN, INK, MUTED, ORANGE, PURPLE, SURFACE
+from figures.pictures import BLUE, INK, MUTED, PURPLE, SOURCE_COLOURS, SURFACE
 
-WORD_COLOURS = (BLUE, ORANGE, GREEN)  # of a sentence's first, second and third word
+WORD_COLOURS = tuple(SOURCE_COLOURS.values())  # of a sentence's first, second and third word
 WIDTH = 5.9  # units
 UNIT = 0.8  # inches
 

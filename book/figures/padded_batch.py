@@ -5,10 +5,9 @@ In: sentences and weights. Out: the drawing, as wide as a phone.
 
 from matplotlib.patches import Rectangle
 
-from figures.drawings import WIDTH, WORD_COLOURS, start_drawing
-from figures.pictures import INK, MUTED
+from figures.drawings import WIDTH, start_drawing
+from figures.pictures import INK, MUTED, SOURCE_COLOURS
 
-COLOURS = dict(zip(("reason", "with", "logic"), WORD_COLOURS, strict=True))
 HEIGHT, BAR, GAP = 0.9, 0.44, 0.08  # of a bar that stands for 1; width of a bar; between two bars
 BELOW, BETWEEN = 0.6, 0.45  # what words and dots take below the bars; space above the highest bar, for its number
 
@@ -33,10 +32,10 @@ def draw_padded_batch(sentences, unmasked, masked):
         for j in range(source_len):
             x = WIDTH * (j + 0.5) / source_len
             word = words[j] if j < len(words) else None
-            color = COLOURS.get(word, MUTED)
+            color = SOURCE_COLOURS.get(word, MUTED)
             _draw_bar(axes, x - BAR - GAP / 2, bottom, unmasked[b][j], color, "none")
             _draw_bar(axes, x + GAP / 2, bottom, masked[b][j], color, color)
-            look = {"color": COLOURS.get(word, INK), "style": "italic"} if word else {"color": MUTED}
+            look = {"color": SOURCE_COLOURS.get(word, INK), "style": "italic"} if word else {"color": MUTED}
             axes.text(x, bottom - 0.2, word or "(pad)", ha="center", va="center", fontsize=13, **look)
             _draw_dot(axes, x, bottom - 0.45, bool(word))
 

@@ -24,6 +24,7 @@ from matplotlib.patches import Rectangle
 
 INK, MUTED, LINE, SURFACE, PAPER = "#222832", "#48566b", "#d1d5da", "#f3f4f5", "#ffffff"
 BLUE, ORANGE, GREEN, PURPLE = "#0067a8", "#b4530a", "#007a5a", "#8a4f9e"
+SOURCE_COLOURS = {"reason": BLUE, "with": ORANGE, "logic": GREEN}  # the words of the running example, on every page
 VARIABLES = {
     MUTED: "--figure-0",
     LINE: "--pst-color-border",
@@ -139,6 +140,8 @@ def heat_map(axes, weights, rows, columns, numbers=True):
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
     axes.tick_params(length=0)
+    for label in axes.get_xticklabels():
+        label.set_color(SOURCE_COLOURS.get(label.get_text(), INK))
     axes.spines[:].set(visible=True, color=LINE)
 
 

@@ -33,9 +33,10 @@ def test_only_a_displayed_formula_stands_apart(typesetter):
 
 
 def test_a_formula_brings_nothing_that_nobody_sees_or_hears(typesetter):
-    matrix = typesetter.html(r"\left[\begin{matrix} a & \mathbf{b} \end{matrix}\right]", block=True)
-    heard = matrix.partition('<span class="katex-html"')[0]
-    assert not re.search("annotation|xmlns|stretchy|scriptlevel|mstyle", heard)
+    matrix = typesetter.html(r"\left[\begin{matrix} \textcolor{blue}{a} & \mathbf{b} \end{matrix}\right]", block=True)
+    heard, _, drawn = matrix.partition('<span class="katex-html"')
+    assert not re.search("annotation|xmlns|stretchy|scriptlevel|mstyle|blue", heard)
+    assert "color:blue" in drawn
     assert "<mtd>" in heard
     assert 'mathvariant="bold"' in heard  # a screen reader says so
     root = typesetter.html(r"\sqrt{x}")

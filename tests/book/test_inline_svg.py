@@ -106,6 +106,12 @@ def test_a_hatch_is_refused(pictures):
         pictures.as_svg(figure)
 
 
+@pytest.mark.parametrize("name", [f"--figure-{n}" for n in range(5)])
+def test_a_word_can_be_read_in_each_colour_on_the_page_in_both_modes(name):
+    for colour, ground in zip(re.findall(rf"{name}: (#\w+);", STYLES), ("#ffffff", "#121212"), strict=True):
+        assert contrast(*colours(colour, ground)) >= 4.5
+
+
 def test_the_colours_are_those_of_the_page_in_light_mode(pictures):
     light = dict(re.findall(r"(--[\w-]+): ([^;]+);", STYLES.partition("}")[0]))
     for colour, name in pictures.VARIABLES.items():
@@ -147,13 +153,24 @@ def test_a_heat_map_is_as_dark_as_its_weights_and_says_them(pictures):
     figure, axes = plt.subplots(figsize=(4.7, 3))
     pictures.heat_map(axes, [[0.25, 0.75], [1.0, 0.0]], ["तर्क", "के"], ["reason", "with"])
     (part,) = parts_of(pictures.as_svg(figure)).values()
-    assert re.findall(r'style="fill:var\(--figure-1\)(?:;opacity:([\d.]+))?"', part) == ["0.25", "0.75", ""]
+    assert re.findall(r'<path [^>]*"fill:var\(--figure-1\)(?:;opacity:([\d.]+))?"', part) == ["0.25", "0.75", ""]
     numbers = dict(re.findall(r'<g class="weight" style="--w:(\d+)%"><text [^>]*>([^<]*)</text></g>', part))
     assert numbers == {"25": "0.25", "75": "0.75", "100": "1.00"}  # in the colour that the style sheet gives
     assert {"reason", "with", "तर्क", "के"} <= set(texts_of(part))
     assert "0.00" not in part
     assert part.count('<tspan lang="hi">') == 2
     assert "<title>" not in part
+
+
+def test_the_words_of_the_running_example_keep_their_colours_above_a_heat_map(pictures):
+    figure, axes = plt.subplots(figsize=(4.7, 3))
+    pictures.heat_map(axes, [[0.25, 0.25, 0.25, 0.25]], ["reason"], ["reason", "tea", "with", "logic"])
+    (part,) = parts_of(pictures.as_svg(figure)).values()
+    above, beside = re.findall("<text .*?</text>", part)[:4], re.findall("<text .*?</text>", part)[4]
+    coloured = [re.findall(r"fill:var\(--figure-(\d)\).*>(\w+)<", text) for text in above]
+    assert coloured == [[("1", "reason")], [], [("2", "with")], [("3", "logic")]]
+    assert "reason" in beside
+    assert "fill" not in beside
 
 
 def test_a_heat_map_without_numbers_still_says_a_weight_that_is_pointed_at(pictures):

@@ -93,7 +93,7 @@ class Translator extends Figure {
     const named = (word) => (word === limits.stop ? "STOP" : `<span${labels.lang ? ` lang="${labels.lang}"` : ""}>${target[word].replace("<", "&lt;")}</span>`);
     const heat = ([name, steps], written) => `<div class="wide" tabindex="0" role="region" aria-label="${name}"><table class="heat${words.length >= MANY ? " many" : ""}">
       <caption><span>${name}: ${labels.written}s written (rows), ${labels.read}s read (columns)</span></caption>
-      <thead><tr><th scope="col">written</th>${words.map((word) => `<th scope="col">${word}</th>`).join("")}<th scope="col">prob.</th></tr></thead>
+      <thead><tr><th scope="col">written</th>${words.map((word) => `<th scope="col" data-word="${word}">${word}</th>`).join("")}<th scope="col">prob.</th></tr></thead>
       <tbody>${steps.map(({ word, weights, probability }, row) => `<tr${row < written ? "" : ' class="coming"'}><th scope="row">${named(word)}</th>${weights.map((w) =>
         `<td style="--w:${Math.round(100 * w)}%" title="${digits(w, 2)}">${digits(w, 2)}</td>`).join("")}<td>${digits(probability, 2)}</td></tr>`).join("")}</tbody></table></div>`;
     const picture = (written) => `<div class="beside">${translations.map((translation) => heat(translation, written)).join("")}</div>`;
