@@ -1,12 +1,12 @@
 /* <exchange-figure>: give one letter of a word the annotation that it has in another word, or none, and see what the trained
-   model writes. The page holds its controls and its first view as HTML; this module, its data and the model come at the first
-   touch. */
-import { checked, read, readNpz, translate } from "./model.js";
+   model writes. */
+import { read, translate } from "./model.js";
+import { Touched, options } from "./touched.js";
 
 const [OWN, NONE, EVERY] = ["own", "none", "every"]; // of the controls, beside other words and numbers of steps
 
 /* The steps in which the model writes `word`, after the annotation of one letter has been changed at one step or at every one.
-   `kept` keeps what has been read, for the next time. */
+   `kept` keeps what has been read. */
 export function pronounce(p, { word, letter, by, at }, { source, limits }, kept = {}) {
   const annotated = (word) => (kept[word] ??= read(p, [...word].map((x) => source.indexOf(x)))), j = Number(letter);
   const other = [OWN, NONE].includes(by) ? [] : annotated(by)[0];
@@ -30,56 +30,26 @@ export function differences(a, b) {
   return marks;
 }
 
-const options = (labels, chosen) =>
-  labels.map(([value, label]) => `<option value="${value}"${value === chosen ? " selected" : ""}>${label}</option>`).join("");
 const letters = (word, chosen) => `<legend>Letter</legend>${[...word].map((x, j) =>
   `<label><input type="radio" name="letter" value="${j}" aria-label="${x}, letter ${j + 1}"${j === Number(chosen) ? " checked" : ""}>${x}</label>`).join("")}`;
 const annotations = ({ words }, { word, letter, by }) =>
   options([[OWN, "as it is"], [NONE, "forbidden"], ...words[word].map((other) => [other, `that of ${other[letter]} in ${other}`])], by);
 
-customElements.define("exchange-figure", class extends HTMLElement {
+customElements.define("exchange-figure", class extends Touched {
   kept = {};
   unchanged = {};
-  connectedCallback() {
-    this.form = this.querySelector("form");
-    this.form.addEventListener("change", () => this.respond());
-    this.respond();
-  }
-  async load() {
-    const get = async (url) => {
-      const answer = await fetch(url);
-      if (!answer.ok) throw new Error(answer.statusText);
-      return answer;
-    };
-    this.data = await (await get(this.dataset.numbers)).json();
-    this.shown = this.data.shown;
-    await this.model("", (await get(this.data.url)).arrayBuffer());
-  }
-  async model(_, bytes) {
-    this.p = checked(await readNpz(await bytes), this.data.shapes);
-  }
-  async respond() {
-    const says = this.form.querySelector(".says");
-    try {
-      if (!this.p) says.textContent = "The trained model is loading.";
-      await (this.loading ??= this.load());
-    } catch {
-      this.loading = undefined;
-      says.textContent = "The trained model could not be loaded.";
-      return;
-    }
-    const part = (name) => this.form.querySelector(`[data-part="${name}"]`);
+  update() {
     let values = Object.fromEntries(new FormData(this.form));
     if (values.word !== this.shown.word) {
       values = { word: values.word, letter: "0", by: OWN, at: EVERY };
-      part("letter").innerHTML = letters(values.word, 0);
-      part("at").innerHTML = this.steps(values);
+      this.part("letter").innerHTML = letters(values.word, 0);
+      this.form.at.innerHTML = this.steps(values);
     }
-    if (values.word !== this.shown.word || values.letter !== this.shown.letter) part("by").innerHTML = annotations(this.data, values);
+    if (values.word !== this.shown.word || values.letter !== this.shown.letter) this.form.by.innerHTML = annotations(this.data, values);
     this.shown = values;
-    const drawn = this.draw(values);
-    this.form.querySelector(".view").innerHTML = drawn.view;
-    says.innerHTML = drawn.says;
+    const { view, says } = this.draw(values);
+    this.part("view").innerHTML = view;
+    return says;
   }
   /* What the model writes: the phonemes with STOP, and their weights. */
   write(values) {
@@ -96,9 +66,9 @@ customElements.define("exchange-figure", class extends HTMLElement {
     const { shown, words } = data, { view, says } = this.draw(shown);
     return `<form autocomplete="off"><div class="controls">
       <label>Word<select name="word">${options(Object.keys(words).map((word) => [word, word]), shown.word)}</select></label>
-      <fieldset class="chips" data-part="letter">${letters(shown.word, shown.letter)}</fieldset>
-      <label>Its annotation<select name="by" data-part="by">${annotations(data, shown)}</select></label>
-      <label>Changed at<select name="at" data-part="at">${this.steps(shown)}</select></label></div>
+      <fieldset class="chips letter">${letters(shown.word, shown.letter)}</fieldset>
+      <label>Its annotation<select name="by">${annotations(data, shown)}</select></label>
+      <label>Changed at<select name="at">${this.steps(shown)}</select></label></div>
       <div class="view">${view}</div><p class="says" role="status">${says}</p></form>`;
   }
   draw(values) {
