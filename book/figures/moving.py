@@ -75,7 +75,7 @@ MODULES = {
 }  # where the element's module has another name
 
 # Modules that write the whole figure, with its controls: neither they nor their data are needed before somebody uses one.
-LOADED_AT_TOUCH = ("exchange",)
+LOADED_AT_TOUCH = ("exchange", "sentence")
 AT_TOUCH = """<script type="module">
 const figure = document.querySelector("{0}");
 figure.addEventListener("change", () => import("{1}").catch(() => {{

@@ -200,7 +200,7 @@ def test_a_step_of_a_beam_keeps_what_the_reference_keeps(compute):
 
 def test_the_modules_are_small():
     every = {path.name: path.read_bytes() for path in MODULES.glob("*.js")}
-    at_touch = {"touched.js", "exchange.js"}  # nobody waits for them on arrival
+    at_touch = {"touched.js", "exchange.js", "sentence.js"}  # nobody waits for them on arrival
     assert sum(len(gzip.compress(text)) for name, text in every.items() if name not in at_touch) <= 20_000
     sizes = [len(gzip.compress(every[name])) for name in at_touch]
     assert max(sizes) <= 3000
