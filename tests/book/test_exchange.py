@@ -275,7 +275,7 @@ def test_nothing_below_moves_and_nothing_sticks_out(laboratory, width):
 def test_axe_finds_nothing_amiss_in_the_laboratory_after_an_exchange(laboratory):
     element = laboratory()
     letter(element, 2).click()
-    until_ready(element)
+    until_ready(element, "in place of that of c, no phoneme changes")
     control(element, "by").select_by_value("none")
     until_ready(element, "Without the")
     element.parent.execute_script(AXE.read_text(encoding="utf-8"))
