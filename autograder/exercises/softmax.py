@@ -320,7 +320,7 @@ def _hides_padding_only(exercise, function, mask):
     arguments = [node.number for node in function.nodes if node.kind == "argument"]
     seen = [record_node_values(exercise, function, case) for case in _discriminating_cases(exercise)]
     return mask is None or any(
-        all(np.array_equal(values.get(mask), values.get(number)) for values in seen) for number in arguments
+        all(np.array_equal(values.get(mask, ()), values.get(number, ())) for values in seen) for number in arguments
     )
 
 
