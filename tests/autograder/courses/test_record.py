@@ -50,6 +50,15 @@ def test_events_come_back_in_order_for_one_student_or_for_all(tmp_path):
     assert [(event.student, event.data) for event in everybody] == [("ada", {"order": 2}), ("ben", {"order": 1})]
 
 
+def test_the_order_is_that_in_which_events_were_added_even_if_the_clock_was_set_back(tmp_path):
+    times = iter((NOON, NOON - timedelta(days=1)))
+    record = Record(tmp_path, lambda: next(times))
+    for number in (1, 2):
+        record.add("scoring", "ada", ("told", {"n": number}), (f"taken {number}", {}))
+    assert [event.data["n"] for event in record.events("scoring", "ada", ("told",))] == [1, 2]
+    assert [*record.last_of_each("scoring", "ada", ("told", "taken 1"))] == ["taken 1", "told"]
+
+
 @pytest.mark.parametrize("name", ["तर्क", "a'b", "nul\0", "ad\udcff"])
 def test_a_student_may_have_any_name_that_a_folder_can_have(tmp_path, name):
     record = Record(tmp_path)
@@ -146,6 +155,16 @@ def test_a_record_that_cannot_be_used_is_refused_with_a_remedy(tmp_path, spoil, 
     assert what in refused.value.args[0]
     assert refused.value.args[1] == str(record.path)
     assert remedy in refused.value.args[2]
+
+
+def test_a_record_that_may_only_be_read_is_refused_with_a_remedy(tmp_path, monkeypatch):
+    record, connect = Record(tmp_path), sqlite3.connect
+    record.add("scoring", "ada", ("received", {}))
+    read_only = lambda where, **more: connect(where.replace("mode=rwc", "mode=ro"), **more)  # noqa: E731
+    monkeypatch.setattr(sqlite3, "connect", read_only)
+    with pytest.raises(CourseError, match="readonly") as refused:
+        record.add("scoring", "ada", ("received", {}))
+    assert "make sure that you can write" in refused.value.args[2]
 
 
 def test_a_record_that_another_program_holds_is_refused_in_the_end(tmp_path, monkeypatch):
