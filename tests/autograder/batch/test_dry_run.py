@@ -48,6 +48,7 @@ def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course):
     grade_quickly(course)
     hand_in(course, "cem")
     hand_in(course, "dora").write_text("no notebook")
+    course.autograded("ada", "scoring").with_name("beside.txt").touch()  # `grade` deletes it
     before = untouched(course)
     rows = grade_quickly(course, "ada", "cem", "dora", grade_one=harder, dry=True, again=True)
     assert untouched(course) == before
@@ -56,6 +57,7 @@ def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course):
     assert rows["ada"].total == AUTOMATIC + 2 - 1
     assert rows["cem"].changes == (MarkChange("all", None, AUTOMATIC - 1),)
     assert (rows["dora"].changes, bool(rows["dora"].set_aside)) == ((), True)
+    assert load_graded(course, "dora", "scoring") == {}
     recorded = grade_quickly(course, "ada", grade_one=harder, again=True)
     assert recorded["ada"].points == rows["ada"].points
 

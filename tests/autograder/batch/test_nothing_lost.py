@@ -24,6 +24,7 @@ from autograder.courses.course import init
 from autograder.courses.locking import exclusive_lock
 from autograder.courses.standing import load_graded
 from autograder.errors import CourseError
+from autograder.feedback import page_settings
 from autograder.gradebook import assignments, backup
 from autograder.gradebook.scores import load_results
 from autograder.marking.answers import load_answers
@@ -101,6 +102,24 @@ def test_a_page_that_a_persons_marks_change_is_made_again_without_running_anythi
     row = grade_quickly(course)["mia"]
     assert (row.reused, row.total) == (True, AUTOMATIC + 2)
     assert "Very well said." in page(course, "mia")
+
+
+def test_a_page_is_made_again_with_another_version_of_the_grader_or_another_setting(course, monkeypatch):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    monkeypatch.setattr(page_settings, "version_key", lambda: ["later"])
+    assert [grade_quickly(course)["mia"].reused for _ in range(2)] == [False, True]
+    course.config.write_text(course.config.read_text() + "\n# edited\n")
+    assert [grade_quickly(course)["mia"].reused for _ in range(2)] == [False, True]
+
+
+def test_the_same_notebook_is_graded_again_with_another_file_beside_it(course, monkeypatch):
+    hand_in(course, "mia")
+    files = {"weights.npz": b"one"}
+    monkeypatch.setattr(jobs, "read_handed_in_files", lambda *arguments: dict(files))
+    assert [grade_quickly(course)["mia"].reused for _ in range(2)] == [False, True]
+    files["weights.npz"] = b"two"
+    assert not grade_quickly(course)["mia"].reused
 
 
 def test_the_table_counts_all_points_and_says_what_waits(course):
@@ -278,6 +297,8 @@ def test_of_an_attempt_that_was_taken_back_the_instructor_is_told(course, tmp_pa
     grade_quickly(course)
     undo(course, "scoring")
     assert any("was undone" in note for note in grade_quickly(course)["mia"].notes)
+    (course.root / "gradebook.db").unlink()
+    assert grade_quickly(course)["mia"].points == {}  # its points do not come back
 
 
 def test_what_is_put_in_place_by_hand_takes_away_the_word_that_it_could_not_be_collected(course, tmp_path):

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from autograder.errors import CourseError
-from autograder.gradebook.requests import answer_request, load_requests
+from autograder.gradebook.requests import answer_request, load_replies, load_requests
 from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
 from autograder.marking.override import override
@@ -267,6 +267,11 @@ def test_a_picture_that_is_exchanged_late_is_late(course):
     assert penalty_of_a_late_change(course, drawn(b"one"), again(b"two")) > 0
 
 
+def test_a_notebook_that_asks_is_late_once_its_time_is_corrected(course):
+    ask = completing("additive_score.")
+    assert penalty_of_a_late_change(course, ask, ask) > 0
+
+
 def test_a_request_beside_a_copied_cell_is_still_no_work(course):
     def copy_again(data):
         completing("additive_score.")(data)
@@ -341,6 +346,10 @@ def test_one_of_several_requests_is_answered_by_its_exercise(asked):
     (answered_request,) = answer_request(asked, "scoring", "ben", "batched_additive_shapes", "Looked at.")
     assert answered_request.exercise == "scoring-batched_additive_shapes"
     assert sorted(bool(request.answer) for request in load_requests(asked, "scoring", ["ben"])) == [False, True]
+    answer_request(asked, "scoring", "ben", "", "All is right.")
+    answer_request(asked, "scoring", "ben", "batched_additive_shapes", "Looked at again.")  # instead, and as the last
+    answers = [reply.answer for reply in load_replies(asked, "scoring", "ben")]
+    assert answers == ["All is right.", "Looked at again."]
 
 
 def test_requests_counts_hand_ins_that_are_not_graded_yet_because_they_may_ask(asked):

@@ -336,6 +336,7 @@ def test_a_hand_in_that_is_not_graded_is_named(graded, tmp_path):
     assert export(graded, "scoring", "csv", tmp_path / "out").left_out[
         "have handed in without having been graded: run `grade`"
     ] == ["eve"]
+    assert export(graded, "scoring", "csv", tmp_path / "ada", only={"ada"}).left_out == {}
 
 
 def test_grades_and_pages_are_written_into_the_course(graded, tmp_path, monkeypatch):
