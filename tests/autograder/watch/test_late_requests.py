@@ -97,6 +97,14 @@ def test_the_last_notebook_says_what_is_asked_of_the_graded_work(used_up):
     assert "Your request for another look at batched_additive_shapes, race has been recorded" in used_up.page(secret)
 
 
+def test_a_later_request_replaces_those_of_the_graded_notebook(hub):
+    hub.plan(attempts=1)
+    for words in ("Please look again at race.", WORDS):
+        hub.submit("ada", "one", requests=[words])
+        hub.watch()
+    assert list_requests(hub) == [("scoring-additive_score", WORDS)]
+
+
 def test_a_request_stays_and_its_answer_appears_when_the_class_is_graded_again(used_up):
     used_up.submit("ada", "one", requests=[WORDS])
     used_up.watch()

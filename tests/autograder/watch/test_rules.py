@@ -248,6 +248,15 @@ def test_the_full_page_appears_when_nobody_can_hand_in_on_time_any_more(hub):
     assert any("the full feedback is released" in line for line in lines)
 
 
+def test_a_submission_that_somebody_deleted_waits_for_no_full_page(hub):
+    for days in (1, -1):  # before the due date, and after it
+        due = datetime.now(UTC) + timedelta(days=days)
+        hub.plan(due=f"{due:%Y-%m-%dT%H:%M:%SZ}", feedback_before_due='"hints"')
+        hub.submit("ada") if days > 0 else shutil.rmtree(hub.course.submitted / "ada")
+        hub.watch()
+        assert Arrivals(hub.course, ["scoring"]).list_withheld("scoring") == (["ada"] if days > 0 else [])
+
+
 def test_a_page_with_hints_has_what_a_person_answered_and_why_points_were_changed(hub):
     due = datetime.now(UTC) + timedelta(days=1)
     hub.plan(due=f"{due:%Y-%m-%dT%H:%M:%SZ}", feedback_before_due='"hints"')
@@ -311,6 +320,7 @@ def test_the_record_keeps_the_order_and_takes_nothing_twice(hub):
         known = Arrivals(hub.course, ["scoring"]) if restarted else known
         assert [arrival.claimed for arrival in known.list_pending("scoring")] == ["ben", "ada", "ada"]
         assert known.load_marks("scoring", "inbound") == {"ben+scoring": "1", "ada+scoring": "2"}
+        assert known.find_oldest() == 1.0
         assert known.add(rows, 3.0) == 0
     first = known.update(known.list_pending("scoring")[1], state=arrivals.WAITING)  # the older one of ada
     assert known.load_marks("scoring", "inbound")["ada+scoring"] == "2"

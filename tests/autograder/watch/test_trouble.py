@@ -9,10 +9,13 @@ import threading
 import pytest
 
 from autograder.courses.locking import exclusive_lock
+from autograder.errors import CourseError
 from autograder.paths import ROOT
 from autograder.sandbox import bubblewrap
+from autograder.watch import run as running
+from autograder.watch.arrivals import Arrivals
 from autograder.watch.polling import Inbox
-from tests.autograder.watch.hub import Mended
+from tests.autograder.watch.hub import Mended, UntilIdle
 
 pytestmark = pytest.mark.suite("assignments")
 SIZE = 30_000_000  # bytes of the disk, which is then filled up
@@ -73,6 +76,24 @@ def with_first_poll(hub, spoil, stop):
         return hub.watch(stop=stop)
 
 
+def test_tries_come_ever_later_up_to_half_a_minute_and_soon_after_one_that_works(hub):
+    waits, works = [], iter([False] * 7 + [True] + [False] * 2)
+
+    def run_round(loop):
+        if not next(works):
+            raise OSError("of the machine")
+        return 1
+
+    class Waits(UntilIdle):
+        def wait(self, seconds):
+            super().wait(seconds)
+            waits.append(seconds)
+
+    hub.monkeypatch.setattr(running._Loop, "_run_round", run_round)
+    hub.watch(stop=Waits(9))
+    assert waits == [1, 2, 4, 8, 16, 30, 30, 1, 2]
+
+
 def test_a_locked_gradebook_is_said_and_waited_for(hub):
     hub.submit("ada", "one")
     hub.watch()
@@ -82,6 +103,19 @@ def test_a_locked_gradebook_is_said_and_waited_for(hub):
     assert any("database is locked" in line and "It will be tried again." in line for line in lines)
     assert "two" in hub.page(secret)
     assert hub.outcomes() == [("ada", "graded"), ("ada", "graded")]
+
+
+def test_what_arrives_while_the_record_cannot_be_written_is_taken_once_it_can(hub):
+    secret, add, errors = hub.submit("ada"), Arrivals.add, [CourseError("the disk is full", "here", "free some space.")]
+
+    def fails_at_first(*arguments):
+        if errors:
+            raise errors.pop()
+        return add(*arguments)
+
+    hub.monkeypatch.setattr(Arrivals, "add", fails_at_first)
+    assert any("the disk is full" in line for line in hub.watch(patience=2))
+    assert "ada" in hub.page(secret)
 
 
 def test_a_course_that_another_command_has_locked_is_waited_for(hub):

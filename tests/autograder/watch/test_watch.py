@@ -77,6 +77,16 @@ def test_two_attempts_that_arrive_together_are_both_graded_in_their_order(hub):
     assert any("ada: attempt 2: graded" in line for line in lines)
 
 
+def test_two_hand_ins_that_name_a_student_differently_are_both_graded_in_their_order(hub):
+    (hub.course.root / "students.csv").write_text("id,login\nada,aking\n", encoding="utf-8")
+    (hub.course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
+    hub.submit("ada", "one")
+    hub.submit("aking", "two", account="ada")
+    hub.watch(any_owner=True)
+    assert hub.graded == ["one", "two"]
+    assert hub.outcomes() == [("ada", "graded"), ("aking", "graded")]
+
+
 def test_each_attempt_meets_other_hidden_cases_and_regrading_the_same(hub, monkeypatch):
     seen, load = [], submission.exercises_for
 
@@ -456,6 +466,34 @@ def test_what_is_completed_while_the_folder_is_listed_keeps_its_place(hub):
     assert [seen.name for seen in arrived] == [first.name, second.name]
 
 
+def test_what_is_completed_after_one_that_both_listings_missed_waits_for_the_next(hub):
+    for number, student in enumerate(("ada", "ben", "cem")):
+        hub.submit(student, name=f"{student}+scoring+2026-01-01 00:00:00 UTC+{number}")
+    ada, ben, cem = sorted(hub.inbound.iterdir())
+    for folder in (ben, cem):
+        folder.chmod(0o700)
+    look, looks = polling.Inbox._check_entry, []
+
+    def slowly(inbox, entry):
+        """The second time, complete Ben's folder just after it was checked and, after it, Cem's."""
+        seen = look(inbox, entry)
+        looks.append(entry.name)
+        if looks.count(ben.name) == 2 and entry.name == ben.name:
+            for folder in (ben, cem):
+                time.sleep(0.02)
+                folder.chmod(0o777)
+        return seen
+
+    with hub.monkeypatch.context() as patched:
+        patched.setattr(polling.Inbox, "_check_entry", slowly)
+        patched.setattr(polling.os, "scandir", sorted_scandir)
+        inbox, polls = polling.Inbox(hub.inbound, True, lambda name: True, {}), []
+        for _ in range(2):
+            polls.append([seen.name for seen in inbox.poll()[0]])
+            inbox.take(polling.InboxEntry(ada.name, str(ada.stat().st_mtime_ns), 0))
+    assert polls == [[ada.name], [ben.name, cem.name]]
+
+
 @contextlib.contextmanager
 def sorted_scandir(path):
     with SCANDIR(path) as entries:
@@ -463,12 +501,16 @@ def sorted_scandir(path):
 
 
 def test_a_folder_that_is_still_being_written_is_left_alone(hub):
-    hub.submit("ada")
+    secret = hub.submit("ada")
     (folder,) = hub.inbound.iterdir()
     folder.chmod(0o700)  # `nbgrader submit` has not reached its last step
     hub.watch()
     assert hub.outcomes() == []
     folder.chmod(0o777)
+    (folder / "submission_secret.txt").write_text("")  # nor has it written the secret
+    hub.watch()
+    assert hub.outcomes() == []
+    (folder / "submission_secret.txt").write_text(secret)
     hub.watch()
     assert hub.outcomes() == [("ada", "graded")]
 
@@ -490,6 +532,17 @@ def test_a_drop_folder_is_served_once_its_files_have_settled(hub, tmp_path):
         hub.watch(folder=drop, patience=3)
     assert hub.graded == ["by ada", "changed"]
     assert "changed" in hub.course.feedback("ada", "scoring").read_text()
+
+
+def test_a_file_settles_from_its_last_change_on(tmp_path, monkeypatch):
+    inbox, file, now = polling.Inbox(tmp_path, False, lambda name: True, {}), tmp_path / "ada.ipynb", [0.0]
+    monkeypatch.setattr(polling.time, "monotonic", lambda: now[0])
+    arrived = []
+    for now[0], text in ((0.0, "{"), (1.5, "{}"), (3.0, ""), (4.5, "")):
+        if text:
+            file.write_text(text)
+        arrived.append([seen.name for seen in inbox.poll()[0]])
+    assert arrived == [[], [], [], ["ada.ipynb"]]
 
 
 def test_a_second_watch_is_refused_and_markers_are_not(hub):
