@@ -104,6 +104,26 @@ def pronounce_with_beam(model, words, width, length_power=0.0):
     return [as_phonemes(row) for row in numbers.tolist()]
 
 
+@torch.no_grad()
+def write_changed(model, word, step, forbidden=(), exchanged=(), other=None):
+    """Change what the model reads of ``word`` at one step, and return the phoneme that it then writes, and its weights.
+
+    The letters at the positions ``forbidden`` get no weight. Those at the positions ``exchanged`` get the annotations that they
+    have in ``other``, a word with as many letters. Both are counted from 0, as ``step`` is.
+    """
+    source, lengths = map(torch.from_numpy, encode_letters([word, other or word]))
+    states, (own, others), masks = model.read(source, lengths)
+    keys, mask = own.clone(), masks[0].clone()
+    keys[list(exchanged)] = others[list(exchanged)]
+    mask[list(forbidden)] = False
+    state, token = states[:1], torch.tensor([START])
+    for _ in range(step):
+        logits, state, _ = model.decoder.step(token, state, own[None])
+        token = logits.argmax(dim=-1)
+    logits, _, weights = model.decoder.step(token, state, keys[None], mask[None])
+    return PHONEMES[logits.argmax()], weights[0].numpy()
+
+
 def train_and_save(path, seed=0, attention=True, steps=1200, batch_size=64, every=300):
     """Train on the training words, and write the weights that had the lowest loss on the validation words to ``path``.
 

@@ -4,16 +4,20 @@ import html
 import itertools
 import json
 import re
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
 from benchmarks.comparisons import COMPARISONS, RECORD, choose_rate, long_runs, read_record, sides, tuning_runs
+from benchmarks.interventions import RECORD as INTERVENTIONS
 from solutions.answer_key import worked_example
 from solutions.in_numpy.capstone import HELD_OUT, as_arrays, draw_sentences
 from solutions.in_numpy.scoring import additive_score
 from solutions.in_torch.capstone import unseen_sentences
+from solutions.in_torch.spelling import write_changed
+from solutions.trained import load_trained
 
 LONG = COMPARISONS["bottleneck"].long
 STEPS = LONG["fixed"]
@@ -288,25 +292,69 @@ def test_the_page_on_spelling_computes_what_its_text_says(site):
     (last,) = [text for text in texts if "; without" in text]
     outcomes = [re.findall(r"without .*? ([A-Z]+|</s>)(?:;|$)", line) for line in last.strip().splitlines()]
     assert outcomes == [["S", "S", "S"], ["Z", "Z", "</s>"], ["Z", "Z", "AH"]]
-    (exchanged,) = [text for text in texts if text.startswith("archivists  changed")]
-    counts = {line.split()[0]: [int(n) for n in re.findall(r"\d+", line)] for line in exchanged.strip().splitlines()}
-    assert counts["archivists"] == [0, 8, 22, 25]  # "a third of the cases"; "almost always"
-    for word in ("magazines", "jones"):
-        before, final, both, _ = counts[word]
-        assert 12 < before <= both
-        assert (final, both >= 24) == (0, True)
-    linked, elsewhere = (
-        [int(number) for number in row[1:]] for row in rows_of_table(site, "largest weight", page="spelling")
-    )
-    assert linked[0] > 300
-    assert 0.5 < linked[1] / linked[0] < 0.8
-    assert elsewhere[0] > 15
-    assert elsewhere[1] == 0
     cells = [html.unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", page, re.DOTALL)]
     rates = {name: float(cells[cells.index(name) + 1]) for name in cells if name in ALIGNMENTS}
     assert rates["Model 1 near the diagonal"] < rates["attention, largest weight"] / 2
     assert rates["attention, largest weight"] < min(rates["the diagonal"], rates["IBM Model 1"]) / 2
     assert 60 < float(cells[cells.index("vowel for vowel") + 1]) < 70
+
+
+@pytest.fixture(scope="module")
+def interventions():
+    return json.loads(INTERVENTIONS.read_text(encoding="utf-8"))
+
+
+def test_the_page_on_spelling_shows_what_was_recorded_of_forbidden_and_exchanged_letters(site, interventions):
+    def rates(line, *names):
+        numbers = [f"{line[name][0]:.1f} ({line[name][1]:.1f} to {line[name][2]:.1f})" for name in names]
+        return [str(line["count"]), *numbers]
+
+    (last,), aligned = interventions["forbidden_at_the_last"], interventions["forbidden_where_aligned"]
+    forbidden = rows_of_table(site, "largest weight", "phonemes", page="spelling")
+    lines = [*interventions["forbidden"], last, *aligned]
+    assert [row[1:] for row in forbidden] == [rates(line, "largest", "second", "other") for line in lines]
+    assert [row[0] for row in forbidden] == [
+        *("any", "below 0.5", "0.5 to 0.9", "0.9 and above", "any, at the last phoneme"),
+        *("on a letter linked by hand", "on another letter"),
+    ]
+    exchanged = rows_of_table(site, "largest weight", "pairs", page="spelling")
+    assert [row[1:] for row in exchanged] == [
+        rates(line, "differing", "largest", "all") for line in interventions["exchanged"][1:]
+    ]
+    assert [row[0] for row in exchanged] == ["on the letter that differs", "on another letter"]
+
+
+def test_what_the_page_on_spelling_says_of_them_is_in_the_record(interventions):
+    everything, *bins = interventions["forbidden"]
+    (last,), (linked, elsewhere) = interventions["forbidden_at_the_last"], interventions["forbidden_where_aligned"]
+    assert everything["largest"][0] == pytest.approx(60, abs=2)  # "three of five"
+    assert everything["other"][0] == pytest.approx(0.5, abs=0.02)  # "one of two hundred"
+    for less, more in itertools.pairwise(bins):
+        assert less["largest"][2] < more["largest"][1]
+    assert bins[-1]["largest"][0] == pytest.approx(80, abs=0.5)  # "one in five is written without it"
+    assert round(everything["none"][0]) == 40
+    assert everything["largest"][0] / (100 - everything["none"][0]) > 0.97  # "nearly always"
+    assert round(last["none"][0]) == 73
+    assert round(everything["largest_until"][0], 1) == 58.5
+    assert (elsewhere["count"], elsewhere["largest"][0]) == (25, 0)
+    assert elsewhere["largest"][2] < linked["largest"][1]
+    pairs, differing, another = interventions["exchanged"]
+    assert differing["count"] / pairs["count"] == pytest.approx(0.9, abs=0.005)  # "nine pairs of ten"
+    assert 0 < differing["all"][0] - differing["differing"][0] < 1  # "about as good as"
+    assert another["differing"][2] < 15  # "seldom"
+    assert another["largest"][1] > 60  # "usually"
+
+
+def test_the_last_sound_of_archivists_is_supplied_by_either_annotation():
+    model = load_trained("spelling")
+    phonemes = [write_changed(model, "archivists", step)[0] for step in range(9)]
+    assert phonemes == ["AA", "R", "K", "AH", "V", "IH", "S", "T", "S"]
+    others = ["archivist" + letter for letter in ascii_lowercase if letter != "s"]
+    changed = [
+        sum(write_changed(model, "archivists", 8, exchanged=letters, other=other)[0] != "S" for other in others)
+        for letters in ([8], [9], [8, 9])
+    ]
+    assert (len(others), changed) == (25, [0, 8, 22])
 
 
 ALIGNMENTS = ("the diagonal", "IBM Model 1", "Model 1 near the diagonal", "attention, largest weight")
