@@ -227,6 +227,72 @@ def em_by_hand():
     ### END SOLUTION
 
 
+def contexts_without(scores, keys, source_mask):
+    """Forbid each letter of a word in turn, at one decoder step.
+
+    result[b, j] = sum_k weights[b, k] keys[b, k], where weights[b] is the softmax of scores[b] over the real letters but j
+
+    Parameters
+    ----------
+    scores : (batch, source_len)
+        Unnormalised scores of the step.
+    keys : (batch, source_len, key_size)
+        Encoder annotations, h_1 ... h_Tx.
+    source_mask : (batch, source_len)
+        True at real letters.
+
+    Returns
+    -------
+    (batch, source_len, key_size)
+        A context for each letter, without it. Zeros where no letter is left.
+    """
+    ### BEGIN SOLUTION
+    allowed = source_mask[:, None, :] & ~np.eye(scores.shape[1], dtype=bool)  # (batch, letter forbidden, source_len)
+    remaining = np.where(allowed, scores[:, None, :], np.finfo(float).min)
+    powers = np.exp(remaining - remaining.max(axis=-1, keepdims=True)) * allowed
+    total = powers.sum(axis=-1, keepdims=True)
+    return powers / np.where(total > 0, total, 1) @ keys
+    ### END SOLUTION
+
+
+def contexts_exchanged(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """Exchange the annotation of each letter of a word in turn, at one step of additive attention.
+
+    result[b, j] is the context of query[b] with the annotations keys[b], but other_keys[b, j] in place of keys[b, j].
+    Each annotation h has the score v . tanh(W_query query[b] + W_key h).
+
+    Parameters
+    ----------
+    query : (batch, query_size)
+        Decoder state before this step, s_{i-1}.
+    keys : (batch, source_len, key_size)
+        Encoder annotations of some words, h_1 ... h_Tx.
+    other_keys : (batch, source_len, key_size)
+        Those of other words, each with as many letters.
+    source_mask : (batch, source_len)
+        True at real letters of both.
+    W_query : (attention_size, query_size)
+    W_key : (attention_size, key_size)
+    v : (attention_size,)
+
+    Returns
+    -------
+    (batch, source_len, key_size)
+        A context for each letter, with its annotation exchanged. Zeros for a word without a real letter.
+    """
+    ### BEGIN SOLUTION
+    own, others = (np.tanh((query @ W_query.T)[:, None, :] + each @ W_key.T) @ v for each in (keys, other_keys))
+    exchanged = np.eye(keys.shape[1], dtype=bool)  # (letter exchanged, source_len)
+    scores = np.where(exchanged, others[:, None, :], own[:, None, :])
+    scores = np.where(source_mask[:, None, :], scores, np.finfo(float).min)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True)) * source_mask[:, None, :]
+    total = powers.sum(axis=-1, keepdims=True)
+    weights = powers / np.where(total > 0, total, 1)  # (batch, letter exchanged, source_len)
+    mixed = np.where(exchanged[:, :, None], other_keys[:, None], keys[:, None])
+    return np.einsum("bjk,bjkm->bjm", weights, mixed)
+    ### END SOLUTION
+
+
 def edit_operations(written, wanted):
     """Return the edits between two pronunciations: the fewest, substitutions before others where there is a choice.
 

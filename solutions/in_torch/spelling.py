@@ -49,7 +49,7 @@ PROVIDED = (
     *("as_phonemes", "count_edits", "error_rates"),
     *("masked_softmax", "AdditiveScore", "Attention", "AdditiveAttention", "LastAnnotation", "BothEnds"),
     *("Encoder", "Decoder", "Seq2Seq", "build_model", "pronounce", "save_weights", "load_weights"),
-    *("draw_test_words", "pronounce_with_weights"),
+    *("draw_test_words", "pronounce_with_weights", "write_changed"),
 )
 
 # The notebook's first cell of its own: what other assignments do not need.

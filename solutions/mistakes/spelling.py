@@ -330,3 +330,223 @@ def em_by_hand__single_letter_shared():
 def em_by_hand__third_of_the_other_letter():
     """For the third of the `shares`, you gave that of the letter n in the AA of *on*. The exercise asks for that of o."""
     return _em(shares=[0.6, 0.6667, 0.6, 0.6])
+
+
+def _without(scores, keys, allowed, shift=None):
+    """Return the contexts over the letters that are ``allowed``, with another number subtracted from the scores if it is given."""
+    masked = np.where(allowed, scores, np.finfo(float).min)
+    with np.errstate(all="ignore"):
+        powers = np.exp(masked - (masked.max(axis=-1, keepdims=True) if shift is None else shift)) * allowed
+        total = powers.sum(axis=-1, keepdims=True)
+        return powers / np.where(allowed.any(axis=-1, keepdims=True), total, 1) @ keys
+
+
+def _all_but_one(source_mask):
+    return source_mask[:, None, :] & ~np.eye(source_mask.shape[1], dtype=bool)
+
+
+def _weights_of(scores, source_mask):
+    one = np.eye(scores.shape[1])[None].repeat(len(scores), axis=0)
+    return _without(scores[:, None, :], one, source_mask[:, None, :])[:, 0]
+
+
+def contexts_without__not_renormalised(scores, keys, source_mask):
+    """The remaining weights no longer sum to 1. Leave the letter out before the softmax, not after it."""
+    weights = _weights_of(scores, source_mask)[:, None, :] * ~np.eye(scores.shape[1], dtype=bool)
+    return weights @ keys
+
+
+def contexts_without__divided_by_the_rest(scores, keys, source_mask):
+    """You divided by 1 minus the weight of the letter. If this letter has nearly all the weight, hardly a digit of the others
+    is left in it, or none. Compute the softmax over the other letters instead.
+    """
+    weights = _weights_of(scores, source_mask)[:, None, :] * ~np.eye(scores.shape[1], dtype=bool)
+    rest = 1 - _weights_of(scores, source_mask)[:, :, None]
+    return np.where(rest > 0, weights / np.where(rest > 0, rest, 1), 0) @ keys
+
+
+def contexts_without__score_of_zero(scores, keys, source_mask):
+    """You set the score of the forbidden letter to 0, which still gives it a weight: exp(0) is 1."""
+    changed = np.where(np.eye(scores.shape[1], dtype=bool), 0.0, scores[:, None, :])
+    return _without(changed, keys, np.broadcast_to(source_mask[:, None, :], changed.shape))
+
+
+def contexts_without__only_this_letter(scores, keys, source_mask):
+    """You allowed letter j alone. Forbid it, and allow all other letters."""
+    return _without(scores[:, None, :], keys, source_mask[:, None, :] & np.eye(scores.shape[1], dtype=bool))
+
+
+def contexts_without__nothing_forbidden(scores, keys, source_mask):
+    """Your contexts are those of the word as it is: no letter is forbidden."""
+    return np.repeat(_without(scores[:, None, :], keys, source_mask[:, None, :]), scores.shape[1], axis=1)
+
+
+def contexts_without__still_forbidden(scores, keys, source_mask):
+    """The letters before j are forbidden, too. Allow each letter again before you forbid the next."""
+    return _without(scores[:, None, :], keys, source_mask[:, None, :] & ~np.tri(scores.shape[1], dtype=bool))
+
+
+def contexts_without__mask_ignored(scores, keys, source_mask):
+    """Padding has some of the weight. The softmax runs over real letters only."""
+    return _without(scores[:, None, :], keys, _all_but_one(np.ones_like(source_mask)))
+
+
+def contexts_without__nothing_at_padding(scores, keys, source_mask):
+    """At padding, you returned zeros. Nothing is forbidden there, so the context is that of the word as it is."""
+    return _without(scores[:, None, :], keys, _all_but_one(source_mask)) * source_mask[:, :, None]
+
+
+def contexts_without__maximum_of_the_word(scores, keys, source_mask):
+    """You subtracted the largest score of the whole word. If it is that of the forbidden letter, the powers of all others may
+    underflow to 0. Subtract the largest of the remaining scores.
+    """
+    best = np.where(source_mask, scores, np.finfo(float).min).max(axis=1)[:, None, None]
+    allowed = _all_but_one(source_mask)
+    with np.errstate(all="ignore"):
+        powers = np.exp(np.where(allowed, scores[:, None, :] - best, -np.inf))
+        total = powers.sum(axis=-1, keepdims=True)
+        return powers / np.where(total > 0, total, 1) @ keys
+
+
+def contexts_without__overflow(scores, keys, source_mask):
+    """exp overflows for scores above 709. Subtracting the same number from all remaining scores changes no weight."""
+    return _without(scores[:, None, :], keys, _all_but_one(source_mask), shift=0.0)
+
+
+def contexts_without__nothing_left(scores, keys, source_mask):
+    """Where no letter is left, your result is not a number, since you divide 0 by 0. The context is zeros there."""
+    allowed = _all_but_one(source_mask)
+    contexts = _without(scores[:, None, :], keys, allowed)
+    return np.where(allowed.any(axis=-1, keepdims=True), contexts, np.nan)
+
+
+def contexts_without__mean_of_the_last(scores, keys, source_mask):
+    """Where no letter is left, you returned the mean of the annotations: all scores are then equally low. It is zeros there."""
+    allowed = _all_but_one(source_mask)
+    return _without(scores[:, None, :], keys, allowed) + ~allowed.any(axis=-1, keepdims=True) * keys.mean(
+        axis=1, keepdims=True
+    )
+
+
+def contexts_without__equal_weights(scores, keys, source_mask):
+    """You gave the remaining letters equal weights. Their scores still count."""
+    return _without(np.zeros_like(scores)[:, None, :], keys, _all_but_one(source_mask))
+
+
+def contexts_without__weights(scores, keys, source_mask):
+    """You returned the weights of the remaining letters. Multiply them with the annotations, and sum over the letters."""
+    return _without(
+        scores[:, None, :], np.eye(scores.shape[1])[None].repeat(len(scores), axis=0), _all_but_one(source_mask)
+    )
+
+
+def contexts_without__squeezed(scores, keys, source_mask):
+    """An axis of length 1 went missing. The result has three axes, even for one word or one letter."""
+    return np.squeeze(_without(scores[:, None, :], keys, _all_but_one(source_mask)))
+
+
+def _exchanged(
+    query,
+    keys,
+    other_keys,
+    source_mask,
+    W_query,
+    W_key,
+    v,
+    scored=None,
+    mixed=None,
+    masked=True,
+    shift=None,
+    tanh=np.tanh,
+):
+    """Exchange in the scores the letters that are ``scored``, and in the sum those that are ``mixed``: (letter, source_len)."""
+    one = np.eye(keys.shape[1], dtype=bool)
+    scored, mixed = (one if each is None else each for each in (scored, mixed))
+    own, others = (tanh((query @ W_query.T)[:, None, :] + each @ W_key.T) @ v for each in (keys, other_keys))
+    scores = np.where(scored, others[:, None, :], own[:, None, :])
+    allowed = np.broadcast_to(source_mask[:, None, :] if masked else True, scores.shape)
+    values = np.where(mixed[:, :, None], other_keys[:, None], keys[:, None])
+    return _without(scores[:, :, None, :], values, allowed[:, :, None, :], shift)[:, :, 0]
+
+
+def contexts_exchanged__old_scores(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """You exchanged the annotation only in the weighted sum. Its score changes, too: compute it from the new annotation."""
+    none = np.zeros((keys.shape[1],) * 2, dtype=bool)
+    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, scored=none)
+
+
+def contexts_exchanged__old_annotations(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """You exchanged the annotation only in the scores. The weighted sum needs the new annotation, too."""
+    none = np.zeros((keys.shape[1],) * 2, dtype=bool)
+    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, mixed=none)
+
+
+def contexts_exchanged__all_at_once(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """You exchanged all annotations at once. Exchange one in each context, and leave the others as they are."""
+    every = np.ones((keys.shape[1],) * 2, dtype=bool)
+    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, every, every)
+
+
+def contexts_exchanged__still_exchanged(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """The annotations before j are exchanged, too. Undo each exchange before you make the next."""
+    before = np.tri(keys.shape[1], dtype=bool)
+    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, before, before)
+
+
+def contexts_exchanged__all_but_one(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """You exchanged the two words: letter j has its own annotation, and all others have those of the other word."""
+    return _exchanged(query, other_keys, keys, source_mask, W_query, W_key, v)
+
+
+def contexts_exchanged__nothing_exchanged(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """Your contexts are those of the word as it is: no annotation is exchanged."""
+    return _exchanged(query, keys, keys, source_mask, W_query, W_key, v)
+
+
+def contexts_exchanged__not_renormalised(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """You divided by the sum for the old scores. With a new score, the sum of the powers changes, and so do all weights."""
+    own, others = (np.tanh((query @ W_query.T)[:, None, :] + each @ W_key.T) @ v for each in (keys, other_keys))
+    best = np.where(source_mask, np.maximum(own, others), np.finfo(float).min).max(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        powers, new = (np.exp(np.where(source_mask, each - best, -np.inf)) for each in (own, others))
+        total = np.where(source_mask.any(axis=1, keepdims=True), powers.sum(axis=1, keepdims=True), 1)
+        context = np.einsum("bk,bkm->bm", powers / total, keys)[:, None, :]
+        return context - (powers / total)[:, :, None] * keys + (new / total)[:, :, None] * other_keys
+
+
+def contexts_exchanged__mask_ignored(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """Padding of the words has some of the weight. Take the softmax over real letters only, own and exchanged."""
+    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, masked=False)
+
+
+def contexts_exchanged__nothing_at_padding(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """At padding, you returned zeros. An exchange changes nothing there, so the context is that of the word as it is."""
+    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v) * source_mask[:, :, None]
+
+
+def contexts_exchanged__overflow(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """exp overflows for scores above 709. Subtracting the same number from all scores of a row changes no weight."""
+    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, shift=0.0)
+
+
+def contexts_exchanged__maximum_before_the_exchange(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """You subtracted the largest score before the exchange. The new score may be far above it, or the largest may be gone."""
+    own = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
+    best = np.where(source_mask, own, np.finfo(float).min).max(axis=1)[:, None, None, None]
+    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, shift=best)
+
+
+def contexts_exchanged__no_tanh(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """The scores lack their tanh."""
+    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, tanh=lambda sums: sums)
+
+
+def contexts_exchanged__no_letter(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """In a word without a real letter, your result is not a number, since you divide 0 by 0. Its contexts are zeros."""
+    contexts = _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v)
+    return np.where(source_mask.any(axis=1)[:, None, None], contexts, np.nan)
+
+
+def contexts_exchanged__squeezed(query, keys, other_keys, source_mask, W_query, W_key, v):
+    """An axis of length 1 went missing. For one word, or words of one letter, the result still has three axes."""
+    return np.squeeze(_exchanged(query, keys, other_keys, source_mask, W_query, W_key, v))

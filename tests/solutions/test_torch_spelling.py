@@ -20,6 +20,7 @@ from solutions.in_torch.spelling import (
     pronounce_with_weights,
     save_weights,
     train_and_save,
+    write_changed,
 )
 from solutions.trained import load_trained, quantize
 
@@ -136,3 +137,38 @@ def test_a_beam_of_1_pronounces_as_greedy_search_does():
         model, batch["source"], batch["lengths"], spelling.START, spelling.STOP, spelling.MOST_PHONEMES, 1
     )
     assert pronounce(model, words) == [spelling.as_phonemes(row) for row in numbers.tolist()]
+
+
+def test_the_contexts_of_the_exercises_are_those_of_the_model_after_a_change():
+    model = load_trained("spelling").double()
+    source, lengths = map(torch.from_numpy, spelling.encode_letters(["though", "thouch", "at"]))
+    with torch.no_grad():
+        states, keys, masks = model.read(source, lengths)
+        attention = model.decoder.attention
+        states, masks, others = states[[0, 2]], masks[[0, 2]], keys[[1, 0]]
+        keys = keys[[0, 2]]
+        scores = attention.score(states, attention.project_keys(keys))
+        without = spelling.contexts_without(scores.numpy(), keys.numpy(), masks.numpy())
+        parameters = (attention.score.W_query.weight, attention.score.W_key.weight, attention.score.v.weight[0])
+        given = (each.numpy() for each in (states, keys, others, masks, *parameters))
+        exchanged = spelling.contexts_exchanged(*given)
+        for j in range(keys.shape[1]):
+            allowed, changed = masks.clone(), keys.clone()
+            allowed[:, j], changed[:, j] = False, others[:, j]
+            np.testing.assert_allclose(attention(states, keys, allowed)[0], without[:, j], atol=1e-9)
+            np.testing.assert_allclose(attention(states, changed, masks)[0], exchanged[:, j], atol=1e-9)
+
+
+def test_a_changed_letter_changes_what_is_written_at_that_step_only_as_the_answer_to_the_project_says():
+    model = load_trained("spelling")
+    assert pronounce(model, ["though", "thouch"]) == [("DH", "OW"), ("TH", "AW", "CH")]
+    without = [[write_changed(model, "though", step, forbidden=[j])[0] for j in range(6)] for step in (0, 1)]
+    assert without == [["DH", "T", "DH", "DH", "DH", "DH"], ["OW", "OW", "AH", "AW", "OW", "OW"]]
+    exchanged = [
+        [write_changed(model, "though", step, exchanged=[j], other="thouch")[0] for j in range(6)] for step in (0, 1)
+    ]
+    assert exchanged == [["DH", "TH", "DH", "DH", "DH", "DH"], ["OW", "OW", "AW", "AW", "OW", "OW"]]
+    _, weights = write_changed(model, "though", 1)
+    np.testing.assert_allclose(weights[[2, 3]], [0.70, 0.25], atol=0.005)
+    _, weights = write_changed(model, "though", 0)
+    np.testing.assert_allclose(weights[[1, 0]], [0.91, 0.08], atol=0.005)

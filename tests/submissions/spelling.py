@@ -89,3 +89,57 @@ def em_by_hand__computed():
         "shares": [second[key] for key in wanted],
         "again": [t["n", "N"], t["o", "OW"]],
     }
+
+
+def contexts_without__loops(scores, keys, source_mask):
+    result = np.zeros(keys.shape)
+    for b, (row, mask) in enumerate(zip(scores.tolist(), source_mask.tolist())):
+        for j in range(len(row)):
+            left = [k for k in range(len(row)) if mask[k] and k != j]
+            if left:
+                powers = np.exp(np.array([row[k] for k in left]) - max(row[k] for k in left))
+                result[b, j] = powers / powers.sum() @ keys[b, left]
+    return result
+
+
+def contexts_without__masked_softmax(scores, keys, source_mask):
+    allowed = source_mask[:, None, :] & ~np.eye(scores.shape[1], dtype=bool)
+    logits = torch.tensor(np.where(allowed, scores[:, None, :], -1e30))
+    weights = torch.softmax(logits, dim=-1) * torch.tensor(allowed)
+    return weights @ torch.tensor(keys)
+
+
+def contexts_without__one_mask_after_the_other(scores, keys, source_mask):
+    contexts = []
+    for j in range(scores.shape[1]):
+        allowed = source_mask.copy()
+        allowed[:, j] = False
+        least = np.where(allowed, scores, -np.inf)
+        best = least.max(axis=1, keepdims=True)
+        powers = np.where(allowed, np.exp(np.minimum(least - np.where(np.isfinite(best), best, 0), 0)), 0)
+        weights = powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-300)
+        contexts.append(np.einsum("bk,bkm->bm", weights, keys))
+    return np.stack(contexts, axis=1)
+
+
+def contexts_exchanged__copies(query, keys, other_keys, source_mask, W_query, W_key, v):
+    contexts = []
+    for j in range(keys.shape[1]):
+        changed = keys.copy()
+        changed[:, j] = other_keys[:, j]
+        scores = np.tanh((query @ W_query.T)[:, None] + changed @ W_key.T) @ v
+        scores = np.where(source_mask, scores, -1e30)
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True)) * source_mask
+        weights = powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-300)
+        contexts.append((weights[:, :, None] * changed).sum(axis=1))
+    return np.stack(contexts, axis=1)
+
+
+def contexts_exchanged__torch(query, keys, other_keys, source_mask, W_query, W_key, v):
+    query, keys, other_keys, W_query, W_key, v = map(torch.tensor, (query, keys, other_keys, W_query, W_key, v))
+    mask = torch.tensor(source_mask)[:, None, :]
+    letters = torch.eye(keys.shape[1], dtype=torch.bool)
+    every = torch.where(letters[None, :, :, None], other_keys[:, None], keys[:, None])
+    scores = torch.tanh((query @ W_query.T)[:, None, None] + every @ W_key.T) @ v
+    weights = torch.softmax(scores.masked_fill(~mask, -1e30), dim=-1) * mask
+    return (weights[:, :, None, :] @ every)[:, :, 0]
