@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from autograder.errors import CourseError
-from autograder.gradebook.provenance import load_given
+from autograder.gradebook.provenance import load_given, record_given
 from autograder.marking import desk as desks
 from autograder.marking.session import ClientState, Conflict, MarkRequest, Session
 from autograder.reports.analysis import analyse
@@ -130,6 +130,9 @@ def test_who_marked_is_recorded_and_forgotten_when_marks_are_taken_back(shared, 
     with pytest.raises(Conflict, match=r"0\.5 of 2"):
         ada.mark(MarkRequest((ClientState(**ada._show(stale)),), 1))
     assert load_given(shared, "scoring", ESSAY) == {}
+    for marker, students in (("ada", ["student00"]), ("", [])):  # the second time, somebody without a name marked it
+        record_given(shared, "scoring", ESSAY, [mark._replace(marker=marker)])
+        assert [*load_given(shared, "scoring", ESSAY)] == students
 
 
 def test_the_page_says_who_has_marked_an_answer_that_waits_again(shared, sit):
