@@ -113,6 +113,17 @@ def test_a_page_is_made_again_with_another_version_of_the_grader_or_another_sett
     assert [grade_quickly(course)["mia"].reused for _ in range(2)] == [False, True]
 
 
+def test_automatic_points_that_something_else_has_overwritten_are_put_back(course):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    with Gradebook(course.gradebook) as gradebook:
+        entry = gradebook.find_grade("scoring-additive_score-test", "scoring", "scoring", "mia")
+        entry.auto_score = 0.0
+        gradebook.db.commit()
+    row = grade_quickly(course)["mia"]
+    assert (row.reused, row.total) == (False, AUTOMATIC)
+
+
 def test_the_same_notebook_is_graded_again_with_another_file_beside_it(course, monkeypatch):
     hand_in(course, "mia")
     files = {"weights.npz": b"one"}
