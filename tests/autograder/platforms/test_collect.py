@@ -195,6 +195,13 @@ def test_of_several_notebooks_the_one_that_holds_the_assignment_counts(course, t
     assert leftover == ["ada/one.ipynb", "ada/three.ipynb"]
 
 
+def test_a_notebook_counts_before_one_that_a_browser_saved_as_text(course, tmp_path):
+    parts = ("ada/scoring.ipynb", OURS), ("ada/my_scoring.ipynb.txt", OURS.replace("ours", "saved"))
+    collected, _ = collect(course, "scoring", handed_out(tmp_path, *parts))
+    assert collected[0].problem == ""
+    assert course.submission("ada", "scoring").read_text() == OURS
+
+
 def test_the_same_notebook_twice_is_one(course, tmp_path):
     parts = ("ada/scoring.ipynb", OURS), ("ada/scoring (1).ipynb", OURS)
     collected, leftover = collect(course, "scoring", handed_out(tmp_path, *parts))
