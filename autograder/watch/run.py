@@ -28,7 +28,8 @@ from autograder.watch.arrivals import ADMITTED, FAILED, NEW, WAITING, Arrivals
 from autograder.watch.page import load_token, status_page
 from autograder.watch.polling import Inbox
 from autograder.watch.rounds import Round
-from autograder.watch.service import Service, Settings
+from autograder.watch.service import Service
+from autograder.watch.settings import Settings
 from autograder.watch.sources import Source, find_sources
 from autograder.watch.status import Status
 from autograder.with_nbgrader.exchange import exchange_problems
@@ -182,10 +183,10 @@ class _Loop:
     def close(self) -> None:
         """Cancel what is still running."""
         for service in self.services:
-            service.close()
+            service.rounds.close()
 
     def _find_rounds(self) -> list[Round]:
-        return [running for service in self.services for running in service.rounds]
+        return [running for service in self.services for running in service.rounds.running]
 
     def _run_round(self) -> int:
         """Look for new hand-ins, go on with those of each topic, and return how many were served.

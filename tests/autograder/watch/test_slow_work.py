@@ -11,7 +11,7 @@ from autograder.batch.grade_class import Batch
 from autograder.errors import CourseError
 from autograder.watch import run as running
 from autograder.watch.arrivals import Arrivals
-from autograder.watch.service import Settings
+from autograder.watch.settings import Settings
 from tests.autograder.essays import all_right
 from tests.autograder.watch.hub import UntilIdle
 
@@ -50,12 +50,12 @@ def test_hand_ins_that_come_while_a_slow_one_runs_are_graded_before_it(hub):
     hub.submit("ada", "quick")
 
     def more():
-        for student in ("ben", "cem"):
+        for student in ("ben", "ada", "cem"):
             secret = hub.submit(student)
             until(lambda secret=secret: hub.page(secret))
 
     hub.watch(workers=2, any_owner=True, grade_one=slow("slow", more))
-    assert served(hub) == ["ada", "ben", "cem", "mal"]
+    assert served(hub) == ["ada", "ben", "ada", "cem", "mal"]
 
 
 def test_a_hand_in_that_disappears_while_it_is_graded_is_graded_once(hub):

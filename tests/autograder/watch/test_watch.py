@@ -24,7 +24,7 @@ from autograder.paths import ROOT
 from autograder.platforms import collect as collecting
 from autograder.platforms.times import parse_time
 from autograder.reports import tables
-from autograder.watch import polling, service, sources
+from autograder.watch import opening, polling, service, sources
 from autograder.watch import run as running
 from autograder.watch.arrivals import Arrivals
 from tests.autograder.essays import all_right, grade_quickly
@@ -61,7 +61,7 @@ def test_lines_and_pages_call_students_by_the_names_of_the_roster(hub):
 def test_nothing_is_read_or_graded_again_after_a_restart(hub, monkeypatch):
     hub.submit("ada")
     hub.watch()
-    monkeypatch.setattr("autograder.watch.service.collect", None)
+    monkeypatch.setattr("autograder.watch.opening.collect", None)
     lines = hub.watch()
     assert len(hub.graded) == 1
     assert not [line for line in lines if "ada" in line.split()]
@@ -183,7 +183,7 @@ def test_one_bad_hand_in_stops_nobody(hub):
 
 def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds_and_tried_after_a_restart(hub):
     ada, ben = hub.submit("ada"), hub.submit("ben")
-    collect = service.collect
+    collect = opening.collect
 
     def breaks(course, topic, source, *rest, only, **more):
         if next(iter(only)).startswith("ada"):
@@ -191,7 +191,7 @@ def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds
         return collect(course, topic, source, *rest, only=only, **more)
 
     with hub.monkeypatch.context() as patched:
-        patched.setattr(service, "collect", breaks)
+        patched.setattr(opening, "collect", breaks)
         lines = hub.watch(patience=3)
     assert any("ada+scoring" in line and "failed: ValueError: of a name" in line for line in lines)
     assert "ben" in hub.page(ben)
@@ -353,14 +353,14 @@ def test_names_that_an_account_invents_make_nobody_wait(hub, monkeypatch):
 
 def note_opened(monkeypatch):
     """Return a list to which each look for hand-ins adds the names that those it opens claim."""
-    opened, serve, begin = [], service.Service.serve, service.Service._open
+    opened, serve, begin = [], service.Service.serve, opening.Opener.open
     monkeypatch.setattr(service.Service, "serve", lambda self: opened.append([]) or serve(self))
 
     def note(self, to_grade, running, arrival, rules_now):
         opened[-1].append(arrival.claimed)
         return begin(self, to_grade, running, arrival, rules_now)
 
-    monkeypatch.setattr(service.Service, "_open", note)
+    monkeypatch.setattr(opening.Opener, "open", note)
     return opened
 
 
@@ -389,13 +389,13 @@ def test_an_account_whose_hand_ins_take_long_to_open_rests_and_others_go_first(h
     began, elapsed = time.monotonic(), [0.0]
     monkeypatch.setattr(service.time, "monotonic", lambda: began + elapsed[0])
     monkeypatch.setattr(service.time, "thread_time", lambda: elapsed[0])
-    collect = service.collect
+    collect = opening.collect
 
     def slow(*rest, only, **more):
         elapsed[0] += 3.0 * next(iter(only)).startswith("mal")
         return collect(*rest, only=only, **more)
 
-    monkeypatch.setattr(service, "collect", slow)
+    monkeypatch.setattr(opening, "collect", slow)
     hub.submit("mal", "first")
     hub.submit("mal", "second")
     hub.submit("ada", "by ada")

@@ -1,0 +1,48 @@
+"""What all that `watch` serves shares, and which errors it waits out.
+
+In: nothing. Out: ``Settings``, ``is_machine_failure``. Touches nothing.
+"""
+
+import errno
+import sqlite3
+from dataclasses import dataclass, field
+
+import sqlalchemy.exc
+
+from autograder.batch.context import GradingOptions
+from autograder.batch.grade_class import Executor
+from autograder.courses.course import Course
+from autograder.errors import OS_ERROR_REMEDIES, CourseError
+from autograder.watch.status import Status
+from autograder.with_nbgrader.exchange import ExchangeFolders
+
+MACHINE_ERRNOS = {*OS_ERROR_REMEDIES, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EMFILE}
+MACHINE_ERRNOS |= {errno.ENFILE, errno.ENOMEM, errno.EBUSY}
+RETRIED_ERRORS = (CourseError, OSError, sqlite3.Error, sqlalchemy.exc.SQLAlchemyError)
+Queue = int | str  # an account, or a claimed name where accounts are not known
+
+
+@dataclass
+class Settings:
+    """What is the same for all topics. ``busy`` changes: it has the queues of which a hand-in is being graded."""
+
+    course: Course
+    options: GradingOptions
+    executor: Executor
+    exchange: ExchangeFolders | None
+    status: Status
+    any_owner: bool = False
+    size: int = 8  # students graded at a time, for each topic
+    busy: set[Queue] = field(default_factory=set)
+
+
+def is_machine_failure(error: BaseException) -> bool:
+    """Return whether ``error`` comes from the disk, the database or a lock, so that waiting may help."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in MACHINE_ERRNOS:
+            return True
+        if isinstance(cause, sqlite3.Error | sqlalchemy.exc.SQLAlchemyError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
