@@ -22,6 +22,7 @@ from autograder.sandbox import wire
 
 EXPLAINED_EVERYWHERE = "We get exactly your numbers if {}."
 ALL_ZERO = "Each number of yours that is wrong is 0: which step leaves or makes it so?"
+NO_EFFECT = "no effect"  # the end of a clause
 EXPLAINED_IN_TWO_WAYS = "We get exactly your numbers in two ways: if {}, or if {}."
 EXPLAINED_WHERE_WRONG = "We get exactly your wrong numbers, though not your right ones, if {}."
 EXPLAINED_IN_CASES = "Only {} are wrong, and there we get exactly your numbers if {}."
@@ -61,7 +62,8 @@ def _infer_mistake(exercise, rows):
     if all(row.case.gradients for row in wrong):
         return ""  # the values are right, and many ways of losing a gradient look alike
     everywhere, where_wrong = _matching_clauses(exercise, rows, wrong)
-    if everywhere and not any(row.wrong_numbers.any() for row in wrong):  # many slips end there
+    is_zero = not any(row.wrong_numbers.any() for row in wrong)
+    if everywhere and is_zero and all(clause.endswith(NO_EFFECT) for clause in everywhere):  # so does much else
         return ALL_ZERO
     if 0 < len(everywhere) <= MAX_CLAUSES:
         return (EXPLAINED_EVERYWHERE if len(everywhere) == 1 else EXPLAINED_IN_TWO_WAYS).format(*everywhere)

@@ -329,18 +329,3 @@ def edit_distance__ends_cut_off_twice(written, wanted):
         for j, other in enumerate(wanted):
             row.append(min(before[j] + (item != other), before[j + 1] + 1, row[-1] + 1))
     return row[-1]
-
-
-def annotate__lengths_from_first_padding(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
-    """Each number of yours that is wrong is 0: which step leaves or makes it so? This alone does not explain the cases
-    with padding: where does the mask come in?
-    """
-    lengths = source_mask.int().argmin(dim=1)  # 0 without padding
-    annotations = embedded.new_zeros(*source_mask.shape, 2 * len(W_h))
-    for row, length in enumerate(lengths.tolist()):
-        for weights, order, half in ((W_x, W_h, 0), (W_x_back, W_h_back, 1)):
-            state = embedded.new_zeros(len(W_h))
-            for j in range(length)[:: -1 if half else 1]:
-                state = torch.tanh(weights @ embedded[row, j] + order @ state)
-                annotations[row, j, half * len(W_h) : (half + 1) * len(W_h)] = state
-    return annotations

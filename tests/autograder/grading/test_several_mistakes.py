@@ -10,6 +10,7 @@ from autograder.audit.calls import verdict_on
 from autograder.exercises.softmax import ALL_AXES, OTHER_AXIS, UNIFORM
 from autograder.grading import judge
 from autograder.grading.judge import FEW_DIGITS, LOST_AXIS, SINGLE
+from autograder.grading.recognise import ALL_ZERO
 from tests.autograder.samples import exercise_named
 
 pytestmark = pytest.mark.suite("audit")
@@ -176,3 +177,21 @@ def test_the_hint_on_a_mistake_in_special_cases_does_not_contradict_ordinary_one
     large, one = hints_on(SCORE, score_with_two_conditions)
     assert large.startswith("Only some cases are wrong, with this mistake: The tanh is missing")
     assert one == "Cases with an axis of length 1 are wrong: which line treats such an axis differently?"
+
+
+def lengths_from_first_padding(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
+    """Return the annotations as `annotate` does, but zeros for a sentence without padding."""
+    lengths = source_mask.int().argmin(dim=1)  # 0 without padding
+    annotations = embedded.new_zeros(*source_mask.shape, 2 * len(W_h))
+    for row, length in enumerate(lengths.tolist()):
+        for weights, before, order in ((W_x, W_h, 1), (W_x_back, W_h_back, -1)):
+            state, half = embedded.new_zeros(len(W_h)), slice(None, len(W_h)) if order > 0 else slice(len(W_h), None)
+            for j in range(length)[::order]:
+                state = torch.tanh(weights @ embedded[row, j] + before @ state)
+                annotations[row, j, half] = state
+    return annotations
+
+
+def test_of_results_that_are_zeros_no_cause_is_named_and_no_gradient_expected():
+    where = judge.SECOND_MISTAKE.format("padding", judge.IN_WAYS["padding"])
+    assert hints_on("encoder-annotate", lengths_from_first_padding) == (ALL_ZERO, where)
