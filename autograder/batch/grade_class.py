@@ -208,9 +208,8 @@ class Batch:
         while self.waiting and not self.tasks.is_full:
             row = self.waiting.popleft()
             self._run_step(row, partial(self._begin, row))
-        if (
-            not self.tasks.futures and self.late
-        ):  # each runs once more, after the others, which may have used up the memory
+        if self.late and not self.tasks.futures:
+            # each runs once more, after the others, which may have used up the memory
             job = self.late.pop(0)
             job.is_last_chance = True
             self._run_step(job.row, partial(self._submit, job, with_page=False))

@@ -100,17 +100,7 @@ class Record:
         with self._connect("rw") as connection:
             query = f"SELECT number, at, topic, student, kind, data FROM event WHERE {where} ORDER BY number"
             rows = connection.execute(query, values).fetchall()
-        return [
-            Event(
-                number,
-                at,
-                topic,
-                student if isinstance(student, str) else student.decode(errors="surrogateescape"),
-                kind,
-                json.loads(data),
-            )
-            for number, at, topic, student, kind, data in rows
-        ]
+        return [Event(*row)._replace(student=_as_read(row[3]), data=json.loads(row[5])) for row in rows]
 
     @contextlib.contextmanager
     def _connect(self, mode: str) -> Iterator[sqlite3.Connection]:
@@ -141,6 +131,10 @@ def _as_stored(student):
     except UnicodeEncodeError:
         return student.encode(errors="surrogateescape")
     return student
+
+
+def _as_read(stored):
+    return stored if isinstance(stored, str) else stored.decode(errors="surrogateescape")
 
 
 def _marks(kinds):

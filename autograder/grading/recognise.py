@@ -62,8 +62,8 @@ def _infer_mistake(exercise, rows):
     if all(row.case.gradients for row in wrong):
         return ""  # the values are right, and many ways of losing a gradient look alike
     everywhere, where_wrong = _matching_clauses(exercise, rows, wrong)
-    is_zero = not any(row.wrong_numbers.any() for row in wrong)
-    if everywhere and is_zero and all(clause.endswith(NO_EFFECT) for clause in everywhere):  # so does much else
+    is_nothing_used = bool(everywhere) and all(clause.endswith(NO_EFFECT) for clause in everywhere)
+    if is_nothing_used and not any(row.wrong_numbers.any() for row in wrong):  # much else gives zeros, too
         return ALL_ZERO
     if 0 < len(everywhere) <= MAX_CLAUSES:
         return (EXPLAINED_EVERYWHERE if len(everywhere) == 1 else EXPLAINED_IN_TWO_WAYS).format(*everywhere)

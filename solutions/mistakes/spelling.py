@@ -445,7 +445,7 @@ def contexts_without__squeezed(scores, keys, source_mask):
     return np.squeeze(_without(scores[:, None, :], keys, _all_but_one(source_mask)))
 
 
-def _exchanged(
+def _exchange(
     query,
     keys,
     other_keys,
@@ -472,35 +472,35 @@ def _exchanged(
 def contexts_exchanged__old_scores(query, keys, other_keys, source_mask, W_query, W_key, v):
     """You exchanged the annotation only in the weighted sum. Its score changes, too: compute it from the new annotation."""
     none = np.zeros((keys.shape[1],) * 2, dtype=bool)
-    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, scored=none)
+    return _exchange(query, keys, other_keys, source_mask, W_query, W_key, v, scored=none)
 
 
 def contexts_exchanged__old_annotations(query, keys, other_keys, source_mask, W_query, W_key, v):
     """You exchanged the annotation only in the scores. The weighted sum needs the new annotation, too."""
     none = np.zeros((keys.shape[1],) * 2, dtype=bool)
-    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, mixed=none)
+    return _exchange(query, keys, other_keys, source_mask, W_query, W_key, v, mixed=none)
 
 
 def contexts_exchanged__all_at_once(query, keys, other_keys, source_mask, W_query, W_key, v):
     """You exchanged all annotations at once. Exchange one in each context, and leave the others as they are."""
     every = np.ones((keys.shape[1],) * 2, dtype=bool)
-    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, every, every)
+    return _exchange(query, keys, other_keys, source_mask, W_query, W_key, v, every, every)
 
 
 def contexts_exchanged__still_exchanged(query, keys, other_keys, source_mask, W_query, W_key, v):
     """The annotations before j are exchanged, too. Undo each exchange before you make the next."""
     before = np.tri(keys.shape[1], dtype=bool)
-    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, before, before)
+    return _exchange(query, keys, other_keys, source_mask, W_query, W_key, v, before, before)
 
 
 def contexts_exchanged__all_but_one(query, keys, other_keys, source_mask, W_query, W_key, v):
     """You exchanged the two words: letter j has its own annotation, and all others have those of the other word."""
-    return _exchanged(query, other_keys, keys, source_mask, W_query, W_key, v)
+    return _exchange(query, other_keys, keys, source_mask, W_query, W_key, v)
 
 
 def contexts_exchanged__nothing_exchanged(query, keys, other_keys, source_mask, W_query, W_key, v):
     """Your contexts are those of the word as it is: no annotation is exchanged."""
-    return _exchanged(query, keys, keys, source_mask, W_query, W_key, v)
+    return _exchange(query, keys, keys, source_mask, W_query, W_key, v)
 
 
 def contexts_exchanged__not_renormalised(query, keys, other_keys, source_mask, W_query, W_key, v):
@@ -516,37 +516,37 @@ def contexts_exchanged__not_renormalised(query, keys, other_keys, source_mask, W
 
 def contexts_exchanged__mask_ignored(query, keys, other_keys, source_mask, W_query, W_key, v):
     """Padding of the words has some of the weight. Take the softmax over real letters only, own and exchanged."""
-    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, masked=False)
+    return _exchange(query, keys, other_keys, source_mask, W_query, W_key, v, masked=False)
 
 
 def contexts_exchanged__nothing_at_padding(query, keys, other_keys, source_mask, W_query, W_key, v):
     """At padding, you returned zeros. An exchange changes nothing there, so the context is that of the word as it is."""
-    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v) * source_mask[:, :, None]
+    return _exchange(query, keys, other_keys, source_mask, W_query, W_key, v) * source_mask[:, :, None]
 
 
 def contexts_exchanged__overflow(query, keys, other_keys, source_mask, W_query, W_key, v):
     """exp overflows for scores above 709. Subtracting the same number from all scores of a row changes no weight."""
-    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, shift=0.0)
+    return _exchange(query, keys, other_keys, source_mask, W_query, W_key, v, shift=0.0)
 
 
 def contexts_exchanged__maximum_before_the_exchange(query, keys, other_keys, source_mask, W_query, W_key, v):
     """You subtracted the largest score before the exchange. The new score may be far above it, or the largest may be gone."""
     own = np.tanh((query @ W_query.T)[:, None, :] + keys @ W_key.T) @ v
     best = np.where(source_mask, own, np.finfo(float).min).max(axis=1)[:, None, None, None]
-    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, shift=best)
+    return _exchange(query, keys, other_keys, source_mask, W_query, W_key, v, shift=best)
 
 
 def contexts_exchanged__no_tanh(query, keys, other_keys, source_mask, W_query, W_key, v):
     """The scores lack their tanh."""
-    return _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v, tanh=lambda sums: sums)
+    return _exchange(query, keys, other_keys, source_mask, W_query, W_key, v, tanh=lambda sums: sums)
 
 
 def contexts_exchanged__no_letter(query, keys, other_keys, source_mask, W_query, W_key, v):
     """In a word without a real letter, your result is not a number, since you divide 0 by 0. Its contexts are zeros."""
-    contexts = _exchanged(query, keys, other_keys, source_mask, W_query, W_key, v)
+    contexts = _exchange(query, keys, other_keys, source_mask, W_query, W_key, v)
     return np.where(source_mask.any(axis=1)[:, None, None], contexts, np.nan)
 
 
 def contexts_exchanged__squeezed(query, keys, other_keys, source_mask, W_query, W_key, v):
     """An axis of length 1 went missing. For one word, or words of one letter, the result still has three axes."""
-    return np.squeeze(_exchanged(query, keys, other_keys, source_mask, W_query, W_key, v))
+    return np.squeeze(_exchange(query, keys, other_keys, source_mask, W_query, W_key, v))

@@ -82,6 +82,18 @@ def keep_nothing(browser, wanted):
     browser.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": wanted})
 
 
+def open_untouched(browser, page, name, width):
+    """Open ``page`` at its figure ``name``, nothing of which is in the browser's cache; return the figure's element."""
+    size(browser, width)
+    browser.get("about:blank")
+    keep_nothing(browser, wanted=True)
+    browser.get(f"{page}#figure-{name}")
+    until(browser, lambda: browser.execute_script("return document.readyState === 'complete'"))
+    keep_nothing(browser, wanted=False)
+    requests(browser)
+    return browser.find_element(By.TAG_NAME, f"{name}-figure")
+
+
 def until(browser, condition):
     return WebDriverWait(browser, PATIENCE_SECONDS).until(lambda _: condition())
 

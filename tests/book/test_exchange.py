@@ -13,7 +13,17 @@ from selenium.webdriver.support.select import Select
 from solutions.in_numpy.spelling import MOST_PHONEMES, PHONEMES, START, STOP, encode_letters
 from solutions.trained import load_trained
 from tests.book.test_axe import AXE, findings, hold_still
-from tests.book.test_browser import address, browser, complaints, keep_nothing, overhang, requests, server, size, until  # noqa: F401
+from tests.book.test_browser import (  # noqa: F401
+    address,
+    browser,
+    complaints,
+    open_untouched,
+    overhang,
+    requests,
+    server,
+    size,
+    until,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -30,17 +40,7 @@ def model():
 def laboratory(browser, address):  # noqa: F811
     """Return a function that opens the page at the laboratory, before anybody has touched it."""
 
-    def laboratory(width=1280):
-        size(browser, width)
-        browser.get("about:blank")
-        keep_nothing(browser, wanted=True)
-        browser.get(f"{address}/book/spelling.html#figure-exchange")
-        until(browser, lambda: browser.execute_script("return document.readyState === 'complete'"))
-        keep_nothing(browser, wanted=False)
-        requests(browser)
-        return browser.find_element(By.TAG_NAME, "exchange-figure")
-
-    return laboratory
+    return lambda width=1280: open_untouched(browser, f"{address}/book/spelling.html", "exchange", width)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,16 @@ from autograder.paths import ROOT
 from solutions.in_numpy.capstone import HELD_OUT, NOUNS, START, STOP, TARGET_WORDS, as_arrays, is_kept_back, translate
 from solutions.trained import load_trained
 from tests.book.test_axe import AXE, findings, hold_still
-from tests.book.test_browser import address, browser, complaints, keep_nothing, overhang, requests, server, size, until  # noqa: F401
+from tests.book.test_browser import (  # noqa: F401
+    address,
+    browser,
+    complaints,
+    open_untouched,
+    overhang,
+    requests,
+    server,
+    until,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -24,17 +33,7 @@ WIDTHS = [320, 375, 768, 1280]
 def figure(browser, address):  # noqa: F811
     """Return a function that opens the landing page at the figure, before anybody has touched it."""
 
-    def figure(width=1280):
-        size(browser, width)
-        browser.get("about:blank")
-        keep_nothing(browser, wanted=True)
-        browser.get(f"{address}/book/intro.html#figure-sentence")
-        until(browser, lambda: browser.execute_script("return document.readyState === 'complete'"))
-        keep_nothing(browser, wanted=False)
-        requests(browser)
-        return browser.find_element(By.TAG_NAME, "sentence-figure")
-
-    return figure
+    return lambda width=1280: open_untouched(browser, f"{address}/book/intro.html", "sentence", width)
 
 
 def noun(element, word):
@@ -322,7 +321,7 @@ def test_what_cannot_be_loaded_is_said_and_tried_again(figure, part, said):
 def test_the_note_has_the_numbers_of_the_record(figure, model):
     note = figure().find_element(By.CSS_SELECTOR, "p.note").text.replace("\u202f", " ").replace("\xa0", " ")
     run = json.loads((ROOT / "benchmarks" / "trainings.json").read_text(encoding="utf-8"))["capstone"][0]
-    size = sum(parameter.numel() for parameter in model.parameters())
+    count = sum(parameter.numel() for parameter in model.parameters())
     numbers = [int(number.replace(" ", "")) for number in re.findall(r"\d[\d ]*\d", note)]
-    assert numbers == [size, 6000, 501, round(501 * run["exact_match"])]
+    assert numbers == [count, 6000, 501, round(501 * run["exact_match"])]
     assert is_kept_back(HELD_OUT)
