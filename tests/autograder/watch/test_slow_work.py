@@ -4,11 +4,13 @@ import json
 import shutil
 import time
 from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
 
 from autograder.batch.grade_class import Batch
 from autograder.errors import CourseError
+from autograder.watch import rounds
 from autograder.watch import run as running
 from autograder.watch.arrivals import Arrivals
 from autograder.watch.settings import Settings
@@ -142,3 +144,38 @@ def test_a_round_that_fails_beside_a_slow_one_is_tried_alone_and_only_the_culpri
         patched.setattr(Batch, "_begin", breaks)
         hub.watch(workers=2, any_owner=True, patience=12, grade_one=slow("slow", more))
     assert sorted(hub.outcomes()) == [("ada", "failed"), ("ben", "graded"), ("cem", "graded"), ("mal", "graded")]
+
+
+def test_a_round_that_ran_beside_one_that_failed_is_not_its_trial(monkeypatch):
+    class Scripted:
+        """A round that takes one step for each of ``results``: whether more is left, or the error that it raises."""
+
+        def __init__(self, results, students, *rest):
+            self.results, self.left = iter(results), students
+            self.run = SimpleNamespace(course=SimpleNamespace(releases=lambda topic: SimpleNamespace(hash=lambda: "")))
+            self.students, self.release = list(students), ""
+
+        def step(self, *rest):
+            result = next(self.results)
+            if isinstance(result, Exception):
+                raise result
+            return result
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(rounds, "Round", Scripted)
+    settings = SimpleNamespace(executor=None, busy=set())
+    outcomes = SimpleNamespace(settings=settings, topic="scoring", finish_row=None, say=None, lock=None)
+    running_ones = rounds.Rounds(outcomes)
+    running_ones.begin([True, CourseError("broken", "here", "look.")], ["ada", "ben"], [], {})
+    running_ones.begin([True, True, False], ["cem", "dan"], [], {})
+    with pytest.raises(CourseError):
+        running_ones.step()
+    assert running_ones.alone
+    while running_ones.running:
+        running_ones.step()
+    assert running_ones.alone  # until one that takes a single hand-in has ended
+    running_ones.begin([True, False], ["ada"], [], {})
+    running_ones.step()
+    assert not running_ones.alone
