@@ -6,7 +6,7 @@
                                                                  ask these tests alone, and add what they reach to FILE
     python -m benchmarks.faults --draw 13 --seed 46              replace the list by 13 faults from each package
     python -m benchmarks.faults --reached FILE --list benchmarks/faults_by_hand.jsonl
-                                                                 those that two readers of the code alone wrote down
+                                                                 those that readers of the code alone wrote down
 
 A fault is one small change of one line of production code (``CHANGES``), in Python or in the website's JavaScript. The list was
 drawn by seed before any test was taken out or made smaller. A fault is found again by the text of its line. Its outcome is
