@@ -22,9 +22,9 @@ from autograder.notebooks.chapter import chapter_number
 from solutions import answer_key
 
 CHAPTER_CARD = """<li><a href="{topic}.html"><b>{number}</b> <strong>{name}</strong><span>{question}</span>
-<small>{exercises} exercises, {least} to {most} minutes</small></a></li>"""
+<small>{exercises}, {least} to {most} minutes</small></a></li>"""
 ASSIGNMENT_CARD = """<aside class="assignment-card" aria-label="Assignment">
-<p><strong>Assignment{number}</strong> <span>{exercises} exercises, {points:g} points, {least} to {most} minutes</span></p>
+<p><strong>Assignment{number}</strong> <span>{exercises}, {points:g} points, {least} to {most} minutes</span></p>
 <p>{links}</p>
 </aside>"""
 STEPS = {  # of attention, and the page about each
@@ -77,7 +77,10 @@ def _workload(topic):
     entries = answer_key.load(topic).values()
     least, most = answer_key.minutes(entries)
     points = sum(entry.points for entry in entries)
-    return {"exercises": len(entries), "points": points, "least": least, "most": most}
+    exercises, warm_ups = f"{len(entries)} exercises", len(answer_key.load_warm_ups(topic))
+    if warm_ups:  # they have numbers, too
+        exercises += f" and {warm_ups} warm-up{'s' if warm_ups > 1 else ''}"
+    return {"exercises": exercises, "points": points, "least": least, "most": most}
 
 
 def add_assignment_card(app, doctree):

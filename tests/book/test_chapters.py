@@ -120,7 +120,8 @@ def test_a_chapter_says_after_its_first_paragraph_what_there_is_to_do_and_where_
         entries = answer_key.load("scoring").values()
         least, most = answer_key.minutes(entries)
         points = sum(entry.points for entry in entries)
-        assert card.span.text == f"{len(entries)} exercises, {points:g} points, {least} to {most} minutes"
+        counts = f"{len(entries)} exercises and {len(answer_key.load_warm_ups('scoring'))} warm-ups"
+        assert card.span.text == f"{counts}, {points:g} points, {least} to {most} minutes"
         assert card.find_previous_sibling("p").text == "You will learn."
         assert chapter.find(id="exercises")
         assert not other.find_all(class_="assignment-card")
@@ -175,7 +176,7 @@ def test_the_card_of_a_chapter_counts_an_exercise_that_the_key_gains(tmp_path, m
     for number in (count, count + 1):
         page = (build_site(tmp_path)[0] / "book" / "intro.html").read_text(encoding="utf-8")
         (card,) = BeautifulSoup(page, "html.parser").select('.cards a[href="scoring.html"]')
-        assert card.small.text.startswith(f"{number} exercises, ")
+        assert card.small.text.startswith(f"{number} exercises and ")
         with open(keys / "scoring.toml", "a", encoding="utf-8") as key:
             key.write(MORE)
 

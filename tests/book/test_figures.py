@@ -1007,7 +1007,8 @@ def test_the_landing_page_has_a_card_for_every_assignment_with_what_its_key_says
     for topic, text in texts.items():
         entries = answer_key.load(topic).values()
         least, most = answer_key.minutes(entries)
-        assert f"{len(entries)} exercises, {least} to {most} minutes" in text
+        counts = re.search(r"(\d+) exercises(?: and (\d+) warm-ups?)?, (\d+) to (\d+) minutes", text).groups(default=0)
+        assert [*map(int, counts)] == [len(entries), len(answer_key.load_warm_ups(topic)), least, most]
         assert "?" in text
         assert "'" not in html.unescape(text)
 

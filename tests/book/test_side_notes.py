@@ -125,7 +125,7 @@ def resize(browser, width):  # noqa: F811
 @pytest.mark.e2e
 def test_where_notes_take_the_place_of_the_contents_these_unfold_for_the_keyboard(browser, address):  # noqa: F811
     resize(browser, 1280)
-    open_page(browser, f"{address}/book/encoder.html")
+    open_page(browser, f"{address}/book/context.html")
     contents = "nav.page-toc a"
     assert seen(browser, contents)
     browser.execute_script("document.querySelector('.cited').scrollIntoView({block: 'center'})")
@@ -133,7 +133,7 @@ def test_where_notes_take_the_place_of_the_contents_these_unfold_for_the_keyboar
     browser.execute_script("document.querySelector('nav.page-toc a').focus()")
     until(browser, lambda: seen(browser, contents))
     resize(browser, 1920)
-    open_page(browser, f"{address}/book/encoder.html")
+    open_page(browser, f"{address}/book/context.html")
     browser.execute_script("document.querySelector('.cited').scrollIntoView({block: 'center'})")
     until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, ".bd-sidebar-secondary.hide"))
     assert seen(browser, contents)
