@@ -146,10 +146,11 @@ def _read(value):
 
 def explain_mismatch(value, expected, atol):
     """Return "" if ``value`` equals ``expected`` within ``atol``, else a sentence that does not give the answer away."""
-    if sentence := explain_several(value, expected):
+    value = plain_value(value)
+    if sentence := _explain_several(value, expected):
         return sentence
     try:
-        value = read_value(value)
+        value = _read(value)
     except ValueError as error:
         return str(error)
     expected = np.asarray(expected)
@@ -194,7 +195,10 @@ def _first_wrong_digit(value, expected, atol):
 
 def explain_several(value, expected):
     """Return a sentence if ``value`` is a tuple of several results, one of which may be the ``expected`` array; else ""."""
-    value = plain_value(value)
+    return _explain_several(plain_value(value), expected)
+
+
+def _explain_several(value, expected):
     if not _is_several(value):
         return ""
     shapes = [item.shape for item in value]

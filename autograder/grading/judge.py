@@ -749,10 +749,9 @@ class _MistakeMatch:
         if row.reply.raised or isinstance(value, wire.UnsendableValue):
             self.differ |= {entry for entry, reason in mistaken.items() if reason}
             return
-        likeness = compare.mismatches(value, outcome.value, self.exercise.kind, row.case.atol)
         for entry, reason in mistaken.items():
             if reason:
-                unlike = likeness.get(entry, likeness.get("", "another kind of value"))
+                unlike = not _is_like(value, outcome.value, entry, self.exercise.kind, row.case.atol)
                 (self.differ if unlike else self.agree).add(entry)
                 if unlike and not gradients:
                     self.elsewhere.add("wrong" if row.reasons[entry] else "right")
@@ -764,3 +763,17 @@ class _MistakeMatch:
     def is_by_chance(self, gradients):
         """Return whether the gradients that agree may do so by chance."""
         return "wrong" in self.elsewhere or ("right" in self.elsewhere and not self.telling) or self.differ & gradients
+
+
+def _is_like(value, theirs, entry, kind, atol):
+    """Return whether the ``entry`` of a student's ``value``, or all of it, is right if ``theirs`` is."""
+    if isinstance(theirs, dict):
+        if not isinstance(value, dict) or entry not in value or entry not in theirs:
+            return False
+        value, theirs = value[entry], theirs[entry]
+    if type(value) is type(theirs) is np.ndarray and value.dtype == theirs.dtype == float:
+        if value.shape != theirs.shape:
+            return False
+        if np.isfinite(value).all() and np.isfinite(theirs).all():  # as almost always; faster, as no reason is composed
+            return bool((abs(value - theirs) <= atol).all())
+    return compare.is_right(value, theirs, kind, atol)
