@@ -43,12 +43,17 @@ class Judged:
 def judge_answer(exercise, name, function, hint=""):
     replies = {n: reply_to(function, exercise, case, UNHURRIED_SECONDS) for n, case in enumerate(exercise.hidden)}
     (verdict,) = judge.judge([exercise], {(exercise.name, n): reply for n, reply in replies.items()})
-    feedback = "\n".join([*(part.reason for part in verdict.parts), *verdict.hints])
-    leaked = {digits for digits in expected_digits(exercise) if digits in feedback}
+    leaked = find_expected_digits(exercise, verdict)
     if leaked:  # only then search the answer's own numbers, because they are many
         numbers = [number for reply in replies.values() for number in numbers_in(reply.value)]
         leaked -= {f"{x:.6g}" for number in numbers for x in (number, abs(number))}
     return Judged(name, verdict, tuple(sorted(leaked)), any(reply.changed for reply in replies.values()), hint)
+
+
+def find_expected_digits(exercise, verdict):
+    """Return the digits of expected values that the feedback has; some may be the answer's own."""
+    feedback = "\n".join([*(part.reason for part in verdict.parts), *verdict.hints])
+    return {digits for digits in expected_digits(exercise) if digits in feedback}
 
 
 @cache

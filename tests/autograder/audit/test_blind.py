@@ -23,7 +23,18 @@ def names_of(name, topic):
     return [answer.name for answer in read_answers(BLIND / f"{name}.jsonl") if answer.topic == topic]
 
 
-@pytest.mark.parametrize(("name", "topic"), [(name, topic) for name, topics in ROUNDS.items() for topic in topics])
+EARLIER = pytest.mark.full("a later round has as many answers to every exercise that these are about")
+NEWEST = [*ROUNDS][-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "topic"),
+    [
+        pytest.param(name, topic, marks=() if name == NEWEST else EARLIER)
+        for name, topics in ROUNDS.items()
+        for topic in topics
+    ],
+)
 def test_answers_written_without_sight_of_the_key_are_judged_as_they_deserve(name, topic):
     accepted = RATES[name]["accepted"]
     outcomes = {exercise.name: Outcomes(exercise, seconds=UNHURRIED_SECONDS) for exercise in topic_exercises(topic)}

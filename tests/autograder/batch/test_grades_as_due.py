@@ -314,5 +314,6 @@ class Grades(RuleBasedStateMachine):
 
 def test_grades_are_what_is_due_in_any_order_of_events(released):
     Grades.released = released
-    settings = hypothesis.settings(max_examples=24, stateful_step_count=20)  # each takes seconds
+    each_takes_seconds = hypothesis.settings().max_examples // 12
+    settings = hypothesis.settings(max_examples=each_takes_seconds, stateful_step_count=20)
     hypothesis.stateful.run_state_machine_as_test(Grades, settings=settings)

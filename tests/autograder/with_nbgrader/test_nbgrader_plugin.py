@@ -19,6 +19,8 @@ from tests.autograder.essays import ESSAY
 
 pytestmark = pytest.mark.suite("assignments")
 QUIET = [student.name for student in demo.load_students() if student.kind in ("right", "wrong", "unfinished")]
+UNLIKE = ("dara_torch", "gita_slips", "hugo_squeezed", "ines_half_finished", "jun_untouched")
+ALIKE = pytest.mark.full("right in another style, or wrong in another exercise")
 
 
 def nbgrader(*args, cwd):
@@ -62,7 +64,7 @@ def only(course, names):
 
 
 @pytest.fixture(scope="module")
-def stock(tmp_path_factory, released):
+def stock(tmp_path_factory, released, pytestconfig):
     """The quiet honest students and two others, graded by nbgrader alone, without the plugin."""
     root = tmp_path_factory.mktemp("stock") / "course"
     shutil.copytree(released.root, root)
@@ -70,12 +72,13 @@ def stock(tmp_path_factory, released):
     patient = "c.Execute.timeout = c.Execute.startup_timeout = 600"  # seconds: machines may be busy
     course.config.write_text(f"c = get_config()\nc.CourseDirectory.course_id = 'attention'\n{patient}\n")
     demo.hand_in(course, "scoring")
-    only(course, [*QUIET, "kofi_noisy", "tom_patches_tests"])
+    quiet = QUIET if pytestconfig.getoption("--full") else UNLIKE
+    only(course, [*quiet, "kofi_noisy", "tom_patches_tests"])
     nbgrader("autograde", "scoring", cwd=root)
     return course
 
 
-@pytest.mark.parametrize("quiet", QUIET)
+@pytest.mark.parametrize("quiet", [name if name in UNLIKE else pytest.param(name, marks=ALIKE) for name in QUIET])
 def test_stock_nbgrader_gives_the_quiet_honest_the_same_grades(stock, demonstration, quiet):
     assert grades(stock, quiet) == grades(demonstration[0], quiet)
 
