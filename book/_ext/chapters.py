@@ -131,8 +131,9 @@ def complete_exercises(app, docname, source):
     def complete(match):
         entry = entries.get(match["label"])
         inputs = answer_key.describe_inputs(entry)
-        title = f"{match['title']}, core path" if entry and entry.core else match["title"]
-        return f"{match['fence']}{{exercise}}{title}{match['text']}" + (f"\n{inputs}\n" if inputs else "")
+        label = f":label: {match['label']}\n"
+        text = match["text"].replace(label, f"{label}:class: core-path\n", 1) if entry and entry.core else match["text"]
+        return f"{match['fence']}{{exercise}}{match['title']}{text}" + (f"\n{inputs}\n" if inputs else "")
 
     source[0] = EXERCISE.sub(complete, source[0])
 

@@ -158,12 +158,6 @@ def finish(app, exception):
         Path(app.outdir, "sitemap.xml").write_text(SITEMAP.format("\n".join(lines)), encoding="utf-8")
 
 
-def name_the_site_once(app, pagename, templatename, context, doctree):
-    """Leave the site's name out of the title of the page that is called so itself."""
-    if context.get("title") == context.get("docstitle"):
-        context["docstitle"] = ""
-
-
 def _beside(app, name):
     return Path(app.outdir).parent / name
 
@@ -178,6 +172,5 @@ def setup(app):
     app.add_config_value("course_repository", "", "env")
     app.connect("config-inited", configure, priority=100)  # before the extensions that read it
     app.connect("doctree-read", show_stderr)
-    app.connect("html-page-context", name_the_site_once)
     app.connect("build-finished", finish, priority=900)  # after the table of contents has written its own index.html
     return {"parallel_read_safe": True, "parallel_write_safe": True}

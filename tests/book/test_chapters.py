@@ -89,7 +89,7 @@ def test_exercises_and_equations_count_from_one_in_each_chapter_and_chapters_are
     assert links == {"(2.1)": "scoring.html#equation-score", "(1)": "notation.html#equation-equal"}
 
 
-def test_exercises_of_the_core_path_say_so_in_their_titles(small):
+def test_exercises_of_the_core_path_say_so_beside_their_titles(small):
     names = {"encoder-annotate": "Annotate", "encoder-second_layer_shapes": "Shapes"}
     texts = [f"```{{exercise}} {title}\n:label: {label}\n\nDo it.\n```\n" for label, title in names.items()]
     (small / "encoder.md").write_text("\n".join(["# Encoder\n", *texts]), encoding="utf-8")
@@ -98,7 +98,8 @@ def test_exercises_of_the_core_path_say_so_in_their_titles(small):
     titles = [" ".join(title.text.split()) for title in page.select(".exercise .admonition-title")]
     core = {name for name in names if answer_key.load("encoder")[name].core}
     assert core == {"encoder-annotate"}
-    assert titles == ["Exercise 1.1 (Annotate, core path)", "Exercise 1.2 (Shapes)"]
+    assert titles == ["Exercise 1.1 (Annotate)", "Exercise 1.2 (Shapes)"]
+    assert ["core-path" in box["class"] for box in page.select("div.exercise")] == [True, False]
 
 
 def links_of(card):
