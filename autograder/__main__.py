@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -698,6 +699,36 @@ def restore(
         out.print(f"{path.name}  {path.stat().st_size / 2**20:.1f} MB", highlight=False)
     if not backup.list_backups(root):
         out.print("There are no backups yet: one is made before each release, grade, mark and restore.")
+
+
+@app.command("forget")
+def forget_student(
+    student: Annotated[str, Argument(help="The student's id, as in the roster.", show_default=False)],
+    yes: Annotated[bool, Option("--yes", help="Erase it; without this, nothing is changed.")] = False,
+    course: CoursePath = Path("course"),
+) -> None:
+    """List what the course has of a student, or erase it: hand-ins, pages, points, and what the record says.
+
+    It also names the places that it leaves to you, such as the line in the roster, backups, and files that you have exported.
+    If it is killed and run again, it picks up where it stopped. Exit status 3: all was erased except what it names.
+    """
+    from autograder.forget import erase, find_mentions, find_traces
+
+    root = _open_course(course)
+    traces = erase(root, student) if yes else find_traces(root, student)
+    lines, left = traces.lines, find_mentions(root, traces, erased=yes)
+    _print_line(f"{'Erased' if yes else 'To be erased'}{':' if lines else ': nothing, because nothing is there.'}")
+    for line in lines:
+        _print_line(f"  {line}")
+    if left:
+        _print_line("Left to you, because it is your own or mentions others too:")
+    for line in left:
+        _print_line(f"  {line}")
+    if yes:
+        raise typer.Exit(SET_ASIDE if left else 0)
+    if lines:
+        command = _format_command(f"forget {shlex.quote(student)} --yes", course)
+        _print_line(f"Nothing was erased. `{command}` erases it.")
 
 
 @app.command()

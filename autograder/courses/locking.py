@@ -50,6 +50,17 @@ def watch_lock(course: Course) -> contextlib.AbstractContextManager[None]:
 
 
 @contextlib.contextmanager
+def quiet_lock(course: Course) -> Iterator[None]:
+    """Lock the course against all others, and refuse while `watch` runs, which remembers the hand-ins that it has seen."""
+    problem, remedy = (
+        "`watch` or `forget` is running in this course",
+        "stop it, run the command again, and then start `watch` again.",
+    )
+    with _lock(course, fcntl.LOCK_EX, problem, remedy, "watch.lock"), exclusive_lock(course):
+        yield
+
+
+@contextlib.contextmanager
 def patient_lock(course: Course, notice: Callable[[str], object]) -> Iterator[None]:
     """Wait until ``exclusive_lock`` succeeds; call ``notice`` once if that takes long."""
     began, notified = time.monotonic(), False

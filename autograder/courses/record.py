@@ -2,12 +2,13 @@
 
 In: a course directory, a topic, a student. Out: ``Event`` objects. Writes ``.autograder/record.db``. Each call is one transaction:
 a process that is killed has added all of its events or none. What counts now is computed from the events wherever it is needed.
+None is deleted, except those of a student whose data must be erased.
 """
 
 import contextlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from autograder.errors import CourseError
 
 BUSY_SECONDS = 5.0  # how long another process may hold the file
 VERSION = 1  # of the table
+NEVER_DELETED = """CREATE TRIGGER IF NOT EXISTS never_deleted BEFORE DELETE ON event
+    BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END"""
 SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS event (
@@ -24,7 +27,7 @@ CREATE TABLE IF NOT EXISTS event (
 );
 CREATE INDEX IF NOT EXISTS by_student ON event (topic, student, kind, number);
 CREATE TRIGGER IF NOT EXISTS never_changed BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
-CREATE TRIGGER IF NOT EXISTS never_deleted BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
+{NEVER_DELETED};
 PRAGMA user_version = {VERSION};
 COMMIT;
 """
@@ -93,6 +96,29 @@ class Record:
         return {
             event.kind: event for event in self._select(f"number IN ({last})", [topic, _as_stored(student), *kinds])
         }
+
+    def list_all(self) -> list[Event]:
+        """Return all events of the course, in order."""
+        return self._select("TRUE", [])
+
+    def erase(self, numbers: Collection[int]) -> None:
+        """Erase the events with these ``numbers``, all or none, because a person has a right to it; no other event may go.
+
+        What they and earlier versions of them left in the file is overwritten; if ``numbers`` is empty, that alone is done.
+        Raises ``CourseError`` if they cannot be erased.
+        """
+        if not self.path.is_file():
+            return
+        with self._connect("rw") as connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")
+            if numbers:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("DROP TRIGGER IF EXISTS never_deleted")
+                connection.executemany("DELETE FROM event WHERE number = ?", [(number,) for number in numbers])
+                connection.execute(NEVER_DELETED)
+                connection.execute("COMMIT")
+            connection.execute("VACUUM")  # a page that was once divided may still have copies of its rows
 
     def _select(self, where, values):
         if not self.path.is_file():

@@ -130,5 +130,9 @@ class VerdictStore:
         write_text(json.dumps(graded, default=vars), self._path(fingerprint))
         return graded
 
+    def list_files(self) -> list[tuple[str, Path]]:
+        """Return ``(fingerprint, path)`` of each file in the store, drafts that a killed process has left included."""
+        return [(path.name.partition(".")[0], path) for path in sorted(self.folder.glob("*/*.json*"))]
+
     def _path(self, fingerprint):
         return self.folder / fingerprint[:2] / f"{fingerprint}.json"

@@ -24,6 +24,7 @@ from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.platforms.collect import INBOUND, collect, escape_unprintable
 from autograder.platforms.formats import login_of
+from autograder.with_nbgrader.limits import DEFAULT_EXCHANGE
 
 PAGE_MODE = 0o644  # of a published page: nobody can list the folder, and its name follows from the student's secret
 
@@ -125,6 +126,21 @@ class ExchangeFolders:
         finally:
             release.log.disabled = False
         return cls(inbound, Path(release.dest_path))
+
+    @classmethod
+    def find(cls, course: Course) -> Self | None:
+        """Return the folders that ``of`` returns, created or not; None if there is no such exchange on this machine."""
+        config = PyFileConfigLoader(str(course.config)).load_config()
+        root, name = config.Exchange.get("root", DEFAULT_EXCHANGE), config.CourseDirectory.get("course_id", "")
+        if not (isinstance(root, str) and isinstance(name, str) and name and (Path(root) / name).is_dir()):
+            return None
+        return cls(Path(root) / name / INBOUND, Path(root) / name / "feedback")
+
+    def list_pages(self, topic: str, secrets: Iterable[str]) -> list[Path]:
+        """Return the published pages of submissions with these ``secrets``, drafts of them included."""
+        pages = [self._page(topic, secret) for secret in secrets]
+        names = [name for page in pages for name in (page.name, f"{page.name}.draft", f"{page.stem}-tmp.html")]
+        return [self.feedback / name for name in sorted(set(names)) if os.path.lexists(self.feedback / name)]
 
     def publish(self, topic: str, secret: str, page: bytes) -> None:
         """Let the student whose submission has this ``secret`` fetch ``page`` as the feedback on it."""

@@ -82,7 +82,7 @@ def test_help_lists_the_commands_of_contributors_apart():
     commands = [re.findall(r"^│ ([a-z]+) ", part, flags=re.MULTILINE) for part in (teaching, contributing)]
     assert commands[0] == [
         *("init", "release", "collect", "grade", "watch", "mark", "requests"),
-        *("export", "feedback", "report", "pack", "restore", "doctor"),
+        *("export", "feedback", "report", "pack", "restore", "forget", "doctor"),
     ]
     assert commands[1] == ["handouts", "audit", "check", "demo"]
 

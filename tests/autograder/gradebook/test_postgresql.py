@@ -17,6 +17,7 @@ from sqlalchemy.engine import make_url
 
 from autograder.courses.course import init
 from autograder.errors import CourseError
+from autograder.forget import erase
 from autograder.gradebook import backup
 from autograder.gradebook.scores import load_results
 from autograder.marking.session import Conflict, MarkRequest, Session
@@ -158,6 +159,14 @@ def test_two_mark_at_once_and_a_regrade_an_export_and_a_restore_keep_what_they_g
     assert "before-restore" in backup.list_backups(course)[0].name
     with pytest.raises(CourseError, match="no backup"):
         backup.restore(course, "gradebook.db")
+
+
+def test_a_student_is_forgotten_there_too(course):
+    erase(course, "ada")
+    counted = {table: rows_of(course, table) for table in ("student", "submitted_assignment", "submitted_notebook")}
+    assert counted == dict.fromkeys(counted, 1)
+    assert [*load_results(course, "scoring")] == ["ben"]
+    assert [row.student for row in grade(course)] == ["ben"]
 
 
 def test_a_server_that_is_not_there_is_refused_in_words_without_its_password(tmp_path):
