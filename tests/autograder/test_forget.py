@@ -475,9 +475,12 @@ def test_a_backup_that_has_no_more_than_the_students_name_is_named(filled):
         path.unlink()
     back_up(filled.course, "trial")
     (backup,) = list_backups(filled.course)
+    with contextlib.closing(sqlite3.connect(filled.course.root / "own.db")) as connection:
+        connection.execute("CREATE TABLE notes AS SELECT 'a' AS first, 'zoe' AS second, 'b' AS third")
+        connection.commit()
     printed = succeed("forget", "zoe", "--yes", "--course", filled.course.root, status=3)
     assert "1 row of the gradebook" in printed
-    assert printed.partition("Left to you")[2].splitlines()[1:] == [f"  .autograder/backups/{backup.name}"]
+    assert printed.partition("Left to you")[2].splitlines()[1:] == ["  own.db", f"  .autograder/backups/{backup.name}"]
     assert "zoe" not in list_students(filled.course)
 
 
