@@ -23,7 +23,7 @@ import msgspec
 
 from autograder.courses.course import SECRET, Course
 from autograder.courses.locking import quiet_lock
-from autograder.courses.plan import PERSONAL_COLUMNS, PLAN_FILE, Student, fold_name, is_student_name, parse_plan
+from autograder.courses.plan import PERSONAL_COLUMNS, PLAN_FILE, Student, fold_name, is_student_id, parse_plan
 from autograder.courses.record import Event
 from autograder.courses.standing import GRADED
 from autograder.errors import CourseError
@@ -172,7 +172,7 @@ def _find_traces(course, student):
 
 
 def _require_folder_name(student):
-    if not is_student_name(student.replace("_", "")):
+    if not is_student_id(student):
         remedy = "give the student's id, as in the roster or as the name of a folder in submitted."
         raise CourseError(f"{student!r} cannot be the name of a folder", "STUDENT", remedy)
 

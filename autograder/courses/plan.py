@@ -354,7 +354,7 @@ def _parse_markers(names, top):
         place = Place(PLAN_FILE, top.text, "markers", "markers") if isinstance(names, dict) else top
         place.refuse("markers is not a list of names", 'write markers = ["ada", "ben"].', "markers")
     for name in names:
-        if not is_student_name(name):
+        if not is_student_id(name):
             top.refuse(f"{name!r} cannot be used as a marker's name", "use letters, digits and @+-._ in it.", "markers")
     return tuple(dict.fromkeys(names))
 
@@ -522,7 +522,7 @@ def _parse_students(rows, file):
         values = {name: unicodedata.normalize("NFC", (value or "").strip()) for name, value in row.items()}
         if not any(values.values()):
             continue
-        if not is_student_name(values["id"].replace("_", "")):
+        if not is_student_id(values["id"]):
             remedy = (
                 "use letters, digits and @+-._ with single spaces between them; no /, and no dot or dash at the start."
             )
@@ -557,6 +557,11 @@ def is_student_name(name: str) -> bool:
         and (unicodedata.category(name[0])[0] in "LN" or name[0] in "@+")
         and seen[-1]
     )
+
+
+def is_student_id(name: str) -> bool:
+    """Return whether ``name`` can be the id of a student or an account: the name of a student, with underscores if need be."""
+    return is_student_name(name.replace("_", ""))
 
 
 def fold_name(name: str) -> str:

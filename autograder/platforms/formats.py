@@ -38,6 +38,7 @@ from autograder.courses.plan import (
     PERSONAL_COLUMNS,
     Student,
     fold_name,
+    is_student_id,
     is_student_name,
     students_by_id,
 )
@@ -538,7 +539,7 @@ class SubmitterReader:
 
 def _may_name_student(name):
     """Return whether ``name`` can be a student's id, which may contain underscores as in the roster."""
-    return not name.startswith("_") and is_student_name(name.replace("_", ""))
+    return not name.startswith("_") and is_student_id(name)
 
 
 def normalise_moodle_name(name: str) -> str:

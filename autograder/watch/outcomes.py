@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from autograder.batch.results import SubmissionResult
-from autograder.courses.plan import is_student_name
+from autograder.courses.plan import is_student_id
 from autograder.courses.standing import load_graded, tell
 from autograder.errors import CourseError
 from autograder.feedback import notices
@@ -100,7 +100,7 @@ class Outcomes:
 
     def publish_own(self, student: str, secret: str = "") -> None:
         """Release the feedback page of ``student`` for the submission that it covers, and for the one with ``secret``."""
-        if not self.settings.exchange or not is_student_name(student):
+        if not self.settings.exchange or not is_student_id(student):
             return
         page, own = read_page(self.course, student, self.topic)
         for name in {own, secret} - {""} if page else ():

@@ -98,3 +98,10 @@ def test_grade_leaves_the_secret_beside_a_page_when_an_unreadable_file_comes_wit
         assert "not a Jupyter notebook" in grade_quickly(course, again=again)["ada"].set_aside
         assert OWN in course.feedback("ada", "scoring").read_text()
         assert shown.read_text() == "of ada"
+
+
+def test_an_account_with_an_underscore_gets_its_feedback(hub):
+    secret = hub.submit("ada_king", account="ada")
+    hub.watch(any_owner=True)
+    assert hub.outcomes() == [("ada_king", "graded")]
+    assert "Because." in hub.page(secret)
