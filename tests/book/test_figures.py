@@ -603,6 +603,8 @@ def test_a_word_of_the_landing_page_lights_up_its_source_words(browser, address)
     words = output_distribution(state[None], context[None], x["W_state"], x["W_context"], np.zeros(5))[0]
     for rows, wanted in zip(shown(element).values(), (scores, weights, context, state, words), strict=True):
         np.testing.assert_allclose(column(rows, 1), wanted, atol=5e-4)
+    labels[4].click()
+    until(browser, lambda: says.text.startswith("To end the sentence, the model looks at reason"))
 
 
 @pytest.mark.parametrize("width", [1280, 1920])

@@ -13,7 +13,7 @@ export function decode(p) {
 
 customElements.define("step-figure", class extends Figure {
   controls({ target, said }) {
-    return `<fieldset class="chips"><legend>Choose a word of the translation</legend>${target.map((word, i) =>
+    return `<fieldset class="chips"><legend>Choose a word of the Hindi translation</legend>${target.map((word, i) =>
       `<label><input type="radio" name="word" value="${i}"${i ? "" : " checked"}>${hindi(word)}<small>${said[i]}</small></label>`).join("")}</fieldset>`;
   }
   draw({ word }, data) {
@@ -25,12 +25,12 @@ customElements.define("step-figure", class extends Figure {
     const most = source[now.weights.indexOf(Math.max(...now.weights))];
     return {
       view: `${svg(this.width, high, all.map((one, k) => (k === i ? "" : line(one, k))).join("") + line(now, i))}
-        <div class="chips" aria-hidden="true">${source.map((name, j) => `<b class="s${j + 1}" style="--w:${100 * now.weights[j]}%">${name}</b>`).join("")}</div><p class="note">The source sentence. Lines and shades are the weights.</p>`,
+        <div class="chips" aria-hidden="true">${source.map((name, j) => `<b class="s${j + 1}" style="--w:${100 * now.weights[j]}%">${name}</b>`).join("")}</div><p class="note">The English source. Lines and shades are the weights: how much each word is looked at.</p>`,
       more: `<div class="stations">${station("<i>e</i> scores", source.map((name, j) => [name, cell(now.e[j], data.span, j + 1, 3)]))}
         ${station("<i>α</i> weights", source.map((name, j) => [name, cell(now.weights[j], [0, 1], j + 1, 3)]))}
         ${station("<i>c</i> context", vector(now.c, 0))}${station("<i>s</i> new state", vector(now.s, 0))}
         ${station("<i>p</i> next word", target.map((name, k) => [hindi(name), cell(now.p[k], [0, 1], k === i ? 4 : 0, 3)]))}</div>`,
-      says: `To write ${hindi(target[i])}, the model looks at ${source.map((name, j) => `<i>${name}</i> ${digits(now.weights[j], 2)}`).join(", ")}: most at <i>${most}</i>. It gives ${hindi(target[i])} the probability ${digits(now.p[i], 2)}.`,
+      says: `To ${target[i] === "STOP" ? "end the sentence" : `write ${hindi(target[i])}`}, the model looks at ${source.map((name, j) => `<i>${name}</i> ${digits(now.weights[j], 2)}`).join(", ")}: most at <i>${most}</i>.`,
     };
   }
   connectedCallback() {
