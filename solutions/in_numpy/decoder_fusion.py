@@ -141,33 +141,6 @@ def decoder_step_state(embedded, query, context, W_y, W_s, W_c):
     return np.tanh(embedded @ W_y.T + query @ W_s.T + context @ W_c.T)
 
 
-def fused_input(embedded, context, L_1):
-    """Concatenate the last word and the context, and compute the recurrent layer's input from them.
-
-    result[b] = ReLU(L_1 [embedded[b]; context[b]])
-
-    Parameters
-    ----------
-    embedded : (batch, embedding_size)
-        Embedding of the word before this step, E y_{i-1}. It comes first.
-    context : (batch, key_size)
-        Context of this step, c_i.
-    L_1
-        Parameter matrix, shared by all sentences.
-
-    Returns
-    -------
-    (batch, input_size)
-        Entries that are 0 or positive.
-
-    Source: note A, with the concatenation that its text describes.
-    """
-    ### BEGIN SOLUTION
-    joined = np.concatenate([embedded, context], axis=1)
-    return np.maximum(joined @ L_1.T, 0.0)
-    ### END SOLUTION
-
-
 def luong_step(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
     """Compute one step of Luong's decoder with input feeding: first the recurrence, then the attention.
 

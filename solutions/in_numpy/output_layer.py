@@ -8,20 +8,6 @@ import math
 import numpy as np
 
 
-def note_d_figure():
-    """Return the corrections to the two lines of note D's last figure at the third step.
-
-    Returns
-    -------
-    dict
-        ``state``, ``word``, ``context``, ``read_out``: indices; ``bias``: the size of c; ``states``: how many different
-        states five steps have. All are whole numbers.
-    """
-    ### BEGIN SOLUTION
-    return {"state": 2, "word": 2, "context": 3, "read_out": 3, "bias": 20_000, "states": 1}
-    ### END SOLUTION
-
-
 def every_step_shapes(batch, T_y, n, d, m, V_y):
     """Return the shapes in computing the logits of all steps of a batch by one product.
 

@@ -265,41 +265,6 @@ def gated_step__no_reset(
     return (1 - update) * query + update * candidate
 
 
-def fused_input__no_relu(embedded, context, L_1):
-    """Some of your entries are negative: the ReLU is missing."""
-    return np.concatenate([embedded, context], axis=1) @ L_1.T
-
-
-def fused_input__context_first(embedded, context, L_1):
-    """You concatenated in the wrong order: the embedding should come first, then the context."""
-    return np.maximum(np.concatenate([context, embedded], axis=1) @ L_1.T, 0.0)
-
-
-def fused_input__relu_too_early(embedded, context, L_1):
-    """You applied the ReLU before multiplying by L_1. Apply it to the product."""
-    return np.maximum(np.concatenate([embedded, context], axis=1), 0.0) @ L_1.T
-
-
-def fused_input__tanh(embedded, context, L_1):
-    """You applied a tanh. This layer has a ReLU instead."""
-    return np.tanh(np.concatenate([embedded, context], axis=1) @ L_1.T)
-
-
-def fused_input__multiplied(embedded, context, L_1):
-    """You multiplied the two vectors entry by entry. Concatenate them instead."""
-    return np.maximum((embedded * context) @ L_1[:, : embedded.shape[1]].T, 0.0)
-
-
-def fused_input__context_dropped(embedded, context, L_1):
-    """Your result does not depend on the context."""
-    return np.maximum(embedded @ L_1[:, : embedded.shape[1]].T, 0.0)
-
-
-def fused_input__squeezed(embedded, context, L_1):
-    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
-    return np.squeeze(np.maximum(np.concatenate([embedded, context], axis=1) @ L_1.T, 0.0))
-
-
 def _decoder_step(p, asks=None, squash=torch.tanh, mask="before", weigh=None, parts=(1, 1, 1)):
     query, real = p["query"], p["source_mask"]
     keys = p["keys"]

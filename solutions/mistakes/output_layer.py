@@ -8,52 +8,6 @@ import torch
 from solutions.in_numpy.output_layer import cross_entropy, decode, logits_gradient
 
 
-def _figure(**changed):
-    return {"state": 2, "word": 2, "context": 3, "read_out": 3, "bias": 20_000, "states": 1, **changed}
-
-
-def note_d_figure__state_of_the_step():
-    """The new state cannot be computed from itself: the right-hand side needs the state before the step."""
-    return _figure(state=3)
-
-
-def note_d_figure__word_of_the_step():
-    """The word of this step has not been chosen yet: the decoder reads the previous word."""
-    return _figure(word=3)
-
-
-def note_d_figure__context_before():
-    """You used the context of the previous step. Each step computes a context of its own before the new state."""
-    return _figure(context=2)
-
-
-def note_d_figure__reads_out_the_old_state():
-    """You read the word out of the old state. Use the state that this step has just computed."""
-    return _figure(read_out=2)
-
-
-def note_d_figure__as_printed():
-    """You gave an index of the first step, as printed in the figure. What should it be at the third step?"""
-    return _figure(state=0, word=0, context=1)
-
-
-def note_d_figure__bias_of_the_context():
-    """Your `bias` is the size of the context. This c is added to the product of V and the state, and that product
-    has one entry for each word."""
-    return _figure(bias=4)
-
-
-def note_d_figure__bias_of_the_state():
-    """Your `bias` is the size of the state. This c is added to the product of V and the state, and that product has
-    one entry for each word."""
-    return _figure(bias=3)
-
-
-def note_d_figure__five_states():
-    """Look at the first line as printed: does its right-hand side change from step to step?"""
-    return _figure(states=5)
-
-
 def every_step_shapes__added(batch, T_y, n, d, m, V_y):
     """The three vectors are concatenated, not added or multiplied, so all their entries are kept."""
     return {"joined": (batch, T_y, n), "W_o": (V_y, n), "logits": (batch, T_y, V_y), "flat_logits": (batch * T_y, V_y)}

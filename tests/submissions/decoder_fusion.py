@@ -42,17 +42,6 @@ def two_decimals__logistic():
     return {"weights": [weights[n] for n in range(1, 7)], "alike": tuple(alike)}
 
 
-def fused_input__two_products(embedded, context, L_1):
-    d = embedded.shape[1]
-    k = embedded @ L_1[:, :d].T + context @ L_1[:, d:].T
-    return np.where(k > 0, k, 0)
-
-
-def fused_input__torch(embedded, context, L_1):
-    joined = torch.cat([torch.as_tensor(embedded), torch.as_tensor(context)], dim=-1)
-    return F.relu(F.linear(joined, torch.as_tensor(L_1)))
-
-
 def decoder_step__bmm(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     hidden = torch.tanh(F.linear(query, W_query)[:, None] + F.linear(keys, W_key))
     e = (hidden * v).sum(-1).masked_fill(~source_mask, -1e30)

@@ -4,15 +4,6 @@ import numpy as np
 import torch
 
 
-def note_d_figure__floats():
-    return {"states": 1.0, "bias": 2e4, "read_out": 3.0, "context": 3.0, "word": 2.0, "state": 2.0}
-
-
-def note_d_figure__from_the_step():
-    t = 3
-    return {"state": t - 1, "word": t - 1, "context": t, "read_out": t, "bias": np.int64(20_000), "states": len({0})}
-
-
 def every_step_shapes__by_computing(batch, T_y, n, d, m, V_y):
     joined = torch.cat([torch.zeros(batch, T_y, size) for size in (n, d, m)], dim=-1)
     W_o = torch.zeros(V_y, joined.shape[-1])

@@ -128,11 +128,6 @@ def cross_entropy__probability_with_floor(logits, targets, target_mask):
     return float((-np.log(right + 1e-12) * target_mask).sum() / count) if count else 0.0
 
 
-def fused_input__softplus(embedded, context, L_1):
-    """We get exactly your numbers if a smooth softplus is used instead of the ReLU: it is not 0 for negative inputs."""
-    return np.logaddexp(0, np.concatenate([embedded, context], axis=1) @ L_1.T)
-
-
 def rnn_states__transposed_where_square(embedded, W_x, W_h):
     """We get exactly your numbers if W_x is transposed where the two sizes are equal, as if the sizes decided whether to
     transpose.

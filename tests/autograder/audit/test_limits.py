@@ -401,7 +401,6 @@ ALL_BUT_PRECISION = [  # in the others huge pads overflow, a recurrence magnifie
     *("scoring-dot_product_score", "scoring-additive_score", "scoring-score_every_step"),
     *(
         "softmax-masked_softmax",
-        "decoder_fusion-fused_input",
         "decoder_fusion-gated_step",
         "output_layer-cross_entropy",
     ),

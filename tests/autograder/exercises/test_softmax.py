@@ -160,7 +160,7 @@ FOUND = {  # exercise: names of scores and mask, whether it is a log-softmax
     "softmax-masked_softmax": ("scores", "real", False),
     "context-attend": ("scores", "source_mask", False),
     "scoring-additive_score": None,
-    "decoder_fusion-fused_input": None,
+    "decoder_fusion-gated_step": None,
     "output_layer-cross_entropy": ("logits", "", True),
     "output_layer-logits_gradient": ("logits", "", False),
 }

