@@ -74,7 +74,8 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
     if entry.gradients:
         calls += [(plan, entry.gradients) for plan in plans if _may_ask_for_gradients(plan)]
         # behind scores that an answer computes itself, gradients at the limits are small differences of large numbers
-        calls += [(plan, entry.gradients) for plan in (*extra, *([] if entry.reaches else at_limits))]
+        others = (*extra, *([] if entry.reaches else at_limits))
+        calls += [(plan, entry.gradients) for plan in others if not _asks_for_words(plan)]
     for plan, gradients in calls:
         yield _draw_call(entry, plan, gradients, rng)
 
@@ -117,15 +118,22 @@ def _draw_all_from(family, arguments):
 def random_cases(entry: Code, optional: frozenset[str], rng: np.random.Generator) -> Iterator[DrawnCall]:
     """Yield calls of ``entry`` forever, with random combinations of families; over half of the arguments are ordinary."""
     factors = _factors(entry, optional)
-    while True:
+    for number in itertools.count():
         plan = {name: levels[0] if rng.integers(2) else levels[rng.integers(len(levels))] for name, levels in factors}
+        if entry.gradients and number % 4 == 3:  # of many arguments, too many are special for gradients to be asked
+            special = rng.integers(len(factors))
+            plan = {name: plan[name] if place == special else levels[0] for place, (name, levels) in enumerate(factors)}
         if _is_consistent(plan, whole=True):
             asked = _may_ask_for_gradients(plan) and rng.integers(2)
             yield _draw_call(entry, plan, entry.gradients if asked else (), rng)
 
 
 def _may_ask_for_gradients(plan):
-    return _count_special(plan) <= 1
+    return _count_special(plan) <= 1 and not _asks_for_words(plan)
+
+
+def _asks_for_words(plan):
+    return any(getattr(family, "asks_for_words", False) for family in _families_of(plan).values())
 
 
 def _draw_call(entry, plan, gradients, rng):

@@ -86,6 +86,7 @@ class Family:
     meets_sizes: bool = (
         False  # asks for something else than ordinary inputs do: meets every family of sizes, and all limits
     )
+    asks_for_words: bool = False  # for whole numbers, which have no gradients
 
 
 KINDS: dict[str, tuple[Family, ...]] = {}  # the families of each kind of argument, the ordinary one first
@@ -517,12 +518,15 @@ FEW, SOME, MANY = (STOPS + 1, STOPS + 4), (STOPS + 1, STOPS + 12), (250, 600)  #
 
 
 def _stopping(lengths, words=SOME):
-    """Return a function that draws sentences of ``lengths`` words, then the stop token, then pads."""
+    """Return a function that draws sentences of ``lengths`` words, then the stop token, then pads.
+
+    Without ``words``, they are those of the vocabulary.
+    """
 
     def draw(rng, context):
         length = lengths(rng, context)[..., None]
         places = np.arange(context.shape[-1])
-        drawn = rng.integers(*words, size=context.shape)
+        drawn = rng.integers(*(words or (STOPS + 1, context.below)), size=context.shape)
         return np.where(places < length, drawn, np.where(places == length, STOPS, 0))
 
     return draw
@@ -530,6 +534,14 @@ def _stopping(lengths, words=SOME):
 
 def _any_length(rng, context):
     return rng.integers(0, context.shape[-1], size=context.shape[:-1])
+
+
+def _fill_row(rng, context):
+    return np.full(context.shape[:-1], context.shape[-1] - 1)
+
+
+def _no_words(rng, context):
+    return np.zeros(context.shape[:-1], dtype=int)
 
 
 def _outputs_of_model(*ways):
@@ -576,12 +588,15 @@ def _write(rng, row, right, way):
 
 KINDS["target_words"] = (
     Family("ordinary", _stopping(_any_length)),
-    Family("full", _stopping(lambda rng, c: np.full(c.shape[:-1], c.shape[-1] - 1)), "targets without padding"),
-    Family(
-        "stop", _stopping(lambda rng, context: np.zeros(context.shape[:-1], int)), "targets with only the stop token"
-    ),
+    Family("full", _stopping(_fill_row), "targets without padding"),
+    Family("stop", _stopping(_no_words), "targets with only the stop token"),
     Family("few", _stopping(_any_length, FEW), "a vocabulary of a few words"),
     Family("many", _stopping(_any_length, MANY), "a vocabulary of more than 256 words", WHERE_LARGE_INDEX),
+)
+KINDS["references"] = (  # of a small vocabulary
+    Family("ordinary", _stopping(_any_length, None)),
+    Family("full", _stopping(_fill_row, None), "{} without padding"),
+    Family("stop", _stopping(_no_words, None), "{} with only the stop token"),
 )
 KINDS["written"] = (
     Family("ordinary", _outputs_of_model("right", "right", "wrong", "short", "endless", "twice", "pads", "order")),
@@ -631,8 +646,9 @@ def _stops_beside_others(rng, context):
     return uniforms
 
 
-OF_LIMIT, OF_CHOICE = ("limits",), ("sampling",)
+OF_LIMIT, OF_CHOICE, OF_GREEDY = ("limits",), ("sampling",), ("greedy",)
 WHERE_LIMIT = "when does each sentence end, and when does your loop?"
+WHERE_FED = "which word does each step read, and which words may be chosen?"
 WHERE_CHOICE = "which word is the first whose cumulative probability is greater than the number?"
 KINDS["limits"] = (
     Family("ordinary", lambda rng, context: np.full(context.shape, context.below)),
@@ -645,6 +661,13 @@ KINDS["limits"] = (
         WHERE_LIMIT,
         OF_LIMIT,
     ),
+)
+_translating = partial(Family, advice=WHERE_LIMIT, parts=OF_GREEDY, asks_for_words=True)
+KINDS["optional_limits"] = (
+    LEFT_OUT,
+    _translating("any", _any_limit, "translations", advice=WHERE_FED, meets_sizes=True),
+    _translating("different", _different_limits, "translations with {} that differ", parts=OF_LIMIT, least={0: 2}),
+    _translating("one", _one_limit_of_one, "translations of which one has a limit of 1", parts=OF_LIMIT, least={0: 2}),
 )
 _choosing = partial(Family, advice=WHERE_CHOICE, parts=OF_CHOICE)
 KINDS["uniforms"] = (

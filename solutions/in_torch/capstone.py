@@ -5,6 +5,7 @@ Chapter: book/capstone.md.
 
 import io
 import time
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +31,7 @@ from solutions.in_torch.context import AdditiveAttention, Attention, OwnAttentio
 from solutions.in_torch.encoder import Encoder
 from solutions.in_torch.output_layer import Decoder, LastAnnotation, Seq2Seq  # noqa: F401
 from solutions.in_torch.scoring import AdditiveScore  # noqa: F401
-from solutions.in_torch.softmax import masked_softmax  # noqa: F401
+from solutions.in_torch.softmax import masked_softmax
 
 EMBEDDING_SIZE, HIDDEN_SIZE, QUERY_SIZE, ATTENTION_SIZE = 32, 48, 48, 48
 MAX_LENGTH = 24
@@ -60,6 +61,7 @@ PROVIDED = (
         "load_model",
         "load_weights",
         "translate_with_weights",
+        "run_translator",
     ),
 )
 
@@ -231,3 +233,179 @@ def train_and_save(path, seed=0, attention=True, steps=300, batch_size=64):
     save_weights(model, path)
     return losses
     ### END SOLUTION
+
+
+class LoopOverSteps(nn.Module):
+    """The loops of the module in book/whole_model.md, which has ``read`` and a ``decoder`` with ``step``."""
+
+    decoder: Any
+
+    def read(self, source, lengths) -> Any:
+        """Return the first state, and what every step looks at."""
+        raise NotImplementedError
+
+    def forward(self, source, lengths, target_in):
+        """Return logits and weights of all steps, reading the right words."""
+        state, source = self.read(source, lengths)
+        steps = []
+        for word in target_in.unbind(dim=1):
+            logits, state, weights = self.decoder.step(word, state, source)
+            steps.append((logits, weights))
+        return [torch.stack(parts, dim=1) for parts in zip(*steps, strict=True)]
+
+    @torch.no_grad()
+    def translate(self, source, lengths, longest=MAX_LENGTH):
+        """Return words and weights of all steps, reading its own words."""
+        state, source = self.read(source, lengths)
+        word = torch.full((len(state),), START)
+        stopped = torch.zeros_like(word, dtype=torch.bool)
+        steps = []
+        while len(steps) < longest and not stopped.all():
+            logits, state, weights = self.decoder.step(word, state, source)
+            word = logits.argmax(dim=-1).masked_fill(stopped, STOP)
+            steps.append((word, weights.masked_fill(stopped[:, None], 0.0)))
+            stopped |= word == STOP
+        return [torch.stack(parts, dim=1) for parts in zip(*steps, strict=True)]
+
+
+def run_translator(translator, parameters, source, source_mask, target, limits=None):
+    """Load ``parameters``, name -> tensor, into the module ``translator``, and return what it makes of a batch.
+
+    Without ``limits``, that is the cross-entropy of each target word, (batch, target_len), in nats, and 0 at padding.
+    With ``limits``, it is ``translator.translate(source, source_mask, limits)``.
+
+    Raises
+    ------
+    RuntimeError
+        If the module has not registered exactly these parameters, with these shapes.
+    """
+    translator.to(next(iter(parameters.values()))).load_state_dict(
+        parameters
+    )  # on the same device, in double precision
+    if limits is not None:
+        return translator.translate(source, source_mask, limits)
+    # as translator(source, source_mask, target), but so that gradients reach the tensors in ``parameters``
+    logits = torch.func.functional_call(translator, parameters, (source, source_mask, target))
+    losses = nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
+    return losses.view_as(target) * (target != PAD)
+
+
+def assemble(
+    source,
+    source_mask,
+    target,
+    E_source,
+    W_x,
+    W_h,
+    W_x_back,
+    W_h_back,
+    W_init,
+    E_target,
+    W_query,
+    W_key,
+    v,
+    W_y,
+    W_s,
+    W_c,
+    W_o,
+    limits=None,
+):
+    """Build a translator with attention, give it parameters, and return its losses or its translations.
+
+    annotations[b, j] = [forward state; backward state] at word j;  s_0[b] = tanh(W_init backward state at word 1)
+    s_i[b] = tanh(W_y E_target[word i - 1] + W_s s_{i-1}[b] + W_c c_i[b]);  logits = W_o s_i[b]
+
+    Parameters
+    ----------
+    source : (batch, source_len)
+        Numbers of the source words. Those at padding positions do not matter.
+    source_mask : (batch, source_len)
+        True at real words. Padding occurs only at the end of a row.
+    target : (batch, target_len)
+        Numbers of the right words, then STOP, then padding.
+    E_source, E_target
+        One row for each word.
+    W_x, W_h, W_x_back, W_h_back
+        The two matrices of each direction of the encoder, as in ``annotate``.
+    W_init
+    W_query, W_key, v, W_y, W_s, W_c
+        Parameters of the score and of the recurrence, as in ``decoder_step``.
+    W_o
+    limits : (batch,), optional
+        How many words each translation has at most, STOP included.
+
+    Returns
+    -------
+    (batch, target_len), or with ``limits`` (batch, limits.max())
+        The cross-entropy of each target word in nats, 0 at padding; with ``limits``, numbers of words, 0 after the end.
+    """
+    ### BEGIN SOLUTION
+
+    class Translator(nn.Module):
+        def __init__(self, source_vocab, target_vocab, d, m, n, a):
+            super().__init__()
+            self.E_source = nn.Parameter(torch.zeros(source_vocab, d))
+            self.W_x = nn.Parameter(torch.zeros(m, d))
+            self.W_h = nn.Parameter(torch.zeros(m, m))
+            self.W_x_back = nn.Parameter(torch.zeros(m, d))
+            self.W_h_back = nn.Parameter(torch.zeros(m, m))
+            self.W_init = nn.Parameter(torch.zeros(n, m))
+            self.E_target = nn.Parameter(torch.zeros(target_vocab, d))
+            self.W_query = nn.Parameter(torch.zeros(a, n))
+            self.W_key = nn.Parameter(torch.zeros(a, 2 * m))
+            self.v = nn.Parameter(torch.zeros(a))
+            self.W_y = nn.Parameter(torch.zeros(n, d))
+            self.W_s = nn.Parameter(torch.zeros(n, n))
+            self.W_c = nn.Parameter(torch.zeros(n, 2 * m))
+            self.W_o = nn.Parameter(torch.zeros(target_vocab, n))
+
+        def read_direction(self, vectors, source_mask, W_x, W_h, order):
+            state, states = vectors.new_zeros(len(vectors), len(W_h)), {}
+            for j in order:
+                state = torch.tanh(vectors[:, j] @ W_x.T + state @ W_h.T) * source_mask[:, j, None]
+                states[j] = state
+            return torch.stack([states[j] for j in sorted(states)], dim=1)
+
+        def annotate(self, source, source_mask):
+            vectors, there = self.E_source[source], range(source.shape[1])
+            forward = self.read_direction(vectors, source_mask, self.W_x, self.W_h, there)
+            back = self.read_direction(vectors, source_mask, self.W_x_back, self.W_h_back, reversed(there))
+            return torch.cat([forward, back], dim=-1)
+
+        def first_state(self, keys):
+            back = keys[:, 0, len(self.W_h) :]  # it has read the whole sentence
+            return torch.tanh(back @ self.W_init.T)
+
+        def step(self, word, state, keys, source_mask):
+            hidden = torch.tanh((state @ self.W_query.T).unsqueeze(1) + keys @ self.W_key.T)
+            weights = masked_softmax(hidden @ self.v, source_mask)
+            context = torch.einsum("bj,bjm->bm", weights, keys)
+            return torch.tanh(self.E_target[word] @ self.W_y.T + state @ self.W_s.T + context @ self.W_c.T)
+
+        def forward(self, source, source_mask, target):
+            keys = self.annotate(source, source_mask)
+            state, word, logits = self.first_state(keys), torch.full_like(target[:, 0], START), []
+            for right in target.unbind(dim=1):
+                state = self.step(word, state, keys, source_mask)
+                logits.append(state @ self.W_o.T)
+                word = right
+            return torch.stack(logits, dim=1)
+
+        def translate(self, source, source_mask, limits):
+            keys = self.annotate(source, source_mask)
+            state, word, words = self.first_state(keys), torch.full_like(limits, START), []
+            for step in range(limits.max()):
+                state = self.step(word, state, keys, source_mask)
+                logits = (state @ self.W_o.T)[:, 2:]  # neither padding nor START can be chosen
+                has_ended = (word == STOP) | (word == PAD) | (step >= limits)
+                word = (logits.argmax(dim=-1) + 2).masked_fill(has_ended, PAD)
+                words.append(word)
+            return torch.stack(words, dim=1)
+
+    ### END SOLUTION
+    sizes = len(E_source), len(E_target), E_source.shape[1], len(W_h), len(W_s), len(v)
+    encoder = {"E_source": E_source, "W_x": W_x, "W_h": W_h, "W_x_back": W_x_back, "W_h_back": W_h_back}
+    attention = {"W_query": W_query, "W_key": W_key, "v": v}
+    decoder = {"W_init": W_init, "E_target": E_target, "W_y": W_y, "W_s": W_s, "W_c": W_c, "W_o": W_o}
+    parameters = {**encoder, **attention, **decoder}
+    return run_translator(Translator(*sizes), parameters, source, source_mask, target, limits)

@@ -1,10 +1,13 @@
 """Wrong answers that students give to the capstone's exercises. The docstring is the hint."""
 
+import inspect
 from collections import Counter
 
 import numpy as np
+import torch
 
 from solutions.in_numpy.capstone import noun_alignment
+from solutions.in_torch.capstone import assemble, run_translator
 
 
 def count_parameters__one_direction():
@@ -577,3 +580,259 @@ def noun_alignment__zero_weight_no_step(weights, positions):
 def noun_alignment__sum_of_exactly_one(weights, positions):
     """The weights of a step need not sum to 1 in the last digit: do not compare their sum with exactly 1."""
     return noun_alignment(np.where(weights.sum(axis=-1, keepdims=True) == 1, weights, 0), positions)
+
+
+NAMES = tuple(inspect.signature(assemble).parameters)
+
+
+def _encode(p, real, kept):
+    """Return the states of both directions, with one thing changed."""
+    vectors, directions = p["E_source"][p["source"]], []
+    there = range(vectors.shape[1])
+    for W_x, W_h, order in ((p["W_x"], p["W_h"], there), (p["W_x_back"], p["W_h_back"], reversed(there))):
+        state, states = vectors.new_zeros(len(vectors), len(W_h)), {}
+        for j in order:
+            new = torch.tanh(vectors[:, j] @ W_x.T + state @ W_h.T)
+            states[j] = new * real[:, j, None]
+            state = states[j] if kept else 0 * new
+        directions.append(torch.stack([states[j] for j in sorted(states)], dim=1))
+    return directions
+
+
+def _weigh(scores, real, mask):
+    if mask == "times":
+        return torch.softmax(scores * real, dim=1)
+    if mask == "after":
+        return torch.softmax(scores, dim=1) * real
+    return torch.softmax(scores if mask == "none" else scores.masked_fill(~real, -1e9), dim=1)
+
+
+def _step(p, word, state, keys, real, *, mask="before", order="bahdanau", reads_out="new", detached=False):
+    """Return logits and the new state of one step, with one thing changed."""
+    if detached:
+        state = state.detach()
+    before = p["E_target"][word] @ p["W_y"].T + state @ p["W_s"].T
+    query = torch.tanh(before) if order == "late" else state
+    scores = torch.tanh((query @ p["W_query"].T).unsqueeze(1) + keys @ p["W_key"].T) @ p["v"]
+    context = torch.einsum("bj,bjm->bm", _weigh(scores, real, mask), keys)
+    new = torch.tanh(before + context @ p["W_c"].T)
+    return (state if reads_out == "old" else new) @ p["W_o"].T, new
+
+
+def _start(p, begins, forward, back):
+    """Return the first state of the decoder, with one thing changed."""
+    if begins == "last":
+        return torch.tanh((forward * _is_last(p["source_mask"])).sum(dim=1) @ p["W_init"].T)
+    if begins == "zeros":
+        return 0 * torch.tanh(back[:, 0] @ p["W_init"].T)
+    linear = back[:, 0] @ p["W_init"].T
+    return linear if begins == "linear" else torch.tanh(linear)
+
+
+def _is_last(source_mask):
+    positions = torch.arange(source_mask.shape[1])
+    return (positions == source_mask.sum(dim=1, keepdim=True) - 1).unsqueeze(-1)
+
+
+def _teach(p, state, keys, first, reads, carried, changed):
+    """Return the losses of the target words, with one thing changed."""
+    target, start, every_logit = p["target"], state, []
+    word = torch.full_like(target[:, 0], first)
+    for right in target.unbind(dim=1):
+        word = right if reads == "ahead" else word
+        logits, state = _step(p, word, state, keys, p["source_mask"], **changed)
+        state = state if carried else start
+        every_logit.append(logits)
+        word = logits[:, 2:].argmax(dim=-1) + 2 if reads == "own" else right
+    logits = torch.stack(every_logit, dim=1)
+    losses = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
+    return losses.view_as(target) * (target != 0)
+
+
+def _translate(p, state, keys, first, carried, reads, choices, stops, limits, changed):
+    """Return the translations, with one thing changed."""
+    start, words = state, []
+    word = read = torch.full_like(limits, first)
+    stopped = torch.zeros_like(limits, dtype=torch.bool)
+    for step in range(int(p["limits"].max())):
+        logits, state = _step(p, read, state, keys, p["source_mask"], **changed)
+        state = state if carried else start
+        word = logits[:, choices:].argmax(dim=-1) + choices
+        ended = stopped | (step >= limits)
+        words.append(word.masked_fill(ended, 0))
+        if stops in ("each", "not written"):
+            stopped = stopped | (word == 2)
+        elif stops == "all":
+            stopped = stopped | (word == 2).any()
+        elif stops == "first end":
+            stopped = stopped | (ended | (word == 2)).any()
+        read = {"start": torch.full_like(word, 1), "target": p["target"][:, step]}.get(reads, word)
+    words = torch.stack(words, dim=1)
+    return torch.where(words == 2, 0, words) if stops == "not written" else words
+
+
+def _assemble(
+    given, *, begins="back", first=1, carried="always", reads="", mask="before", encoder_mask=True, **changed
+):
+    """Return what ``assemble`` returns for the arguments ``given``, with one thing changed."""
+    p = dict(zip(NAMES, given, strict=False))
+    choices, stops, limits = changed.pop("choices", 2), changed.pop("stops", "each"), changed.pop("limits", None)
+    only_taught = mask == "in forward"
+    real = p["source_mask"] if encoder_mask else torch.ones_like(p["source_mask"])
+    forward, back = _encode(p, real, kept=changed.pop("kept", True))
+    keys = torch.cat([back, forward] if changed.pop("swapped", False) else [forward, back], dim=-1)
+    state = _start(p, begins, forward, back)
+    if p.get("limits") is None:
+        changed["mask"] = "before" if only_taught else mask
+        return _teach(p, state, keys, first, reads, carried != "never", changed)
+    changed["mask"] = "none" if only_taught else mask
+    limits = p["limits"] if limits is None else limits(p["limits"])
+    return _translate(p, state, keys, first, carried == "always", reads, choices, stops, limits, changed)
+
+
+def assemble__not_registered(*given):
+    """The parameters cannot be loaded. Is each one an `nn.Parameter` and an attribute of the module, with the name of its
+    argument and the same shape?"""
+    return run_translator(torch.nn.Module(), {"E_source": given[3]}, *given[:3])
+
+
+def assemble__first_word_is_padding(*given):
+    """Your first step reads padding. Which word should the decoder read before it has written any?"""
+    return _assemble(given, first=0)
+
+
+def assemble__reads_the_word_to_predict(*given):
+    """In `forward`, each step reads the very word that it has to predict. Compare where the target words are read and
+    where they are compared."""
+    return _assemble(given, reads="ahead")
+
+
+def assemble__own_words_in_forward(*given):
+    """In `forward`, your decoder reads the words that it would choose itself. With teacher forcing, what does it read?"""
+    return _assemble(given, reads="own")
+
+
+def assemble__target_words_in_translate(*given):
+    """Your translations read the words of the target. Nobody knows these when a sentence is translated."""
+    return _assemble(given, reads="target")
+
+
+def assemble__start_at_every_step(*given):
+    """Your translations read START at every step. What should be read after the first?"""
+    return _assemble(given, reads="start")
+
+
+def assemble__state_not_carried(*given):
+    """Every step begins with the first state: the state that a step computes never reaches the next one."""
+    return _assemble(given, carried="never")
+
+
+def assemble__state_not_carried_in_translate(*given):
+    """In `translate`, every step begins with the first state, although in `forward` each state reaches the next step."""
+    return _assemble(given, carried="in forward")
+
+
+def assemble__state_detached(*given):
+    """Your losses are right, but the state is cut off from the graph between two steps, so no gradient flows back through it."""
+    return _assemble(given, detached=True)
+
+
+def assemble__mask_only_in_forward(*given):
+    """`forward` masks the padding and `translate` does not: your translations attend to it."""
+    return _assemble(given, mask="in forward")
+
+
+def assemble__no_mask_in_attention(*given):
+    """Padding gets a share of the attention weights. Annotations of zeros alone do not prevent that."""
+    return _assemble(given, mask="none")
+
+
+def assemble__scores_of_padding_zero(*given):
+    """You set the scores of padding to 0, and a score of 0 still gets a weight."""
+    return _assemble(given, mask="times")
+
+
+def assemble__masked_after_the_softmax(*given):
+    """You masked after the softmax, so the weights of the real words no longer sum to 1."""
+    return _assemble(given, mask="after")
+
+
+def assemble__encoder_reads_padding(*given):
+    """The direction that reads backwards has read the padding before it reaches the last real word."""
+    return _assemble(given, encoder_mask=False)
+
+
+def assemble__encoder_forgets(*given):
+    """Each word is read as if it were the first: no state of the encoder reaches the next word."""
+    return _assemble(given, kept=False)
+
+
+def assemble__directions_exchanged(*given):
+    """In your annotations, the backward state comes first. The forward state should."""
+    return _assemble(given, swapped=True)
+
+
+def assemble__begins_with_zeros(*given):
+    """Your decoder begins with a state of zeros, and W_init has no effect."""
+    return _assemble(given, begins="zeros")
+
+
+def assemble__begins_with_the_forward_state(*given):
+    """Your decoder begins with the forward state of the last word. Which direction has read the whole sentence when it
+    reaches the first word?"""
+    return _assemble(given, begins="last")
+
+
+def assemble__no_tanh_in_the_first_state(*given):
+    """The tanh of the decoder's first state is missing."""
+    return _assemble(given, begins="linear")
+
+
+def assemble__scores_with_a_newer_state(*given):
+    """Your scores are computed with a state that has already read the word. In Bahdanau's order, the old state comes first."""
+    return _assemble(given, order="late")
+
+
+def assemble__reads_out_the_old_state(*given):
+    """Your logits come from the state before the step. They should come from the state that the step computes."""
+    return _assemble(given, reads_out="old")
+
+
+def assemble__padding_and_start_chosen(*given):
+    """Your translations contain padding or START as if they were words. Which logits may be compared?"""
+    return _assemble(given, choices=0)
+
+
+def assemble__start_chosen(*given):
+    """Your translations contain START. Padding is not the only word that must not be chosen."""
+    return _assemble(given, choices=1)
+
+
+def assemble__one_stop_ends_all(*given):
+    """All translations end as soon as one of them has written STOP. The others should go on."""
+    return _assemble(given, stops="all")
+
+
+def assemble__one_end_ends_all(*given):
+    """All translations end as soon as one of them has written STOP or reached its limit. The others should go on."""
+    return _assemble(given, stops="first end")
+
+
+def assemble__goes_on_after_stop(*given):
+    """After STOP, a translation should have only zeros, however long the others go on."""
+    return _assemble(given, stops="never")
+
+
+def assemble__stop_not_written(*given):
+    """STOP is missing from your translations. It is written like any other word, and only what follows it is 0."""
+    return _assemble(given, stops="not written")
+
+
+def assemble__limit_of_the_longest(*given):
+    """Some translations are longer than their limit. Each sentence has a limit of its own."""
+    return _assemble(given, limits=lambda limits: torch.full_like(limits, int(limits.max())))
+
+
+def assemble__one_word_short(*given):
+    """Translations that reach their limit have one word too few. START does not count, because it is not written."""
+    return _assemble(given, limits=lambda limits: limits - 1)

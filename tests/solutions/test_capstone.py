@@ -15,6 +15,8 @@ from autograder.paths import BOOK
 from solutions.in_numpy import capstone as language
 from solutions.in_torch import capstone
 from solutions.in_torch.context import attend
+from solutions.in_torch.decoder_fusion import decoder_step
+from solutions.in_torch.encoder import annotate
 from solutions.in_torch.scoring import score_every_step
 
 
@@ -167,6 +169,107 @@ def test_the_bleu_is_0_if_no_four_words_in_a_row_are_found(written):
 def test_the_bleu_of_a_test_set_is_not_the_mean_of_its_sentences():
     written = [REFERENCE, "he refused to sign it on day one"]
     assert bleu_of(written, [REFERENCE] * 2) > 50 + 1
+
+
+@st.composite
+def translator_inputs(draw):
+    """Return a batch of several sentences, of which at least one is padded, and all parameters of a translator."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    batch, source_len, target_len, d, m, n, a = rng.integers(2, 6, size=7)
+    words_in, words_out = rng.integers(4, 8, size=2)
+    lengths = rng.integers(1, source_len + 1, size=batch)
+    lengths[:2] = 1, source_len
+    target = rng.integers(3, words_out, size=(batch, target_len))
+    ends = rng.integers(0, target_len, size=(batch, 1))
+    target = np.where(np.arange(target_len) < ends, target, 2 * (np.arange(target_len) == ends))
+    shapes = {
+        **{"E_source": (words_in, d), "W_x": (m, d), "W_h": (m, m), "W_x_back": (m, d), "W_h_back": (m, m)},
+        **{"W_init": (n, m), "E_target": (words_out, d), "W_query": (a, n), "W_key": (a, 2 * m), "v": (a,)},
+        **{"W_y": (n, d), "W_s": (n, n), "W_c": (n, 2 * m), "W_o": (words_out, n)},
+    }
+    arrays = {
+        "source": rng.integers(0, words_in, size=(batch, source_len)),
+        "source_mask": np.arange(source_len) < lengths[:, None],
+        "target": target,
+        **{name: rng.normal(size=shape) for name, shape in shapes.items()},
+    }
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def one_sentence(inputs, number):
+    """Return the inputs for one sentence alone, without its source padding."""
+    length = int(inputs["source_mask"][number].sum())
+    alone = {name: inputs[name][number : number + 1, :length] for name in ("source", "source_mask")}
+    return {**inputs, **alone, "target": inputs["target"][number : number + 1]}
+
+
+@given(translator_inputs())
+def test_the_assembled_translator_is_made_of_the_functions_of_the_chapters(p):
+    keys = annotate(p["E_source"][p["source"]], p["source_mask"], p["W_x"], p["W_h"], p["W_x_back"], p["W_h_back"])
+    state = torch.tanh(keys[:, 0, len(p["W_h"]) :] @ p["W_init"].T)
+    of_step = [p[name] for name in ("W_query", "W_key", "v", "W_y", "W_s", "W_c")]
+    losses, word = [], torch.ones_like(p["target"][:, 0])
+    for right in p["target"].T:
+        state = decoder_step(state, p["E_target"][word], keys, p["source_mask"], *of_step)
+        logits = state @ p["W_o"].T
+        losses.append((torch.logsumexp(logits, dim=1) - logits.gather(1, right[:, None])[:, 0]) * (right != 0))
+        word = right
+    torch.testing.assert_close(capstone.assemble(**p), torch.stack(losses, dim=1))
+
+
+@given(translator_inputs())
+def test_a_padded_batch_is_translated_as_its_sentences_are_alone(p):
+    limits = torch.full_like(p["source"][:, 0], 7)
+    losses, words = capstone.assemble(**p), capstone.assemble(**p, limits=limits)
+    for number in range(len(limits)):
+        alone = one_sentence(p, number)
+        torch.testing.assert_close(capstone.assemble(**alone)[0], losses[number])
+        assert torch.equal(capstone.assemble(**alone, limits=limits[:1])[0], words[number])
+
+
+@given(translator_inputs(), st.integers(1, 6))
+def test_no_single_word_of_a_translation_can_be_exchanged_for_a_likelier_one(p, limit):
+    limits = torch.full_like(p["source"][:, 0], limit)
+    words = capstone.assemble(**p, limits=limits)
+    assert words.shape == (len(limits), limit)
+    losses = capstone.assemble(**{**p, "target": words})
+    for word in range(2, len(p["W_o"])):
+        for step in range(limit):
+            changed = words.clone()
+            changed[:, step] = torch.where(words[:, step] == 0, 0, word)
+            others = capstone.assemble(**{**p, "target": changed})[:, step]
+            assert (others >= losses[:, step] - 1e-9).all()
+
+
+@given(translator_inputs())
+def test_what_follows_stop_or_a_limit_is_0_and_limits_hold_sentence_by_sentence(p):
+    limits = torch.arange(1, len(p["source"]) + 1)
+    free = capstone.assemble(**p, limits=torch.full_like(limits, len(limits)))
+    bounded = capstone.assemble(**p, limits=limits)
+    places = torch.arange(len(limits))
+    assert torch.equal(bounded, torch.where(places < limits[:, None], free, 0))
+    assert not bounded.eq(1).any()
+    for row in free.tolist():
+        end = row.index(2) + 1 if 2 in row else len(row)
+        assert all(row[:end])
+        assert not any(row[end:])
+
+
+@given(translator_inputs())
+def test_gradients_reach_every_parameter_of_the_assembled_translator(p):
+    parameters = {name: tensor.requires_grad_() for name, tensor in p.items() if tensor.is_floating_point()}
+    capstone.assemble(**p).sum().backward()
+    assert len(parameters) == 14
+    assert all(parameter.grad.any() for parameter in parameters.values())
+
+
+@pytest.mark.parametrize("registered", [(), (2, 3)])
+def test_parameters_that_are_not_registered_or_misshapen_cannot_be_loaded(registered):
+    module = torch.nn.Module()
+    if registered:
+        module.W = torch.nn.Parameter(torch.zeros(registered))
+    with pytest.raises(RuntimeError, match=r"\bW\b"):
+        capstone.run_translator(module, {"W": torch.zeros(3, 2)}, None, None, None)
 
 
 SENTENCES = st.lists(st.lists(st.integers(3, 5), max_size=9), min_size=4, max_size=4)

@@ -19,7 +19,8 @@ CALLED = [e for e in EXERCISES if e.hidden]
 
 @pytest.mark.parametrize("exercise", CALLED, ids=lambda exercise: exercise.name)
 def test_a_reference_computes_where_its_inputs_are(exercise):
-    inputs = exercise.hidden[0].inputs
+    # a loop over as many steps as a tensor says must read it, and "meta" has no values
+    inputs = next(case.inputs for case in exercise.hidden if "limits" not in case.inputs)
     moved = {
         name: torch.from_numpy(np.array(item)).to(DEVICE) if isinstance(item, np.ndarray) else item
         for name, item in inputs.items()
