@@ -665,7 +665,7 @@ KINDS["limits"] = (
 _translating = partial(Family, advice=WHERE_LIMIT, parts=OF_GREEDY, asks_for_words=True)
 KINDS["optional_limits"] = (
     LEFT_OUT,
-    _translating("any", _any_limit, "translations", advice=WHERE_FED, meets_sizes=True),
+    _translating("any", _any_limit, "translations", advice=WHERE_FED),
     _translating("different", _different_limits, "translations with {} that differ", parts=OF_LIMIT, least={0: 2}),
     _translating("one", _one_limit_of_one, "translations of which one has a limit of 1", parts=OF_LIMIT, least={0: 2}),
 )
