@@ -125,7 +125,7 @@ def minutes(entries):
     (int, int)
         Minutes, a quarter less and a quarter more than the estimate, in tens and at least ten apart.
     """
-    middle = sum(MINUTES_A_POINT[entry.kind] * entry.points for entry in entries)
+    middle = sum(entry.minutes or MINUTES_A_POINT[entry.kind] * entry.points for entry in entries)
     least = max(10, round(0.75 * middle / 10) * 10)
     return least, max(least + 10, round(1.25 * middle / 10) * 10)
 

@@ -135,6 +135,7 @@ class Entry:
     most: ClassVar = EMPTY
     reaches: ClassVar = None
     criteria: ClassVar = ()
+    minutes: ClassVar = 0
     name: str
     where: str
     points: Number
@@ -252,11 +253,15 @@ class Trained(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Entry):
-    """A few sentences, marked by a person: a model ``answer``, and the lines of the marking scheme."""
+    """A few sentences, marked by a person: a model ``answer``, and the lines of the marking scheme.
+
+    ``minutes`` is how long it takes where the points do not tell, because of a program that is written or models that are trained.
+    """
 
     kind: Literal["text"] = "text"
     answer: str = ""
     criteria: tuple[Criterion, ...] = ()
+    minutes: int = 0
 
 
 KINDS = {record.kind: record for record in (Shape, HandWorked, Code, Trained, Text)}

@@ -36,6 +36,12 @@ def test_the_time_of_an_assignment_is_a_quarter_more_and_less_than_that_of_its_p
     assert answer_key.minutes([dataclasses.replace(code, points=points)]) == expected
 
 
+def test_an_exercise_may_state_how_long_it_takes():
+    race = answer_key.load("scoring")["scoring-race"]
+    assert answer_key.minutes([race]) == (40, 80)  # an hour, as its text says
+    assert answer_key.minutes([dataclasses.replace(race, minutes=0)]) == (10, 20)
+
+
 def test_the_core_path_is_short_and_reaches_every_chapter_and_every_kind_of_work():
     core = [entry for entry in ENTRIES if entry.core]
     assert 28 <= len(core) <= 32
@@ -403,7 +409,7 @@ def test_each_kind_of_exercise_has_just_its_own_fields():
     own = {kind: {f.name for f in dataclasses.fields(record)} for kind, record in answer_key.KINDS.items()}
     shared = set.intersection(*own.values())
     assert shared == {"kind", "name", "where", "points", "core"}
-    assert own["text"] - shared == {"answer", "criteria"}
+    assert own["text"] - shared == {"answer", "criteria", "minutes"}
     assert own["shape"] - shared == {"parts", "equations", "given", "letters"}
     assert own["code"] - shared == {"module", "parts", "arguments", "gradients", "least", "most", "reaches", "cases"}
 

@@ -36,6 +36,17 @@ def in_torch(scores, mask=None):
 both = pytest.mark.parametrize("function", [softmax.masked_softmax, in_torch], ids=["numpy", "torch"])
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_nan_that_is_hidden_after_the_softmax_still_reaches_the_scores(replaced):
+    scores = torch.full((1, 3), 0.0 if replaced else -torch.inf, dtype=torch.double, requires_grad=True)
+    real = torch.zeros(1, 3, dtype=torch.bool)
+    used = torch.where(real, scores, -torch.inf) if replaced else scores
+    weights = torch.where(real, torch.softmax(used, dim=-1), 0.0)
+    weights.sum().backward()
+    assert not weights.any()
+    assert torch.isnan(scores.grad).all() != replaced
+
+
 @given(masked(LARGE))
 def test_the_masked_softmax_is_the_same_in_numpy_and_torch(inputs):
     np.testing.assert_allclose(in_torch(*inputs), softmax.masked_softmax(*inputs), atol=1e-12)
