@@ -96,11 +96,11 @@ class AssignmentRole(SphinxRole):
 
 
 class RepositoryRole(SphinxRole):
-    """``{repository}`the repository```: a link to the course's repository, or a remark that its address is unknown."""
+    """``{repository}`the repository```: a link to the course's repository, or the words alone if its address is unknown."""
 
     def run(self):
         if not self.config.course_repository:
-            return [nodes.Text(f"{self.text} (this website was built without its address)")], []
+            return [nodes.Text(self.text)], []
         return [nodes.reference("", self.text, refuri=self.config.course_repository)], []
 
 
