@@ -24,13 +24,13 @@ def names_of(name, topic):
 
 
 EARLIER = pytest.mark.full("a later round has as many answers to every exercise that these are about")
-NEWEST = [*ROUNDS][-1]
+NEWEST = [*ROUNDS][-2:]
 
 
 @pytest.mark.parametrize(
     ("name", "topic"),
     [
-        pytest.param(name, topic, marks=() if name == NEWEST else EARLIER)
+        pytest.param(name, topic, marks=() if name in NEWEST else EARLIER)
         for name, topics in ROUNDS.items()
         for topic in topics
     ],
