@@ -25,7 +25,7 @@ customElements.define("step-figure", class extends Figure {
     const most = source[now.weights.indexOf(Math.max(...now.weights))];
     return {
       view: `${svg(this.width, high, all.map((one, k) => (k === i ? "" : line(one, k))).join("") + line(now, i))}
-        <div class="chips" aria-hidden="true">${source.map((name, j) => `<b class="s${j + 1}" style="--w:${100 * now.weights[j]}%">${name}</b>`).join("")}</div><p class="note">The English source. Lines and shades are the weights: how much each word is looked at.</p>`,
+        <div class="chips" aria-hidden="true">${source.map((name, j) => `<b class="s${j + 1}" style="--w:${100 * now.weights[j]}%">${name}</b>`).join("")}</div><p class="note">Lines and shades: the weights, how much each source word is looked at.</p>`,
       more: `<div class="stations">${station("<i>e</i> scores", source.map((name, j) => [name, cell(now.e[j], data.span, j + 1, 3)]))}
         ${station("<i>α</i> weights", source.map((name, j) => [name, cell(now.weights[j], [0, 1], j + 1, 3)]))}
         ${station("<i>c</i> context", vector(now.c, 0))}${station("<i>s</i> new state", vector(now.s, 0))}

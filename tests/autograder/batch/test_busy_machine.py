@@ -65,7 +65,7 @@ def course(released):
 
 
 def test_beside_busy_processes_everybody_gets_the_points_of_a_quiet_machine(course):
-    with crowd(2 * os.cpu_count()):
+    with crowd(os.cpu_count()):
         rows = grade_class(course, "scoring", GradingOptions(LIMITS, workers=2), list(CELLS))
     assert {row.student: row.total for row in rows} == dict.fromkeys(CELLS, AUTOMATIC)
     notes = {row.student: " ".join(row.notes) for row in rows}
