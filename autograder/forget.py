@@ -29,8 +29,8 @@ from autograder.courses.standing import GRADED
 from autograder.errors import CourseError
 from autograder.gradebook.provenance import MarkingRecord, change_marking_record, load_marking_record
 from autograder.gradebook.students import count_rows, erase_students, list_students
-from autograder.platforms.archives import ARCHIVE_ERRORS
-from autograder.platforms.collect import escape_unprintable
+from autograder.platforms.archives import ARCHIVE_ERRORS, RefusedEntry, open_archive
+from autograder.platforms.collect import MAX_ENTRIES_OF_ONE, decode_secret, escape_unprintable
 from autograder.platforms.formats import NBGRADER_EXCHANGE, exchange_topic
 from autograder.watch.arrivals import ARRIVED, SERVED, Arrivals
 from autograder.watch.outcomes import NOBODYS
@@ -280,12 +280,22 @@ def _find_secrets(events, folders, hand_ins):
         secrets[event.topic].add(event.data.get("secret"))
         if event.kind == GRADED:
             secrets[event.topic].add(json.loads(event.data["mark"])[3].get(SECRET))
-    places = [(path.parent.name, path) for folder in folders for path in folder.glob(f"*/{SECRET}")]
-    places += [(exchange_topic(path.name, topics()), path / SECRET) for path in hand_ins]
-    for topic, path in places:
-        if path.is_file() and not path.is_symlink():
-            secrets[topic].add(path.read_text(encoding="utf-8", errors="replace"))
+    places = [(path.name, path) for folder in folders if not folder.is_symlink() for path in folder.glob("*")]
+    for topic, path in (*places, *((exchange_topic(path.name, topics()), path) for path in hand_ins)):
+        secrets[topic].add(_read_secret(path))
     return {topic: some - {None, ""} for topic, some in secrets.items() if topic}
+
+
+def _read_secret(folder):
+    """Return the exchange's secret in ``folder``, read as `collect` reads it, because a student may have put it there; or ""."""
+    if folder.is_symlink() or not folder.is_dir():
+        return ""
+    with (
+        contextlib.suppress(*ARCHIVE_ERRORS, RefusedEntry),
+        open_archive(folder, MAX_ENTRIES_OF_ONE, 1, {SECRET}) as entries,
+    ):
+        return next((decode_secret(entry.read()) for entry in entries if entry.name == SECRET), "")
+    return ""
 
 
 # --- what mentions it ----------------------------------------------------------------------------------------------------
@@ -320,9 +330,12 @@ def _find_words(course, path, words):
         contents = [path.name.encode(errors="surrogateescape"), path.read_bytes()]
     except OSError as error:
         return [f"{place}, perhaps: it cannot be read ({error.strerror})"]
-    if contents[1].startswith(SQLITE_HEADER):  # where nothing separates a word from the next
-        contents[1] = _read_values(contents[1])
-    for content in itertools.chain(contents, _read_archive(course, path)):
+    unpacked: Iterable[bytes] = ()
+    if not any(path.is_relative_to(course.root / top.removesuffix("/*")) for top in FOLDERS):  # no student has made it
+        if contents[1].startswith(SQLITE_HEADER):  # where nothing separates a word from the next
+            contents[1] = _read_values(contents[1])
+        unpacked = _read_archive(path)
+    for content in itertools.chain(contents, unpacked):
         if any(spelling in content for spelling in spellings):
             text = content.decode("utf-8", "surrogateescape")
             lines = [number for number, line in enumerate(text.split("\n"), 1) if pattern.search(line)]
@@ -348,9 +361,9 @@ def _read_values(content):
     return b"\n".join(value for row in rows for value in row if isinstance(value, bytes))
 
 
-def _read_archive(course, path):
-    """Yield the content of each file in the archive at ``path``, if it is one, and no student has made it."""
-    if path.suffix == ".zip" and not any(path.is_relative_to(folder) for folder in _list_folders(course)):
+def _read_archive(path):
+    """Yield the content of each file in the archive at ``path``, if it is one."""
+    if path.suffix == ".zip":
         with contextlib.suppress(*ARCHIVE_ERRORS), zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
                 yield archive.read(name)

@@ -560,7 +560,7 @@ def is_student_name(name: str) -> bool:
 
 
 def is_student_id(name: str) -> bool:
-    """Return whether ``name`` can be the id of a student or an account: the name of a student, with underscores if need be."""
+    """Return whether ``name`` can be the id of a student or the name of an account; unlike other names, it may have underscores."""
     return is_student_name(name.replace("_", ""))
 
 

@@ -24,7 +24,7 @@ from autograder.gradebook.database import (
 
 
 def list_students(course: Course) -> list[str]:
-    """Return the ids of the students whom the gradebook knows; [] if there is none."""
+    """Return the ids of all students in the gradebook; [] if there is no gradebook yet."""
     if not course.has_gradebook:
         return []
     with open_connection(course) as connection:

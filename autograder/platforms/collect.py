@@ -425,19 +425,20 @@ def _make_attempt(run, files, counting, parts):
         prefix=owner.prefix,
         number=owner.number,
         file=counting.name,
-        secret=next((_read_secret(part) for part in parts if part.name == str(folder / SECRET)), ""),
+        secret=next((decode_secret(part.read()) for part in parts if part.name == str(folder / SECRET)), ""),
         seen=run.seen,
     )
 
 
-def _read_secret(part):
-    return part.read().decode("utf-8", "replace")[:MAX_SECRET_CHARACTERS]
+def decode_secret(content: bytes) -> str:
+    """Return the exchange's secret in a file with this ``content``, which a student may have written."""
+    return content.decode("utf-8", "replace")[:MAX_SECRET_CHARACTERS]
 
 
 def _find_secret(parts):
     """Return the exchange's secret of an attempt with these ``parts``; "" without a readable one."""
     with contextlib.suppress(RefusedEntry):
-        return next((_read_secret(part) for part in parts if part.file == SECRET), "")
+        return next((decode_secret(part.read()) for part in parts if part.file == SECRET), "")
     return ""
 
 

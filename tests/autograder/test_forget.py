@@ -19,7 +19,7 @@ import sqlalchemy
 from nbgrader.api import Gradebook
 
 from autograder import forget
-from autograder.courses.course import Course, init
+from autograder.courses.course import SECRET, Course, init
 from autograder.courses.locking import exclusive_lock, watch_lock
 from autograder.courses.record import NEVER_DELETED, Record
 from autograder.errors import CourseError
@@ -466,6 +466,36 @@ def test_a_forged_hand_in_in_the_students_name_stays_in_the_exchange_and_is_name
     assert f"{forged}: `watch`" in printed.partition("Left to you")[2]
     assert forged.is_dir()
     assert {who for who, _ in filled.hub.outcomes()} == {"ben", "cem"}
+
+
+def test_a_hand_in_that_now_leads_to_somebody_elses_costs_nobody_a_page(filled):
+    hand_ins = sorted(filled.hub.inbound.iterdir())
+    theirs = next(path for path in hand_ins if path.name.startswith("ben+"))
+    pages = {secret: filled.hub.page(secret) for secret in filled.secrets["ben"]}
+    for number, path in enumerate(path for path in hand_ins if path.name.startswith("quirlog+")):
+        if number == 0:
+            shutil.rmtree(path)
+            path.symlink_to(theirs)
+        else:
+            (path / SECRET).unlink()
+            (path / SECRET).symlink_to(theirs / SECRET) if number == 1 else os.mkfifo(path / SECRET)
+    forget.erase(filled.course, GONE)
+    assert {secret: filled.hub.page(secret) for secret in pages} == pages
+    assert theirs.is_dir()
+    assert not [path for path in filled.hub.inbound.iterdir() if path.name.startswith("quirlog+")]
+
+
+def test_what_a_student_has_made_is_searched_but_not_opened(filled):
+    folder = filled.course.submission("ben", "scoring").parent
+    with contextlib.closing(sqlite3.connect(folder / "a.db")) as connection:
+        connection.execute(f"CREATE TABLE notes AS SELECT 'a' AS first, '{GONE}' AS second, 'b' AS third")
+        connection.commit()
+    with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", f" {GONE} " * 99)
+    (folder / "a.txt").write_text(f"I know {GONE}.")
+    printed = succeed("forget", GONE, "--yes", "--course", filled.course.root, status=3)
+    named = [line.strip() for line in printed.partition("Left to you")[2].splitlines()]
+    assert [line for line in named if "submitted/ben" in line] == ["submitted/ben/scoring/a.txt"]
 
 
 def test_a_backup_that_has_no_more_than_the_students_name_is_named(filled):
