@@ -5,7 +5,6 @@ transaction per submission, so that each is recorded completely or not at all.
 """
 
 import contextlib
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +12,7 @@ from functools import cache, cached_property
 from typing import Self
 
 from sqlalchemy import bindparam, insert, select, update
-from sqlalchemy.exc import DatabaseError, SAWarning
+from sqlalchemy.exc import DatabaseError
 
 from autograder.courses.course import Course
 from autograder.courses.plan import Student, as_naive_utc
@@ -36,6 +35,7 @@ from autograder.gradebook.database import (
     open_connection,
     open_database,
     open_gradebook,
+    without_order_warnings,
 )
 from autograder.gradebook.lateness import Lateness, ReceivedTime, nbgrader_config
 from autograder.gradebook.requests import load_replies
@@ -159,9 +159,7 @@ class Recorder(contextlib.ExitStack):
     def _transaction(self):
         """Yield a session that is committed at the end, or rolled back on an error."""
         db = self._session
-        with warnings.catch_warnings():
-            # SQLAlchemy 2 warns about the order in which nbgrader 0.9 adds rows
-            warnings.simplefilter("ignore", SAWarning)
+        with without_order_warnings():
             try:
                 yield db
                 db.commit()

@@ -4,11 +4,9 @@ In: a course, students. Out: their ids, numbers of rows. Deletes rows with nbgra
 """
 
 import contextlib
-import warnings
 from collections.abc import Collection
 
 from sqlalchemy import create_engine, func, select
-from sqlalchemy.exc import SAWarning
 
 from autograder.courses.course import Course
 from autograder.gradebook.database import (
@@ -20,6 +18,7 @@ from autograder.gradebook.database import (
     database_errors,
     open_connection,
     open_gradebook,
+    without_order_warnings,
 )
 
 
@@ -57,9 +56,7 @@ def erase_students(course: Course, students: Collection[str]) -> None:
     if students:
         from nbgrader.api import MissingEntry
 
-        with open_gradebook(course) as gradebook, warnings.catch_warnings():
-            # SQLAlchemy 2 warns about the order in which nbgrader 0.9 deletes rows
-            warnings.simplefilter("ignore", SAWarning)
+        with open_gradebook(course) as gradebook, without_order_warnings():
             for student in students:
                 with contextlib.suppress(MissingEntry):
                     gradebook.remove_student(student)
