@@ -771,9 +771,4 @@ def _is_like(value, theirs, entry, kind, atol):
         if not isinstance(value, dict) or entry not in value or entry not in theirs:
             return False
         value, theirs = value[entry], theirs[entry]
-    if type(value) is type(theirs) is np.ndarray and value.dtype == theirs.dtype == float:
-        if value.shape != theirs.shape:
-            return False
-        if np.isfinite(value).all() and np.isfinite(theirs).all():  # as almost always; faster, as no reason is composed
-            return bool((abs(value - theirs) <= atol).all())
     return compare.is_right(value, theirs, kind, atol)

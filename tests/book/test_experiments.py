@@ -240,7 +240,7 @@ def test_the_loss_tells_scores_apart_where_exact_match_cannot(record):
         if c["group"] == "scores"
     }
     for size in (64, 256):
-        assert 1 / 3 <= round(losses["additive", size] / losses["dot", size], 2) + 0.01 <= 1 / 2
+        assert 1 / 3 < losses["additive", size] / losses["dot", size] < 1 / 2
     highest = {model: exact_by_rate(record, model, 256)[0.024] for model in ("additive", "dot", "scaled-dot")}
     assert highest["additive"].max() < min(highest[other].min() for other in ("dot", "scaled-dot"))  # "fails worst"
 

@@ -607,3 +607,15 @@ def test_a_saturated_step_is_not_carried_on(end, carried):
     assert compare._is_plausible_step(np.array([0.3, end]), np.array([0.2, 0.5]), 1e-4) == carried
     assert compare._is_plausible_step(np.array([0.3, 0.9999]), np.array([0.2, 0.9999]), 1e-4)  # so is the right step
     assert compare._is_plausible_step(np.array([end, 0.3]), np.array([0.2, 1.0]), 1e-4)  # 1.0 cannot be a tanh
+
+
+NUMBERS = st.sampled_from([0.0, 1.0, 1.0 + 1e-9, 1.0 + 1e-4, -1.0, 1e300, np.nan, np.inf, -np.inf])
+FEW_SHAPES = st.sampled_from([(), (0,), (2,), (2, 1), (1, 2)])
+
+
+@given(st.data(), FEW_SHAPES, FEW_SHAPES, st.sampled_from([0.0, 1e-8, 1e-3]))
+def test_what_is_right_is_what_has_no_reason_to_be_wrong(data, one, other, atol):
+    value, expected = (data.draw(hnp.arrays(float, shape, elements=NUMBERS)) for shape in (one, other))
+    with np.errstate(over="ignore"):
+        reason = compare.explain_mismatch(value, expected, atol)
+        assert compare.is_right(value, expected, "code", atol) == (reason == "")
