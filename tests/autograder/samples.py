@@ -21,6 +21,7 @@ from solutions import answer_key
 from tests.shared import made_once
 
 TOPICS = answer_key.topics()
+EVERY_KIND = ("encoder", "scoring", "spelling")  # topics that have, together, exercises of every kind
 ENTRIES = {  # entries of the keys by name, which load faster than whole exercises
     entry.name: entry
     for topic in TOPICS
