@@ -5,8 +5,9 @@ wrong is decided elsewhere: some turn out to be equal to the reference.
 """
 
 import ast
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from types import FunctionType, ModuleType
 
 from autograder.audit.outcomes import Version
@@ -28,9 +29,13 @@ class Mutant:
     line: int
     source: str
     what: str
-    function: Callable[..., object]
     text: str
+    scope: Mapping[str, object] = field(repr=False)  # the globals of the reference
     in_place: bool = False  # it only overwrites an input: the value is still right
+
+    @cached_property
+    def function(self) -> Callable[..., object]:
+        return compile_function(self.text, self.scope)
 
     @property
     def version(self) -> Version:
@@ -47,8 +52,7 @@ def _mutants(function, kind):
     definition, lines, first = parse_function(source), source.splitlines(), function.__code__.co_firstlineno
 
     def mutant(line, what, text, in_place=False):
-        new = compile_function(text, function.__globals__)
-        return Mutant(first + line - 1, lines[line - 1].strip(), what, new, text, in_place)
+        return Mutant(first + line - 1, lines[line - 1].strip(), what, text, function.__globals__, in_place)
 
     head = _text(definition, [])
     statements = [_text(definition, [statement]).removeprefix(head) for statement in definition.body]

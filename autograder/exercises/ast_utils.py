@@ -46,9 +46,9 @@ def parse_function(source: str) -> ast.FunctionDef:
 
 def compile_function(code: str | ast.FunctionDef, scope: Mapping[str, object]) -> Callable[..., Any]:
     """Return the function that ``code``, a text or a tree, defines, with the names of ``scope`` as its globals."""
-    module = ast.parse(code) if isinstance(code, str) else ast.Module([code], [])
+    module = ast.parse(code) if isinstance(code, str) else ast.fix_missing_locations(ast.Module([code], []))
     names: dict[str, Any] = dict(scope)
-    exec(compile(ast.fix_missing_locations(module), "<reference>", "exec"), names)
+    exec(compile(module, "<reference>", "exec"), names)
     return names[cast("ast.FunctionDef", module.body[0]).name]
 
 

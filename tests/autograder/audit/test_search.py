@@ -45,17 +45,12 @@ def test_a_mistake_that_passes_is_a_slip():
 def test_a_mutant_that_passes_is_a_slip_though_another_of_its_name_is_caught(monkeypatch):
     exercise = exercise_named("scoring-dot_product_score")
 
-    def mutant(function):
-        return Mutant(1, "return scores", "a change", function, function.__name__)
+    def mutant(keys, plus):
+        text = f"def changed(query, keys, W=None):\n    return np.einsum('bd,btd->bt', query, {keys}) + {plus}"
+        return Mutant(1, "return scores", "a change", text, {"np": np})
 
-    def wrong(query, keys, W=None):
-        return keys.sum(axis=2)
-
-    def almost_right(query, keys, W=None):
-        keys = keys if W is None else keys @ W.T
-        return np.einsum("bd,btd->bt", query, keys) + (len(query) == 77)
-
-    monkeypatch.setattr(search, "mutants", lambda *_: (mutant(almost_right), mutant(wrong)))
+    almost_right, wrong = mutant("keys if W is None else keys @ W.T", "(len(query) == 77)"), mutant("keys", "1")
+    monkeypatch.setattr(search, "mutants", lambda *_: (almost_right, wrong))
     monkeypatch.setattr(
         search,
         "classify_survivors",
