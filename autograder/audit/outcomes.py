@@ -11,7 +11,7 @@ import hashlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 import msgspec
@@ -97,7 +97,7 @@ class Outcomes:
         """Return the points of ``version``. This is faster than ``verdict``, which also looks for hints."""
         row = self._row(version)
         if row.earned is None:
-            row.earned = judge.points_of(self.exercise, self._replies(version))
+            row.earned = judge.points_of(self.exercise, partial(self._reply, version))
         return row.earned
 
     def gets_own_hint(self, mistake: Version) -> bool:

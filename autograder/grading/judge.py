@@ -1,6 +1,6 @@
 """Judge what a submission returned: points by part, reasons in words, and the hint that names the mistake. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
 from math import inf
@@ -150,11 +150,25 @@ def _judge(exercise, all_replies):
     return Verdict(exercise.name, earned, exercise.points, tuple(parts), hints)
 
 
-def points_of(exercise: Exercise, replies: Sequence[Reply]) -> float:
-    """Return the points that the ``replies`` to the hidden cases earn, as in ``judge`` but without explaining them."""
-    all_reasons, _ = _find_reasons(exercise, replies)
-    rows = [JudgedCase(n, *row) for n, row in enumerate(zip(exercise.hidden, replies, all_reasons, strict=True))]
-    return compare.total_points(_results_of(exercise, _judge_coarsely(exercise, rows), rows), exercise.parts)
+def points_of(exercise: Exercise, reply_to: Callable[[int], Reply]) -> float:
+    """Return the points that the replies to the hidden cases earn, as in ``judge`` but without explaining them.
+
+    ``reply_to`` gives the reply to the hidden case of a number. It is not asked about cases that could only cost points
+    which an earlier case has cost already.
+    """
+    results, lost = [], set()
+    for number, case in enumerate(exercise.hidden):
+        concerned = {case.part} if case.part else {*entries_of(case)}
+        if concerned <= lost:  # then "precision" is lost too, or excused
+            continue
+        reply = reply_to(number)
+        row = JudgedCase(number, case, reply, _find_reasons_of_case(exercise, case, reply)[0])
+        of_case = _results_of(exercise, _judge_coarsely(exercise, [row]), [row])
+        results += of_case
+        for part, also, reasons in of_case:
+            if not also:  # where no other part is involved, nothing excuses a failure
+                lost |= {part or entry for entry, reason in reasons.items() if reason}
+    return compare.total_points(results, exercise.parts)
 
 
 def _results_of(exercise, coarse, rows):
@@ -181,14 +195,17 @@ def _judge_row_coarsely(exercise, row):
 
 def _find_reasons(exercise, replies):
     """Return ``reasons_of`` each reply, and the entries of a chain that are right given the student's own steps."""
-    all_reasons = [reasons_of(exercise, case, reply) for case, reply in zip(exercise.hidden, replies, strict=True)]
+    pairs = zip(exercise.hidden, replies, strict=True)
+    all_reasons, carried = zip(*(_find_reasons_of_case(exercise, case, reply) for case, reply in pairs), strict=True)
+    return list(all_reasons), carried[0]  # a chain has one case
+
+
+def _find_reasons_of_case(exercise, case, reply):
+    reasons = reasons_of(exercise, case, reply)
     if not exercise.follows:
-        return all_reasons, {}
-    case, follows = exercise.hidden[0], compile_steps(exercise.follows)
-    all_reasons[0], carried = compare.follow_through(
-        all_reasons[0], replies[0].value, case.expected, case.atol, follows
-    )
-    return all_reasons, carried
+        return reasons, {}
+    follows = compile_steps(exercise.follows)
+    return compare.follow_through(reasons, reply.value, case.expected, case.atol, follows)
 
 
 def _hints(exercise, rows, is_right):

@@ -81,8 +81,12 @@ def prove_fairness(questions: Sequence[Exercise], others: Sequence[Exercise]) ->
 
 def points_of_mistake(exercise: Exercise, name: str) -> float:
     """Return the points of an answer that makes the listed mistake ``name``."""
-    outcomes = [case.mistaken[name] for case in exercise.hidden]
-    return judge.points_of(exercise, [sandbox.Reply(outcome.value, raised=outcome.raised) for outcome in outcomes])
+
+    def reply_to(number):
+        outcome = exercise.hidden[number].mistaken[name]
+        return sandbox.Reply(outcome.value, raised=outcome.raised)
+
+    return judge.points_of(exercise, reply_to)
 
 
 def reference_files(questions: Sequence[Exercise]) -> dict[str, bytes]:

@@ -97,7 +97,11 @@ def test_the_topics_that_every_run_tries_have_exercises_of_every_kind():
             (e.kind, e.in_torch, isinstance(e.hidden[0].expected, dict) if e.is_called else None) for e in of_topics
         }
         followed = {bool(e.follows) for e in of_topics}
-        return asked, followed, {group for e in of_topics for group in GROUPS if e.kind == "code" and is_told_by(group, e)}
+        return (
+            asked,
+            followed,
+            {group for e in of_topics for group in GROUPS if e.kind == "code" and is_told_by(group, e)},
+        )
 
     assert kinds(EVERY_KIND) == kinds(TOPICS)
 
@@ -211,7 +215,7 @@ def test_an_array_of_the_right_shape_full_of_one_number_earns_nothing(topic, num
             full = over_the_wire(np.full(np.shape(case.expected), number))
             value = entries(full, exercise) if isinstance(case.expected, dict) else full
             replies[exercise.name, n] = Reply(value=value)
-        assert judge.points_of(exercise, list(replies.values())) == 0, exercise.name
+        assert judge.points_of(exercise, [*replies.values()].__getitem__) == 0, exercise.name
         if topic in EVERY_KIND:  # with hints, which look for mistakes for seconds
             assert verdict_on(exercise, replies).earned == 0, exercise.name
 
@@ -249,8 +253,45 @@ def test_every_mixture_of_right_and_missing_replies_earns_between_none_and_all(t
     present = {key: reply for key, reply in replies.items() if data.draw(st.booleans())}
     verdict = verdict_on(exercise, present)
     assert (verdict.earned == exercise.points) == (len(present) == len(replies))
+    for number, case in enumerate(exercise.hidden):  # and mistakes in some cases
+        name = data.draw(st.sampled_from(["", *case.mistaken]))
+        if name:
+            outcome = case.mistaken[name]
+            present[exercise.name, number] = Reply(over_the_wire(outcome.value), raised=outcome.raised)
+    verdict = verdict_on(exercise, present)
     all_replies = [present.get((exercise.name, n), Reply(raised="no reply")) for n in range(len(exercise.hidden))]
-    assert judge.points_of(exercise, all_replies) == verdict.earned
+    assert judge.points_of(exercise, all_replies.__getitem__) == verdict.earned
+
+
+def test_replies_that_can_cost_nothing_more_are_not_asked_for():
+    exercise, asked = exercise_named("scoring-additive_score"), []
+
+    def reply_to(number):
+        asked.append(number)
+        return Reply(raised="ValueError")
+
+    assert judge.points_of(exercise, reply_to) == 0
+    assert len(asked) <= len(exercise.parts) < len(exercise.hidden)
+    assert {exercise.hidden[number].part for number in asked} == {*exercise.parts} - {compare.PRECISION}
+
+
+OF_PARTS = [(part, also) for part in "ab" for also in ((), ("a",), ("b",), ("a", "b")) if part not in also]
+
+
+@given(st.lists(st.tuples(st.sampled_from(OF_PARTS), st.sampled_from([0.0, 1e-7, 1.0])), min_size=1), st.booleans())
+def test_what_is_not_asked_for_would_have_cost_nothing(of_cases, is_precise):
+    exercise = exercise_named("scoring-additive_score")
+    parts = {"a": 1.0, "b": 2.0} | ({compare.PRECISION: 0.1} if is_precise else {})
+    first = dataclasses.replace(exercise.hidden[0], expected=np.ones(1), atol=1e-9)
+    cases = tuple(dataclasses.replace(first, part=part, also=also) for (part, also), _ in of_cases)
+    exercise = dataclasses.replace(exercise, parts=parts, cases=cases)
+    replies = [Reply(value=np.ones(1) + off) for _, off in of_cases]
+    rows = [
+        JudgedCase(0, case, reply, judge.reasons_of(exercise, case, reply))
+        for case, reply in zip(cases, replies, strict=True)
+    ]
+    results = judge._results_of(exercise, judge._judge_coarsely(exercise, rows), rows)
+    assert judge.points_of(exercise, replies.__getitem__) == compare.total_points(results, parts)
 
 
 @each_kind_of_topic
@@ -516,7 +557,7 @@ def verdict_on_chain(exercise, chain):
 
 def points_of_chain(exercise, chain):
     """Return ``verdict_on_chain(...).earned``, faster because it looks for no hints."""
-    points = judge.points_of(exercise, [Reply(value=over_the_wire(chain))])
+    points = judge.points_of(exercise, lambda _: Reply(value=over_the_wire(chain)))
     case, follows = exercise.hidden[0], compile_steps(exercise.follows)
     stated = {"part": case.part, "expected": case.expected, "atol": case.atol}
     stock = compare.score(lambda: chain, "number", [stated], exercise.parts, follows=follows)
