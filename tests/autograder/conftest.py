@@ -18,8 +18,9 @@ def course(released, tmp_path):
 
 @pytest.fixture
 def unproved(monkeypatch):
-    """Release without running references and starters, which takes long and is covered by `test_release`."""
-    monkeypatch.setattr("autograder.releases.release.prove", lambda *args: None)
+    """Release without running references, starters and mistakes, which takes long and is covered by `test_release`."""
+    for proof in ("prove", "prove_fairness"):
+        monkeypatch.setattr(f"autograder.releases.release.{proof}", lambda *args: None)
 
 
 @pytest.fixture
