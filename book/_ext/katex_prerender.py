@@ -4,6 +4,7 @@ In: the formulas of the pages. Out: HTML with MathML, and in ``_static/katex`` t
 formula that cannot be typeset causes a warning with file and line. Equation numbers and references to them are Sphinx's.
 """
 
+import re
 import shutil
 from pathlib import Path
 
@@ -16,12 +17,13 @@ from autograder import formulas
 from autograder.errors import CourseError
 
 BETWEEN_BASES = '</span><span class="katex-base">'  # where an inline formula may break
+BETWEEN_EQUATIONS = re.compile(r"(?<=,)\s*\\quad\b\s*")  # side by side, or on a narrow page one below the other
 logger = logging.getLogger(__name__)
 typesetter = None  # of the current build
 
 
 def visit_math(translator, node):
-    text = _typeset(node, block=False)
+    text = _typeset(node.astext(), node)
     if "whole" not in node["classes"]:
         text = text.replace(BETWEEN_BASES, BETWEEN_BASES.replace("><", "><wbr><"))
     translator.body += [translator.starttag(node, "span", "", CLASS="math"), text, "</span>"]
@@ -29,18 +31,29 @@ def visit_math(translator, node):
 
 
 def visit_math_block(translator, node):
-    translator.body.append(translator.starttag(node, "div", "", CLASS="math"))
+    equations = [node.astext()] if node.get("number") else _divide(node.astext())
+    kind = "math side-by-side" if len(equations) > 1 else "math"
+    translator.body.append(translator.starttag(node, "div", "", CLASS=kind))
     if node.get("number"):
         translator.body.append(f'<span class="eqno">({get_node_equation_number(translator, node)})')
         translator.add_permalink_ref(node, "Link to this equation")
         translator.body.append("</span>")
-    translator.body += [_typeset(node, block=True), "</div>\n"]
+    translator.body += [*(_typeset(equation, node, block=True) for equation in equations), "</div>\n"]
     raise nodes.SkipNode
 
 
-def _typeset(node, block):
+def _divide(tex):
+    """Return the equations of a displayed formula that stand side by side, separated by a comma and a quad."""
+    equations = BETWEEN_EQUATIONS.split(tex.strip())
+    is_whole = all(
+        each.count("{") == each.count("}") and each.count(r"\begin") == each.count(r"\end") for each in equations
+    )
+    return equations if is_whole else [tex]
+
+
+def _typeset(tex, node, block=False):
     try:
-        return typesetter.html(node.astext(), block)
+        return typesetter.html(tex, block)
     except formulas.FormulaError as error:
         logger.warning("%s", error, location=node, type="formula")
         return ""

@@ -353,6 +353,79 @@ def test_an_exercise_is_as_wide_as_other_text(browser, address):
     assert {*widths[-20:]} == {max(widths)} == {608}  # 38rem
 
 
+def test_what_is_set_among_the_text_ends_where_it_ends(browser, address):
+    size(browser, 1280)
+    edges = set()
+    for name in ("output_layer", "capstone", "for_instructors"):
+        browser.get(f"{address}/book/{name}.html")
+        lay_out_all(browser)
+        edges |= {
+            (part, right)
+            for part in (
+                ".cell_input",
+                "div.highlight",
+                "div.math",
+                "div.exercise",
+                "div.pst-scrollable-table-container",
+            )
+            for right in browser.execute_script(
+                RIGHT_EDGES, f".bd-article section > {part}, .bd-article .cell > {part}"
+            )
+        }
+    (text,) = browser.execute_script(RIGHT_EDGES, ".bd-article > section > section > p")
+    assert len(edges) >= 4
+    assert {right for _, right in edges} == {text}, edges
+
+
+RIGHT_EDGES = """
+    const shown = [...document.querySelectorAll(arguments[0])].map((part) => part.getBoundingClientRect());
+    return [...new Set(shown.filter((box) => box.width).map((box) => Math.round(box.right)))];
+    """
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_a_page_is_as_long_at_first_as_when_all_of_it_is_laid_out(browser, address, width):
+    size(browser, width)
+    for name in ("capstone", "notation", "whole_model"):
+        browser.get(f"{address}/book/{name}.html")
+        height = "return document.documentElement.scrollHeight"
+        first = browser.execute_script(height)
+        lay_out_all(browser)
+        assert 0.75 < first / browser.execute_script(height) < 1.25, name
+
+
+def test_the_mark_of_the_core_path_stands_after_the_title(browser, address):
+    size(browser, 1280)
+    browser.get(f"{address}/book/output_layer.html#exercises")
+    shown = browser.execute_script(
+        """
+        const title = document.querySelector(".exercise.core-path > .admonition-title");
+        const mark = getComputedStyle(title, "::after");
+        return [mark.content, mark.position, title.getBoundingClientRect().height];
+        """
+    )
+    assert shown[:2] == ['"core path"', "static"]
+    assert shown[2] < 40  # one line
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_equations_side_by_side_keep_their_order_and_break_between_them(browser, address, width):
+    size(browser, width)
+    browser.get(f"{address}/book/scoring.html")
+    lay_out_all(browser)
+    places = browser.execute_script(
+        """
+        const block = [...document.querySelectorAll("div.side-by-side")].find((block) => block.children.length === 4);
+        return [...block.children].map((part) => part.getBoundingClientRect()).map((box) => [box.y, box.x, box.height]);
+        """
+    )
+    assert sorted(places) == places
+    assert len({y for y, _, _ in places}) == (1 if width > 1000 else 2)
+    assert len({height for _, _, height in places}) == 1  # none breaks within
+    scrolling = "[...document.querySelectorAll('.side-by-side > *')].filter((part) => part.scrollWidth > part.clientWidth)"
+    assert browser.execute_script(f"return {scrolling}.map((part) => part.textContent)") == []
+
+
 def test_beside_a_long_page_the_contents_follow_the_reader(browser, address):
     size(browser, 1280)
     browser.get(f"{address}/book/scoring.html#exercises")

@@ -202,9 +202,40 @@ def test_a_long_line_of_code_knows_its_indent_and_nothing_else_changes():
     marked = page_optimizer.hang_long_lines(page)
     expected = page
     for line, indent in ((long, 4), (marked_up, 2)):
-        expected = expected.replace(f"{line}\n", f'<span class="long-line" style="--indent:{indent}ch">{line}</span>\n')
+        may_break = line.replace("[&lt;", "[<wbr>&lt;")
+        expected = expected.replace(
+            f"{line}\n", f'<span class="long-line" style="--indent:{indent}ch">{may_break}</span>\n'
+        )
     assert marked == expected
     assert BeautifulSoup(marked, "html.parser").text == BeautifulSoup(page, "html.parser").text  # what is copied
+
+
+@pytest.mark.parametrize(
+    ("line", "breaks"),
+    [
+        ("hidden = torch.tanh(self.W_query(query).unsqueeze(1))", "torch.tanh(|self.W_query(|query).unsqueeze(|1))"),
+        ('some = [1,<span class="s">"a",&quot;</span>,*all_that_is_too_long]', '[|1,|"a",|",*all_that_is_too_long]'),
+        ("short_words(a) or short_words(b) or short_words(c)", "short_words(b)"),
+    ],
+)
+def test_a_long_word_of_code_may_break_after_a_bracket_a_comma_or_an_equals_sign(line, breaks):
+    page = f'<div class="highlight"><pre>{line}</pre></div>'
+    marked = BeautifulSoup(page_optimizer.hang_long_lines(page).replace("<wbr>", "|"), "html.parser").text
+    assert breaks in marked
+    assert marked.replace("|", "") == BeautifulSoup(page, "html.parser").text
+
+
+def test_a_section_that_is_laid_out_late_states_about_how_high_it_will_be():
+    text, code = f"<p>{'1234 ' * 200}</p>", "<pre>" + "x\n" * 9 + "</pre>"
+    folded = f"<details><summary>More</summary>{code}</details>"
+    late = f"<section>{text}<section>{text}</section><section>{folded}</section><section>{code}</section></section>"
+    tree = LexborHTMLParser(
+        f'<div class="bd-article"><section><h1>A</h1><section>{text}</section>{late}</section></div>'
+    )
+    page_optimizer.estimate_heights(tree)
+    stated = [section.attrs.get("style") for section in tree.css("section")]
+    # 1000 letters are about 13 lines, of 30 pixels, and the space around them; 16 pixels are a rem
+    assert stated == [None, None, "--rem:78", None, "--rem:0", "--rem:14"]
 
 
 def test_a_page_asks_early_for_the_typeface_and_for_the_fonts_of_formulas_if_it_has_any_and_they_are_there(site):
