@@ -111,12 +111,13 @@ def main():
         for parameter in ways.parameters:
             parameter.grad = None
 
-    _print_table("forward, no gradient", _measure(forms, infer, options.rounds), options.steps)
-    _print_table("forward and backward", _measure(trained, learn, options.rounds), options.steps)
+    print("Speed-up over the d2l form in the fastest round, and in the median one:")
+    _print_table("forward", _measure(forms, infer, options.rounds), options.steps)
+    _print_table("forward, backward", _measure(trained, learn, options.rounds), options.steps)
     kept = {name: _saved_bytes(way, queries, ways) for name, way in trained.items()}
-    print("\nkept for the backward pass        MiB   of the d2l form")
+    print(f"\n{'kept for backward':22}    MiB  of d2l form")
     for name, size in kept.items():
-        print(f"{TITLES[name]} {name:22} {size / 2**20:10.1f} {size / kept['d2l form']:10.2f}")
+        print(f"{TITLES[name]} {name:18} {size / 2**20:6.1f} {size / kept['d2l form']:6.2f}")
 
 
 def _check_agreement(forms, queries):
@@ -158,12 +159,15 @@ def _saved_bytes(way, queries, ways):
 
 
 def _print_table(title, times, steps):
-    """Print milliseconds per step (fastest round), and the speed-up over form (2) in the fastest and the median round."""
-    print(f"\n{title:28} ms CPU a step   times d2l form (median)")
+    """Print milliseconds per step (fastest round), and the speed-up over form (2) in the fastest and the median round.
+
+    No line is longer than 44 characters, which fit on a phone.
+    """
+    print(f"\n{title:22} CPU ms  speed-up")
     for name, taken in times.items():
         ratio = min(times["d2l form"]) / min(taken)
         middle = statistics.median(theirs / ours for theirs, ours in zip(times["d2l form"], taken, strict=True))
-        print(f"{TITLES[name]} {name:22} {1000 * min(taken) / steps:14.2f} {ratio:12.2f} ({middle:.2f})")
+        print(f"{TITLES[name]} {name:18} {1000 * min(taken) / steps:6.2f} {ratio:6.2f} ({middle:.2f})")
 
 
 if __name__ == "__main__":
