@@ -919,7 +919,7 @@ def test_the_keyboard_gets_from_the_top_of_each_chapter_to_its_assignment(browse
     [
         "scoring.html#gradients-of-the-parameters",
         "decoder_fusion.html#exercises",
-        "decoder_fusion.html#what-two-decimals-can-show",
+        "decoder_fusion.html#how-much-do-the-weights-matter",
     ],
 )
 def test_a_link_leads_to_its_place_past_sections_that_are_not_laid_out(browser, address, place):
