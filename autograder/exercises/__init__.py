@@ -17,6 +17,7 @@ from autograder.exercises.loading import (
 )
 from autograder.exercises.model import Case, Exercise, Outcome, compute_given_shapes, convert, digest, with_points
 from autograder.exercises.modules import (
+    extract_hidden_code,
     extract_provided_code,
     find_provided_modules,
     module,
@@ -37,6 +38,7 @@ __all__ = [
     "compute_given_shapes",
     "convert",
     "digest",
+    "extract_hidden_code",
     "extract_provided_code",
     "find_provided_modules",
     "load",

@@ -352,6 +352,12 @@ def check_weights(path, arrays):
         raise NotYet(f"{path} does not exist yet: train the model, which writes it beside this notebook.") from None
     except (OSError, ValueError, TypeError):
         raise NotYet(f"{path} is not a file of plain arrays. Write it with save_weights.") from None
+    if not arrays.keys() & shapes.keys():
+        other = f"{', '.join(list(shapes)[:2])} …" if shapes else "nothing"
+        raise NotYet(
+            f"{path} holds another model, or none: it has {other}, but {', '.join(list(arrays)[:2])} … are missing. "
+            "Is it the file of another exercise?"
+        )
     for name, shape in arrays.items():
         if shapes.get(name) != tuple(shape):
             mine = f"has shape {shapes[name]}" if name in shapes else "is missing"

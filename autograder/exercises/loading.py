@@ -31,7 +31,7 @@ from autograder.exercises.model import (
     compute_given_shapes,
     convert,
 )
-from autograder.exercises.modules import extract_provided_code, module
+from autograder.exercises.modules import extract_hidden_code, extract_provided_code, module
 from autograder.exercises.numbers import largest
 from solutions import answer_key
 from solutions.answer_key import AnswerKeyError
@@ -174,10 +174,10 @@ def make_exercise(
 
 def _load_trained(entry, references, seed):
     """Return how the file of weights that ``entry`` asks for is judged."""
-    draw, measure = getattr(references, entry.draw), getattr(references, entry.measure)
-    shapes = {name: tuple(parameter.shape) for name, parameter in references.build_model().named_parameters()}
-    code = extract_provided_code(entry.topic)
-    return TrainedWeights(entry.file, shapes, code, seed, entry.run, draw, measure, dict(entry.thresholds))
+    draw, measure, model = (getattr(references, name) for name in (entry.draw, entry.measure, entry.model))
+    shapes = {name: tuple(parameter.shape) for name, parameter in model().named_parameters()}
+    code = extract_provided_code(entry.topic), extract_hidden_code(entry.topic, getattr(references, entry.run))
+    return TrainedWeights(entry.file, shapes, *code, seed, entry.run, draw, measure, dict(entry.thresholds))
 
 
 def _other_numbers(entry, cases):

@@ -70,11 +70,16 @@ class Case:
 
 @dataclass(frozen=True)
 class TrainedWeights:
-    """How a file of trained weights is judged. ``provided`` is the code that the assignment's notebook provides."""
+    """How a file of trained weights is judged.
+
+    ``provided`` is the code that the assignment's notebook provides; ``hidden`` is what else ``run`` needs, which no student
+    sees.
+    """
 
     file: str
     arrays: dict[str, tuple[int, ...]]  # name -> shape
     provided: str
+    hidden: str
     seed: int
     run: str
     draw: Callable[[int], dict[str, np.ndarray]]

@@ -10,6 +10,7 @@ import inspect
 import re
 import sys
 import traceback
+from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -75,6 +76,30 @@ def extract_provided_code(topic: str) -> str:
         else:
             blocks.append(f"{name} = {item!r}")
     return "\n".join([*sorted(imports), "", *blocks])
+
+
+def extract_hidden_code(topic: str, *functions: Callable[..., object]) -> str:
+    """Return the source of ``functions`` and of what they call of ours, except for what the notebook of ``topic`` provides."""
+    answers = _answers_in_torch(topic)
+    items = [getattr(answers, name) for name in getattr(answers, "PROVIDED", ())]
+    provided = [inspect.unwrap(item) for item in items if callable(item)]
+    waiting, needed = list(functions), []
+    while waiting:
+        function = inspect.unwrap(waiting.pop(0))
+        if function in needed or function in provided:
+            continue
+        needed.append(function)
+        called = [function.__globals__.get(name) for name in _names_in(function.__code__)]
+        waiting += [item for item in called if inspect.isfunction(item) and item.__module__.startswith("solutions.")]
+    source = "\n\n".join(map(inspect.getsource, needed))
+    return re.sub(r" *### (BEGIN|END) SOLUTION\n", "", source)
+
+
+def _names_in(code):
+    """Yield the names that ``code`` looks up, and those that the functions and classes within it look up."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        yield from _names_in(inner) if inspect.iscode(inner) else ()
 
 
 def setup_code(topic: str) -> str:

@@ -125,7 +125,8 @@ def _run_weights(exercise, files, limits, runs, isolation, hidden, prepared):
         return sandbox.Reply(raised="compressed"), None
     content = np.frombuffer(files[trained.file], dtype=np.uint8)
     inputs = {"file": content, "source": trained.inputs["source"], "lengths": trained.inputs["lengths"]}
-    cells = sandbox.Cell(trained.provided), sandbox.Cell("", exercise.name, trained.run)
+    sources = trained.provided, trained.hidden
+    cells = *map(sandbox.Cell, sources), sandbox.Cell("", exercise.name, trained.run)
     script = sandbox.Script(cells, {exercise.name: (sandbox.Call(inputs),)}, prepared=prepared)
     run = sandbox.run(script, replace(_what_is_left(limits, runs), call_seconds=limits.cell_seconds), isolation, hidden)
     run.reached = {"cell_seconds" if name == "call_seconds" else name for name in run.reached}

@@ -392,7 +392,7 @@ def _describe_measure(part, reached, wanted):
     name, is_error, _ = part.partition("_at_most_")
     if is_error:
         return f"{name.upper()} {1 - reached:.2%} on examples not seen in training; at most {1 - wanted:.0%} earns these points."
-    name = part.replace("_", " ").capitalize()
+    name = "BLEU" if part == "bleu" else part.replace("_", " ").capitalize()
     return f"{name} {reached:.4f} on examples not seen in training; at least {wanted:g} earns these points."
 
 

@@ -58,7 +58,7 @@ def source_notebook(
     for name in [name for name in texts if name in asked]:
         exercise = asked[name]
         cells += make_provided_cells(topic) if exercise is builds_on else []
-        cells += students_cells(topic) if exercise.trained else []
+        cells += students_cells(topic) if exercise.entry.model == "build_model" else []
         cells += exercise_cells(exercise, texts[name]) if exercise.points else warm_up_cells(exercise, texts[name])
     notes = describe_notes(book) if any(NOTE.search(cell.source) for cell in cells) else ""
     cells.insert(0, heading_cell(topic, title, exercises, website, notice, added, notes))

@@ -21,6 +21,7 @@ from autograder.exercises import (
     compare,
     compose,
     compute_given_shapes,
+    extract_hidden_code,
     extract_provided_code,
     own_parts,
     setup_code,
@@ -317,18 +318,20 @@ def _training_cell(exercise):
 
 
 def _weights_test_source(exercise):
-    """Return the hidden test of a trained exercise: the course's functions that draw and measure, then the points."""
+    """Return the hidden test of a trained exercise: the course's functions that draw, run and measure, then the points.
+
+    They are local to a function, so that none of them replaces a student's function of the same name in later cells.
+    """
     trained = exercise.trained
-    called = [inspect.getmodule(trained.measure).__dict__.get(name) for name in trained.measure.__code__.co_names]
-    hidden = [trained.draw, *filter(inspect.isfunction, called), trained.measure]
-    functions = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", "\n\n".join(inspect.getsource(item) for item in hidden))
-    hidden = (
-        f"{functions}\n\n"
-        f"_unseen = {exercise.entry.draw}({trained.seed})\n"
-        f"_file = np.fromfile({trained.file!r}, dtype=np.uint8)\n"
-        f"_found = {trained.measure.__name__}({trained.run}(_file, _unseen['source'], _unseen['lengths']), _unseen)\n"
-        f"float(sum(points for part, points in {exercise.parts!r}.items() if _found[part] >= {trained.thresholds!r}[part]))"
+    functions = extract_hidden_code(exercise.entry.topic, trained.draw, trained.measure)
+    body = (
+        f"{trained.hidden}\n\n{functions}\n\n"
+        f"unseen = {exercise.entry.draw}({trained.seed})\n"
+        f"file = np.fromfile({trained.file!r}, dtype=np.uint8)\n"
+        f"found = {trained.measure.__name__}({trained.run}(file, unseen['source'], unseen['lengths']), unseen)\n"
+        f"return float(sum(n for part, n in {exercise.parts!r}.items() if found[part] >= {trained.thresholds!r}[part]))"
     )
+    hidden = f"def _judge_weights():\n{textwrap.indent(body.strip(), ' ' * 4)}\n\n\n_judge_weights()"
     note = f"# {_points_text(exercise)}: the weights in {trained.file} are run on unseen examples here."
     return f"{note}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS"
 

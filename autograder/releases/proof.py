@@ -5,6 +5,7 @@ In: the source and the release of an assignment, its exercises. Out: an exceptio
 
 import io
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import cast
 
 import nbformat
@@ -94,15 +95,15 @@ def reference_files(questions: Sequence[Exercise]) -> dict[str, bytes]:
 
     They hold the recorded models of ``solutions.trained``; nothing is trained.
     """
-    return {e.trained.file: _pack_recorded_model(e.entry.topic) for e in questions if e.trained}
+    return {e.trained.file: _pack_recorded_model(Path(e.trained.file).stem) for e in questions if e.trained}
 
 
-def _pack_recorded_model(topic):
+def _pack_recorded_model(name):
     from solutions.in_torch.capstone import save_weights
     from solutions.trained import load_trained
 
     file = io.BytesIO()
-    save_weights(load_trained(topic), file)
+    save_weights(load_trained(name), file)
     return file.getvalue()
 
 

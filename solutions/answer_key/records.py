@@ -136,6 +136,7 @@ class Entry:
     reaches: ClassVar = None
     criteria: ClassVar = ()
     minutes: ClassVar = 0
+    model: ClassVar = ""
     name: str
     where: str
     points: Number
@@ -238,7 +239,7 @@ class Trained(Entry):
     """A ``file`` of weights that the student's function has trained.
 
     ``run`` names the function that uses it on what ``draw`` draws, ``measure`` the one that turns the result into numbers,
-    and ``thresholds`` what each part must reach.
+    and ``thresholds`` what each part must reach. ``model`` names the function that builds the model whose parameters it holds.
     """
 
     kind: Literal["trained"] = "trained"
@@ -249,6 +250,7 @@ class Trained(Entry):
     measure: Word
     draw: Word
     thresholds: dict[str, Number]
+    model: Word = "build_model"
 
 
 @dataclass(frozen=True, kw_only=True)
