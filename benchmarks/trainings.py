@@ -1,9 +1,12 @@
 """Train the models of the capstone and of spelling as their references do, and record what the pages and tests need.
 
-    python -m benchmarks.trainings        write benchmarks/trainings.json and the capstone's model; about four minutes of one core
+    python -m benchmarks.trainings        write benchmarks/trainings.json and two models; about five minutes of one core
 
 **The capstone.** Three trainings with attention and one without. For each: the beginning and the end of its losses, CPU seconds,
 and the measures of the page. The parameters of seed 0 go to solutions/in_torch/capstone.npz, with one byte for each.
+
+**The translator of ``assemble``.** Two trainings for each number of steps that ``own_errors`` asks for, measured as it says. The
+parameters of the longest with seed 0 go to solutions/in_torch/own.npz.
 
 **Spelling.** The training of 1200 steps, then what takes the page long to compute: the beams of the recorded model, and the
 links of Model 1, which is trained on all training words.
@@ -13,6 +16,8 @@ import contextlib
 import json
 import tempfile
 import time
+from collections import Counter
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -23,7 +28,16 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from benchmarks.comparisons import ROOT
 from benchmarks.learning_curves import describe_machine
 from solutions.in_numpy.alignment import hand_aligned, link_likeliest, train_alignment_model
-from solutions.in_numpy.capstone import HELD_OUT, SOURCE_WORDS, START, STOP, TARGET_WORDS, as_arrays
+from solutions.in_numpy.capstone import (
+    HELD_OUT,
+    NOUNS,
+    SOURCE_WORDS,
+    START,
+    STOP,
+    TARGET_WORDS,
+    as_arrays,
+    draw_sentences,
+)
 from solutions.in_numpy.spelling import as_arrays as as_letters
 from solutions.in_numpy.spelling import count_edits, error_rates, words_of
 from solutions.in_torch import capstone, spelling
@@ -32,6 +46,7 @@ from solutions.trained import TRAINED, load_trained, quantize
 
 RECORD = ROOT / "benchmarks" / "trainings.json"
 CAPSTONE_RUNS = ((True, 0), (True, 1), (True, 2), (False, 0))  # attention, seed
+OWN_RUNS = tuple((seed, steps) for seed in (0, 1) for steps in (100, 200, 300, 600))
 FIRST_STEPS = 20  # whose losses and gradients are recorded
 BEAMS = ((2, 0), (4, 0), (4, 1))  # width, length power
 TENSIONS = {"IBM Model 1": 0.0, "Model 1 near the diagonal": 4.0}
@@ -102,6 +117,47 @@ def measure_capstone(model, attention=True):
     return measured | {"weight_on_with": on_with, "heat_map": heat_map}
 
 
+def train_own(path, seed, steps):
+    """Return the row in the record of one training of the translator of ``assemble``, without its measures."""
+    began = time.process_time()
+    losses, norms = watch_training(partial(capstone.train_own, steps=steps), path, seed=seed)
+    row = {"seed": seed, "steps": steps, "processor": describe_machine()["processor"]}
+    return row | {"cpu_seconds": round(time.process_time() - began, 1)} | _first_and_last(losses, norms)
+
+
+def measure_own(path):
+    """Return exact match, BLEU and errors of the translator with the parameters at ``path``, on what ``own_errors`` asks."""
+    test = as_arrays(draw_sentences(500, seed=99, least=5, kept_back=True))
+    value = capstone.translate_with_own(np.fromfile(path, dtype=np.uint8), test["source"], test["lengths"])
+    return capstone.measure_own(value, test) | {"errors": sort_errors(value["words"], test["target"])}
+
+
+def sort_errors(words, target):
+    """Return in how many translations each kind of error occurs; ``pattern`` counts those with no noun where none belongs.
+
+    A translation may count for several kinds; one that is ``exchanged`` has the right words in another order.
+    """
+    counts: Counter[str] = Counter()
+    for row, wanted in ([_until_stop(line) for line in pair] for pair in zip(words, target, strict=True)):
+        written, right = Counter(row), Counter(wanted)
+        kinds = {
+            "wrong": row != wanted,
+            "dropped": right - written,
+            "repeated": any(written[word] > right[word] > 0 for word in written),
+            "replaced": written.keys() - right.keys(),
+            "exchanged": row != wanted and written == right,
+            "pattern": [word not in NOUNS.values() and word for word in row]
+            == [word not in NOUNS.values() and word for word in wanted],
+        }
+        counts.update({kind: bool(there) for kind, there in kinds.items()})
+    return dict(counts)
+
+
+def _until_stop(numbers):
+    words = [TARGET_WORDS[number] for number in numbers]
+    return words[: words.index(TARGET_WORDS[STOP])] if TARGET_WORDS[STOP] in words else words
+
+
 def train_spelling(path):
     """Return the model of spelling's short training, and its row in the record without the error rates."""
     curve, began = [], time.process_time()
@@ -161,7 +217,7 @@ def _translate(model, arrays):
 
 def main() -> None:
     torch.set_num_threads(1)
-    record = {"command": "python -m benchmarks.trainings", "machine": describe_machine(), "capstone": []}
+    record = {"command": "python -m benchmarks.trainings", "machine": describe_machine(), "capstone": [], "own": []}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "weights.npz"
         for attention, seed in CAPSTONE_RUNS:
@@ -169,6 +225,11 @@ def main() -> None:
             record["capstone"].append(row | measure_capstone(model, attention))
             if (attention, seed) == (True, 0):
                 np.savez_compressed(TRAINED["capstone"], **quantize(model))
+        for seed, steps in OWN_RUNS:
+            record["own"].append(train_own(path, seed, steps) | measure_own(path))
+            if (seed, steps) == (0, 600):
+                model = load_weights(capstone.build_own(), path)
+                np.savez_compressed(TRAINED["own"], **quantize(model))
         model, row = train_spelling(path)
     record["spelling"] = row | measure_spelling(model)
     record["spelling"] |= {"beams": measure_beams(load_trained("spelling")), "links": link_by_model_1()}

@@ -11,7 +11,8 @@ import torch
 
 from solutions.in_torch import capstone, spelling
 
-TRAINED = {topic: Path(__file__).parent / "in_torch" / f"{topic}.npz" for topic in ("capstone", "spelling")}
+BUILDERS = {"capstone": capstone.build_model, "own": capstone.build_own, "spelling": spelling.build_model}
+TRAINED = {name: Path(__file__).parent / "in_torch" / f"{name}.npz" for name in BUILDERS}
 
 
 def quantize(model):
@@ -28,11 +29,11 @@ def quantize(model):
     return arrays
 
 
-def load_trained(topic, file=None):
-    """Return the trained model of "capstone" or "spelling" from its quantised parameters, or from those in ``file``."""
-    model = {"capstone": capstone, "spelling": spelling}[topic].build_model()
-    with np.load(file or TRAINED[topic]) as arrays, torch.no_grad():
-        for name, parameter in model.named_parameters():
-            scale = arrays[f"{name}.scale"].reshape(-1, *[1] * (parameter.dim() - 1))
-            parameter.copy_(torch.from_numpy(arrays[name] * scale))
+def load_trained(name, file=None):
+    """Return the trained model ``name``, one of ``BUILDERS``, from its quantised parameters, or from those in ``file``."""
+    model = BUILDERS[name]()
+    with np.load(file or TRAINED[name]) as arrays, torch.no_grad():
+        for key, parameter in model.named_parameters():
+            scale = arrays[f"{key}.scale"].reshape(-1, *[1] * (parameter.dim() - 1))
+            parameter.copy_(torch.from_numpy(arrays[key] * scale))
     return model

@@ -21,6 +21,7 @@ from solutions.in_numpy.capstone import (  # noqa: F401 (PROVIDED names what is 
     TARGET_WORDS,
     _padded,
     as_arrays,
+    corpus_bleu,
     draw_sentences,
     exact_match,
     is_kept_back,
@@ -36,6 +37,24 @@ from solutions.in_torch.softmax import masked_softmax
 EMBEDDING_SIZE, HIDDEN_SIZE, QUERY_SIZE, ATTENTION_SIZE = 32, 48, 48, 48
 MAX_LENGTH = 24
 
+# The parameters of a translator of these sizes, as ``assemble`` takes them.
+OWN_SHAPES = {
+    "E_source": (len(SOURCE_WORDS), EMBEDDING_SIZE),
+    "W_x": (HIDDEN_SIZE, EMBEDDING_SIZE),
+    "W_h": (HIDDEN_SIZE, HIDDEN_SIZE),
+    "W_x_back": (HIDDEN_SIZE, EMBEDDING_SIZE),
+    "W_h_back": (HIDDEN_SIZE, HIDDEN_SIZE),
+    "W_init": (QUERY_SIZE, HIDDEN_SIZE),
+    "E_target": (len(TARGET_WORDS), EMBEDDING_SIZE),
+    "W_query": (ATTENTION_SIZE, QUERY_SIZE),
+    "W_key": (ATTENTION_SIZE, 2 * HIDDEN_SIZE),
+    "v": (ATTENTION_SIZE,),
+    "W_y": (QUERY_SIZE, EMBEDDING_SIZE),
+    "W_s": (QUERY_SIZE, QUERY_SIZE),
+    "W_c": (QUERY_SIZE, 2 * HIDDEN_SIZE),
+    "W_o": (len(TARGET_WORDS), QUERY_SIZE),
+}
+
 # What the assignment's notebook holds ready, by name: the language, the model of the chapters before, its file.
 PROVIDED = (
     *("PAD", "START", "STOP", "NOUNS", "SOURCE_WORDS", "TARGET_WORDS", "HELD_OUT", "translate", "is_kept_back"),
@@ -48,6 +67,7 @@ PROVIDED = (
         "QUERY_SIZE",
         "ATTENTION_SIZE",
         "MAX_LENGTH",
+        "OWN_SHAPES",
     ),
     *("masked_softmax", "AdditiveScore", "Attention", "AdditiveAttention", "OwnAttention", "LastAnnotation"),
     *(
@@ -268,9 +288,10 @@ class LoopOverSteps(nn.Module):
         return [torch.stack(parts, dim=1) for parts in zip(*steps, strict=True)]
 
 
-def run_translator(translator, parameters, source, source_mask, target, limits=None):
+def run_translator(translator, parameters, source, source_mask, target, limits=None) -> Any:
     """Load ``parameters``, name -> tensor, into the module ``translator``, and return what it makes of a batch.
 
+    Without a batch, if ``source`` is None, that is the module itself.
     Without ``limits``, that is the cross-entropy of each target word, (batch, target_len), in nats, and 0 at padding.
     With ``limits``, it is ``translator.translate(source, source_mask, limits)``.
 
@@ -282,6 +303,8 @@ def run_translator(translator, parameters, source, source_mask, target, limits=N
     translator.to(next(iter(parameters.values()))).load_state_dict(
         parameters
     )  # on the same device, in double precision
+    if source is None:
+        return translator
     if limits is not None:
         return translator.translate(source, source_mask, limits)
     # as translator(source, source_mask, target), but so that gradients reach the tensors in ``parameters``
@@ -409,3 +432,80 @@ def assemble(
     decoder = {"W_init": W_init, "E_target": E_target, "W_y": W_y, "W_s": W_s, "W_c": W_c, "W_o": W_o}
     parameters = {**encoder, **attention, **decoder}
     return run_translator(Translator(*sizes), parameters, source, source_mask, target, limits)
+
+
+def train_own(path, seed=0, steps=600, batch_size=64):
+    """Train the translator of ``assemble`` on sentences of the small language, and save its parameters to ``path``.
+
+    Parameters
+    ----------
+    path : str
+        The file to write.
+    seed : int
+        Seed of the initial parameters and of the sentences.
+    steps, batch_size : int
+        Number of training steps, and number of sentences in each.
+
+    Returns
+    -------
+    list of float
+        The loss at every step, in nats per word.
+    """
+    ### BEGIN SOLUTION
+    torch.manual_seed(seed)
+    parameters = {name: 0.1 * torch.randn(shape) for name, shape in OWN_SHAPES.items()}
+    translator = assemble(None, None, None, **parameters)
+    sentences = draw_sentences(6000, seed)
+    rng = np.random.default_rng(seed)
+    optimizer = torch.optim.Adam(translator.parameters(), lr=6e-3)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=6e-3, total_steps=steps)
+    losses = []
+    for step in range(steps):
+        batch = as_tensors([sentences[i] for i in rng.integers(0, len(sentences), batch_size)])
+        logits = translator(batch["source"], batch["source"] != PAD, batch["target"])
+        loss = translation_loss(logits, batch["target"])
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(translator.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+        if (step + 1) % 50 == 0:
+            print(f"step {step + 1}/{steps}  loss {losses[-1]:.3f}")
+    save_weights(translator, path)
+    return losses
+    ### END SOLUTION
+
+
+def build_own():
+    """Return the translator of ``assemble`` with the capstone's sizes; all parameters are 0 until they are loaded."""
+    return assemble(None, None, None, **{name: torch.zeros(shape) for name, shape in OWN_SHAPES.items()})
+
+
+def translate_with_own(file, source, lengths):
+    """Translate greedily with the translator of ``assemble`` and the weights in ``file``.
+
+    Parameters
+    ----------
+    file : (bytes,) uint8 array
+        The content of an npz file as ``save_weights`` writes it.
+    source : (batch, source_len) int
+    lengths : (batch,) int
+
+    Returns
+    -------
+    dict
+        ``words`` (batch, MAX_LENGTH) without the start token.
+    """
+    translator = load_weights(build_own(), io.BytesIO(np.asarray(file, dtype=np.uint8).tobytes()))
+    source, lengths = torch.as_tensor(source), torch.as_tensor(lengths)
+    source_mask = torch.arange(source.shape[1]) < lengths[:, None]
+    with torch.no_grad():
+        words = translator.translate(source, source_mask, torch.full_like(lengths, MAX_LENGTH))
+    return {"words": words.numpy()}
+
+
+def measure_own(value, arrays):
+    """Return ``exact_match``, from 0 to 1, and ``bleu``, from 0 to 100, of what ``translate_with_own`` returned."""
+    words, target = np.asarray(value["words"]), arrays["target"]
+    return {"exact_match": float(exact_match(words, target)), "bleu": float(corpus_bleu(words, target))}

@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
+from autograder.notebooks.chapter import chapter_texts
+from autograder.paths import BOOK
 from benchmarks.comparisons import COMPARISONS, RECORD, choose_rate, long_runs, read_record, sides, tuning_runs
 from benchmarks.interventions import RECORD as INTERVENTIONS
+from benchmarks.trainings import RECORD as TRAININGS
+from solutions import answer_key
 from solutions.answer_key import worked_example
 from solutions.in_numpy.capstone import HELD_OUT, as_arrays, draw_sentences
 from solutions.in_numpy.scoring import additive_score
@@ -89,6 +93,47 @@ def test_the_program_of_the_whole_model_translates_what_it_has_not_seen(site):
     exact, nouns = map(float, re.findall(r"\d\.\d{3}", printed)[:2])
     assert exact >= 0.99
     assert nouns >= 0.95
+
+
+@pytest.fixture(scope="module")
+def own():
+    """The recorded trainings of the translator that students write, by number of steps, each for seeds 0 and 1."""
+    rows = json.loads(TRAININGS.read_text(encoding="utf-8"))["own"]
+    return {steps: [row for row in rows if row["steps"] == steps] for steps in (100, 200, 300, 600)}
+
+
+def test_the_exercise_on_a_translator_of_ones_own_states_what_was_measured(own):
+    text = " ".join(chapter_texts(BOOK / "capstone.md")[1]["capstone-train_own"].body.split())
+    assert "Our 600 steps take less than half a minute, and reach 1 and 100." in text
+    for row in own[600]:
+        assert (row["exact_match"], row["bleu"]) == (1, 100)
+        assert row["cpu_seconds"] < 30
+    entry = answer_key.load("capstone")["capstone-train_own"]
+    thresholds = entry.thresholds
+    exact, bleu = (f"{entry.parts[name]} {{}} of at least {thresholds[name]}" for name in ("exact_match", "bleu"))
+    assert f"{exact.format('points for an exact match')}, and {bleu.format('for a BLEU')}." in text
+    reached = {
+        steps: [all(row[name] >= thresholds[name] for name in thresholds) for row in own[steps]] for steps in own
+    }
+    assert reached == {100: [False] * 2, 200: [False] * 2, 300: [True] * 2, 600: [True] * 2}
+
+
+def test_the_model_answer_on_few_steps_and_many_has_the_numbers_of_the_record(own):
+    answer = " ".join(answer_key.load("capstone")["capstone-own_errors"].answer.split())
+    told = []
+    for steps, rows in own.items():
+        exact, bleu = (
+            [f"{row[name]:.{digits}f}" for row in rows] for name, digits in (("exact_match", 3), ("bleu", 1))
+        )
+        told.append(f"fter {steps}{' steps' * (steps == 100)}: {' and '.join(exact)}, {' and '.join(bleu)}.")
+    errors = own[200][0]["errors"]
+    told.append(
+        f"Of the {errors['wrong']} wrong translations after 200 steps with seed 0, {errors['dropped']} drop a word"
+    )
+    told.append(f"{errors['replaced']} write one that the reference does not have, {errors['repeated']} repeat one")
+    told.append(f"and {errors['exchanged']} have the right words in another order")
+    told.append("in {} and {} of the 500".format(*(row["errors"]["pattern"] for row in own[100])))
+    assert [sentence for sentence in told if sentence not in answer] == []
 
 
 GROUPS, SENTENCES = ("5-7", "8-10", "11-15"), (6000, 60_000)

@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from autograder.grading import fingerprint, grade
 from autograder.notebooks import cell_ids
 from autograder.sandbox import Limits, Run, wire
-from tests.autograder.samples import topic_exercises
+from tests.autograder.samples import exercise_named, topic_exercises
 
 
 def test_a_verdict_depends_on_all_rooms_that_grading_uses_and_on_no_other():
@@ -165,8 +165,7 @@ def test_the_time_that_judging_takes_is_counted_by_itself(sandboxed, clock, monk
 
 
 def capstone():
-    (trained,) = [exercise for exercise in topic_exercises("capstone") if exercise.trained]
-    return trained
+    return exercise_named("capstone-train_and_save")
 
 
 def test_the_seconds_that_weights_take_are_taken_off_the_notebook_s(sandboxed):

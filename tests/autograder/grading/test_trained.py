@@ -1,4 +1,4 @@
-"""The capstone's model is graded by its weights alone."""
+"""The two models of the capstone are graded by their weights alone."""
 
 import io
 import zipfile
@@ -10,18 +10,39 @@ import pytest
 from autograder import exercises
 from autograder.exercises import checking, compare
 from autograder.grading import grade, judge
-from autograder.notebooks import assemble
+from autograder.notebooks import assemble, cells
+from autograder.notebooks.chapter import ExerciseText
+from autograder.releases.proof import reference_files
 from autograder.sandbox import NOTHING, Limits
 from solutions.in_torch import capstone
 
 pytestmark = pytest.mark.suite("assignments")
 NAME, FILE = "capstone-train_and_save", "capstone.npz"
+OWN, OWN_FILE = "capstone-train_own", "own.npz"
+EITHER = pytest.mark.parametrize(("name", "file"), [(NAME, FILE), (OWN, OWN_FILE)])
 LIMITS = Limits(cell_seconds=10, submission_seconds=60)
 
 
 @pytest.fixture(scope="module")
 def asked():
     return exercises.load("capstone", 0)
+
+
+@pytest.fixture(scope="module")
+def recorded(asked):
+    """The recorded weights of both models: name of the file -> its bytes, as a student hands them in."""
+    return reference_files(asked)
+
+
+@pytest.fixture(scope="module")
+def capstone_weights(recorded):
+    return recorded[FILE]
+
+
+@pytest.fixture(scope="module")
+def trained(asked):
+    """How each file of weights is judged, by the name of the exercise."""
+    return {exercise.name: exercise.trained for exercise in asked if exercise.trained}
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +53,8 @@ def small(asked):
     return nbformat.from_dict({**source, "cells": cells})
 
 
-def verdict(small, asked, content):
-    return grade.grade(small, asked, LIMITS, "zygote", {FILE: content}).by_exercise[NAME]
+def verdict(small, asked, content, name=NAME, file=FILE):
+    return grade.grade(small, asked, LIMITS, "zygote", {file: content}).by_exercise[name]
 
 
 def archive(**arrays):
@@ -42,14 +63,31 @@ def archive(**arrays):
     return file.getvalue()
 
 
-def test_trained_weights_earn_all_points_without_any_code(small, asked, capstone_weights):
-    assert verdict(small, asked, capstone_weights).earned == 7.5
+def test_trained_weights_earn_all_points_without_any_code(small, asked, recorded):
+    verdicts = grade.grade(small, asked, LIMITS, "zygote", recorded).by_exercise
+    assert {name: verdicts[name].earned for name in (NAME, OWN)} == {NAME: 7.5, OWN: 5}
 
 
 def test_a_file_of_weights_that_is_too_large_is_said_to_be_and_need_not_be_graded_again(small, asked):
     graded = grade.grade(small, asked, LIMITS, "zygote", {FILE: None})
     assert graded.by_exercise[NAME].parts[0].reason == judge.NO_WEIGHTS["too large"]
     assert not graded.killed
+
+
+def test_an_untrained_translator_of_ones_own_earns_nothing_and_is_told_how_far_it_came(small, asked):
+    zeros = archive(**{name: np.zeros(shape) for name, shape in capstone.OWN_SHAPES.items()})
+    parts = verdict(small, asked, zeros, OWN, OWN_FILE).parts
+    assert [(part.name, part.earned, part.reason) for part in parts] == [
+        ("exact_match", 0, "Exact match 0.0000 on examples not seen in training; at least 0.95 earns these points."),
+        ("bleu", 0, "BLEU 0.0000 on examples not seen in training; at least 90 earns these points."),
+    ]
+
+
+def test_weights_of_which_the_square_matrices_are_transposed_earn_nothing(small, asked, recorded):
+    with np.load(io.BytesIO(recorded[OWN_FILE])) as file:
+        turned = {name: file[name].T if file[name].shape == (48, 48) else file[name] for name in file.files}
+    assert len(turned) == 14
+    assert verdict(small, asked, archive(**turned), OWN, OWN_FILE).earned == 0
 
 
 def test_untrained_weights_earn_nothing_and_are_told_how_far_they_came(small, asked, tmp_path):
@@ -75,10 +113,23 @@ def test_a_threshold_of_an_error_rate_is_told_as_one():
     ],
     ids=["text", "other arrays", "a pickle", "predictions"],
 )
-def test_what_is_no_set_of_weights_earns_nothing(small, asked, content):
-    capstone_verdict = verdict(small, asked, content)
+@EITHER
+def test_what_is_no_set_of_weights_earns_nothing(small, asked, content, name, file):
+    capstone_verdict = verdict(small, asked, content, name, file)
     assert capstone_verdict.earned == 0
     assert "could not be loaded" in capstone_verdict.parts[0].reason
+
+
+def test_the_file_of_the_other_model_earns_nothing_and_the_check_asks_whether_it_is_that(
+    small, asked, trained, recorded, tmp_path
+):
+    exchanged = {FILE: recorded[OWN_FILE], OWN_FILE: recorded[FILE]}
+    verdicts = grade.grade(small, asked, LIMITS, "zygote", exchanged).by_exercise
+    for name, file in ((NAME, FILE), (OWN, OWN_FILE)):
+        assert verdicts[name].earned == 0
+        (tmp_path / file).write_bytes(exchanged[file])
+        with pytest.raises(compare.NotYet, match=r"holds another model.* Is it the file of another exercise"):
+            checking.check_weights(str(tmp_path / file), trained[name].arrays)
 
 
 def test_an_archive_that_unpacks_to_gigabytes_is_no_danger(small, asked):
@@ -99,16 +150,16 @@ def packed_unusually(content, method):
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_compression_by_which_few_bytes_become_gigabytes_is_refused_before_it_is_unpacked(
-    small, asked, capstone_weights, tmp_path, method
+    small, asked, trained, capstone_weights, tmp_path, method
 ):
-    content, (trained,) = packed_unusually(capstone_weights, method), (e.trained for e in asked if e.trained)
+    content = packed_unusually(capstone_weights, method)
     graded = verdict(small, asked, content)
     assert (graded.earned, graded.parts[0].reason) == (0, judge.NO_WEIGHTS["compressed"])
     with pytest.raises(ValueError, match="neither of numpy's methods"):
         capstone.load_model(io.BytesIO(content))
     (tmp_path / FILE).write_bytes(content)
     with pytest.raises(compare.NotYet, match=r"bzip2 or lzma.* Write it with save_weights"):
-        checking.check_weights(str(tmp_path / FILE), trained.arrays)
+        checking.check_weights(str(tmp_path / FILE), trained[NAME].arrays)
     deflated = packed_unusually(capstone_weights, zipfile.ZIP_DEFLATED)
     assert capstone.load_model(io.BytesIO(deflated))
 
@@ -120,32 +171,76 @@ def test_a_rule_in_the_notebook_earns_nothing(small, asked):
     assert grade.grade(notebook, asked, LIMITS).by_exercise[NAME].earned == 0
 
 
-def test_the_check_says_before_handing_in_what_is_wrong_with_the_file(asked, capstone_weights, tmp_path, capsys):
-    (trained,) = (e.trained for e in asked if e.trained)
-    path = tmp_path / FILE
+@EITHER
+def test_the_check_says_before_handing_in_what_is_wrong_with_the_file(trained, recorded, tmp_path, capsys, name, file):
+    wanted, path = trained[name].arrays, tmp_path / file
+    *_, last = wanted
     with pytest.raises(compare.NotYet, match="does not exist yet"):
-        checking.check_weights(str(path), trained.arrays)
+        checking.check_weights(str(path), wanted)
     path.write_bytes(b"rubbish")
     with pytest.raises(compare.NotYet, match="not a file of plain arrays"):
-        checking.check_weights(str(path), trained.arrays)
+        checking.check_weights(str(path), wanted)
     path.write_bytes(archive(nothing=np.zeros(3)))
     with pytest.raises(compare.NotYet, match="missing"):
-        checking.check_weights(str(path), trained.arrays)
-    with np.load(io.BytesIO(capstone_weights)) as file:
-        arrays = dict(file)
+        checking.check_weights(str(path), wanted)
+    with np.load(io.BytesIO(recorded[file])) as weights:
+        arrays = dict(weights)
+    path.write_bytes(archive(**{name: array for name, array in arrays.items() if name != last}))
+    with pytest.raises(compare.NotYet, match=f"{last} is missing"):
+        checking.check_weights(str(path), wanted)
+    path.write_bytes(archive(**arrays | {last: arrays[last][..., :-1]}))
+    with pytest.raises(compare.NotYet, match=f"{last} has shape .* it should have shape"):
+        checking.check_weights(str(path), wanted)
     for other in (np.int8, np.complex64):
-        path.write_bytes(archive(**arrays | {"decoder.output.weight": arrays["decoder.output.weight"].astype(other)}))
+        path.write_bytes(archive(**arrays | {last: arrays[last].astype(other)}))
         with pytest.raises(compare.NotYet, match=f"is of type {np.dtype(other)}; floating point is right"):
-            checking.check_weights(str(path), trained.arrays)
-    path.write_bytes(archive(**arrays | {"decoder.output.weight": arrays["decoder.output.weight"] * np.nan}))
+            checking.check_weights(str(path), wanted)
+    path.write_bytes(archive(**arrays | {last: arrays[last] * np.nan}))
     with pytest.raises(compare.NotYet, match="not finite"):
-        checking.check_weights(str(path), trained.arrays)
-    path.write_bytes(capstone_weights)
-    checking.check_weights(str(path), trained.arrays)
+        checking.check_weights(str(path), wanted)
+    path.write_bytes(recorded[file])
+    checking.check_weights(str(path), wanted)
     assert "Hand it in together with this notebook" in capsys.readouterr().out
 
 
-def test_grading_does_not_train(small, asked, capstone_weights):
+def test_grading_does_not_train(asked, recorded):
     source = assemble.source_notebook("capstone", asked)
-    script = grade._script(source, asked, {FILE: capstone_weights}, NOTHING)
-    assert not [cell for cell in script.cells if "train_and_save('capstone.npz')" in cell.source]
+    script = grade._script(source, asked, recorded, NOTHING)
+    for call in ("train_and_save('capstone.npz')", "train_own('own.npz')"):
+        assert [cell for cell in source.cells if call in cell.source]
+        assert not [cell for cell in script.cells if call in cell.source]
+
+
+def test_what_runs_a_translator_of_ones_own_is_ours_and_only_the_grader_has_it(small, asked, trained):
+    def of_translator(text):
+        return {line for line in lines if line in text}
+
+    (assembled,) = (e.source for e in asked if e.function == "assemble")
+    answer = assembled.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0]
+    long = {line.strip() for line in answer.splitlines() if len(line.strip()) > 30}
+    lines = {line for line in long if line not in trained[OWN].provided}
+    assert len(lines) > 30
+    assert of_translator(trained[OWN].hidden) == lines
+    assert trained[NAME].hidden == ""
+    source = assemble.source_notebook("capstone", asked)
+    script = grade._script(source, asked, {}, NOTHING)  # what runs together with a student's code
+    tests = [cell for cell in source.cells if cell.metadata.nbgrader.grade_id == f"{OWN}-test"]
+    assert of_translator("\n".join(cell.source for cell in tests)) == lines
+    others = {cell.source for cell in script.cells if "### BEGIN SOLUTION" not in cell.source}
+    assert not of_translator("\n".join(others))
+
+
+def test_a_hidden_test_changes_no_function_that_later_cells_call(trained, asked, recorded, tmp_path, monkeypatch):
+    (exercise,) = (e for e in asked if e.name == OWN)
+    names = {}
+    exec(f"import math\nimport numpy as np\nimport torch\n{trained[OWN].provided}", names)
+    names |= dict.fromkeys(("assemble", "exact_match", "corpus_bleu", "unseen_sentences", "measure_own"), "a student's")
+    before = dict(names)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / OWN_FILE).write_bytes(recorded[OWN_FILE])
+    *_, test = cells.exercise_cells(exercise, ExerciseText("", "", 1))
+    *_, call = test.source.removesuffix("\n### END HIDDEN TESTS").splitlines()
+    exec(test.source, names)
+    assert eval(call, names) == 5
+    assert {name: names[name] for name in before} == before
+    assert names.keys() - before.keys() <= {"_judge_weights"}

@@ -435,8 +435,8 @@ def test_what_exercises_build_on_stands_above_the_first_of_them_in_torch():
 def test_the_cell_for_functions_of_ones_own_stands_before_the_training_and_is_free_to_change():
     notebook = notebook_of("capstone")
     ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
-    (trained,) = [exercise for exercise in topic_exercises("capstone") if exercise.trained]
-    assert ids[ids.index("own") + 1] == f"{trained.name}-text"
+    assert ids[ids.index("own") + 1] == "capstone-train_and_save-text"
+    assert ids.count("own") == 1  # a translator written by hand has no such parts
     own = notebook.cells[ids.index("own")]
     assert not own.metadata.nbgrader.locked
     assert compile(own.source, "own", "exec").co_names == ()  # as released, it does nothing

@@ -1,11 +1,13 @@
 """The release is one notebook that runs anywhere, replies in words, and gives no answer away."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +30,9 @@ from autograder.exercises import key_linter
 from autograder.exercises.drawing import candidate_seeds
 from autograder.exercises.packing import unpack_texts
 from autograder.grading import grade
+from autograder.grading.fingerprint import read_handed_in_files
 from autograder.notebooks import cell_ids
+from autograder.platforms.collect import collect
 from autograder.releases import proof, release
 from solutions import answer_key
 from tests.autograder.essays import ESSAY, grade_quickly, hand_in
@@ -200,6 +204,47 @@ def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
             arrays = [array for array in case.inputs.values() if hasattr(array, "ravel")]
             telling = [array for array in arrays if array.size > 1 and (array != array.round()).any()]
             assert not any(str(array.ravel().tolist())[1:-1] in text for array in telling)
+
+
+@pytest.fixture(scope="module")
+def capstone(others):
+    """The course with the capstone released."""
+    if not others.release("capstone").is_file():
+        release.release(others, "capstone", seed=1)
+    return others
+
+
+def test_the_translator_that_runs_students_parameters_is_in_no_released_file(capstone, tmp_path):
+    (answer,) = (e.source for e in exercises.load("capstone", 1) if e.function == "assemble")
+    body = answer.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0]
+    provided = exercises.extract_provided_code("capstone")
+    lines = {line.strip() for line in body.splitlines() if len(line.strip()) > 30 and line.strip() not in provided}
+    assert len(lines) > 30
+    source = capstone.source("capstone").read_text(encoding="utf-8")
+    assert {line for line in lines if json.dumps(line)[1:-1] in source} == lines
+    released = [path for path in capstone.release("capstone").parent.rglob("*") if path.is_file()]
+    for path in (*released, *release.write_handouts(tmp_path, ["capstone"], "")):
+        notebook = nbformat.read(path, as_version=4)
+        text = "\n".join([nbformat.writes(notebook), *(unpack_texts(cell.source) for cell in notebook.cells)])
+        assert not [line for line in lines if line in text or json.dumps(line)[1:-1] in text]
+
+
+def test_both_files_of_parameters_are_collected_and_graded(capstone, tmp_path):
+    questions = exercises.load("capstone", 1)
+    files = proof.reference_files(questions)
+    assert [*files] == ["capstone.npz", "own.npz"]
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as bundle:
+        bundle.write(capstone.release("capstone"), "ada/capstone.ipynb")
+        for name, content in files.items():
+            bundle.writestr(f"ada/{name}", content)
+    ((hand_in,), leftover) = collect(capstone, "capstone", tmp_path / "class.zip", any_owner=True)
+    assert (hand_in.student, hand_in.problem, leftover) == ("ada", "", [])
+    path = capstone.submission("ada", "capstone")
+    handed_in = read_handed_in_files(questions, path.parent)
+    assert handed_in == files
+    graded = grade.grade(nbformat.read(path, as_version=4), questions, files=handed_in)
+    earned = {verdict.exercise: verdict.earned for verdict in graded.verdicts if verdict.earned}
+    assert earned == {"capstone-train_and_save": 7.5, "capstone-train_own": 5}
 
 
 def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_path, monkeypatch):

@@ -390,10 +390,14 @@ def test_of_several_notebooks_the_one_counts_that_collect_takes(course, tmp_path
 
 def test_weights_come_along_unless_they_are_too_large(monkeypatch):
     monkeypatch.setattr(submission, "exercises_for", lambda *of: topic_exercises("capstone"))
-    (trained,) = [e.trained for e in topic_exercises("capstone") if e.trained]
-    packed = PackedAssignment("capstone", (), {}, (trained.file,), 0, "", "", {}, Limits())
-    assert run._read_beside(packed, {trained.file: b"weights"}) == {trained.file: b"weights"}
-    assert run._read_beside(packed, {trained.file: b"0" * (2 * 2**20)}) == {trained.file: None}
+    files = tuple(e.trained.file for e in topic_exercises("capstone") if e.trained)
+    assert files == ("capstone.npz", "own.npz")
+    packed = PackedAssignment("capstone", (), {}, files, 0, "", "", {}, Limits())
+    for file in files:
+        assert run._read_beside(packed, {file: b"weights"}) == {file: b"weights"}
+        assert run._read_beside(packed, {file: b"0" * (2 * 2**20)}) == {file: None}
+    both = dict.fromkeys(files, b"weights")
+    assert run._read_beside(packed, both | {"capstone.ipynb": b""}) == both
     assert run._read_beside(packed, {"capstone.ipynb": b""}) == {}
 
 
