@@ -194,16 +194,6 @@ def _copy_course(course, tmp_path_factory):
     return type(course).at(root)
 
 
-@pytest.fixture(scope="session")
-def capstone_weights():
-    """The recorded weights of the capstone, as the bytes of a file that a student may hand in."""
-    from autograder.releases.proof import reference_files
-    from tests.autograder.samples import topic_exercises
-
-    (weights,) = reference_files(topic_exercises("capstone")).values()
-    return weights
-
-
 @pytest.fixture(scope="module")
 def demonstration(tmp_path_factory):
     """The graded demonstration class: (course, rows by student, students by name), one per module like ``released``."""

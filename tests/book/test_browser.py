@@ -422,7 +422,9 @@ def test_equations_side_by_side_keep_their_order_and_break_between_them(browser,
     assert sorted(places) == places
     assert len({y for y, _, _ in places}) == (1 if width > 1000 else 2)
     assert len({height for _, _, height in places}) == 1  # none breaks within
-    scrolling = "[...document.querySelectorAll('.side-by-side > *')].filter((part) => part.scrollWidth > part.clientWidth)"
+    scrolling = (
+        "[...document.querySelectorAll('.side-by-side > *')].filter((part) => part.scrollWidth > part.clientWidth)"
+    )
     assert browser.execute_script(f"return {scrolling}.map((part) => part.textContent)") == []
 
 
