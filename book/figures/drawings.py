@@ -7,7 +7,7 @@ are a phone's width.
 import matplotlib.pyplot as plt
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from figures.pictures import BLUE, INK, MUTED, PURPLE, SOURCE_COLOURS, SURFACE
+from figures.pictures import INK, MUTED, PURPLE, SOURCE_COLOURS, SURFACE
 
 WORD_COLOURS = tuple(SOURCE_COLOURS.values())  # of a sentence's first, second and third word
 WIDTH = 5.9  # units
@@ -54,13 +54,13 @@ def draw_order(axes, title, looks_first):
     draw_arrow(axes, (new + 0.3, -0.3), (new + middle - 0.2, -1.15), MUTED)
     if looks_first:
         draw_arrow(axes, (old + 0.4, 0.29), (new - 0.5, 1.6), PURPLE, **look)
-        draw_arrow(axes, (new, 1.42), (new, 0.3), BLUE, **look)
+        draw_arrow(axes, (new, 1.42), (new, 0.3), INK, **look)
         axes.text(1.5, 1.15, "query", ha="right", va="center", color=PURPLE)
-        axes.text(new + 0.15, 0.85, "context", va="center", color=BLUE)
+        axes.text(new + 0.15, 0.85, "context", va="center", color=INK)
     else:
         draw_arrow(axes, (new, 0.28), (new, 1.4), PURPLE, **look)
-        draw_arrow(axes, (new + 0.3, 1.42), (new + middle, -1.13), BLUE, **look)
-        draw_arrow(axes, (new + 0.5, 1.6), (after, 0.3), BLUE, linestyle="--", **look)
+        draw_arrow(axes, (new + 0.3, 1.42), (new + middle, -1.13), INK, **look)
+        draw_arrow(axes, (new + 0.5, 1.6), (after, 0.3), INK, linestyle="--", **look)
         axes.text(new - 0.15, 0.85, "query", ha="right", va="center", color=PURPLE)
-        axes.text(new + 0.82, 0.42, "context", va="center", color=BLUE)
-        axes.text(4.6, 1.15, "if fed back", va="center", color=BLUE)
+        axes.text(new + 0.82, 0.42, "context", va="center", color=INK)
+        axes.text(4.6, 1.15, "if fed back", va="center", color=INK)
