@@ -38,7 +38,7 @@ def table(caption, head, rows):
 def moving(name, title, numbers, still, model=None):
     """Return a moving figure.
 
-    Without scripts and on paper, it is its first view, drawn now by its own module, and a table unless the view has one. The
+    Without scripts and on paper, it is its first view, drawn now by its own module, and a table unless the view is one. The
     data is part of the page, or a file beside it if the module is loaded at the first touch.
 
     Parameters
@@ -56,6 +56,7 @@ def moving(name, title, numbers, still, model=None):
     """
     element, data = f"{name.replace('_', '-')}-figure", json.dumps(numbers, ensure_ascii=False).replace("<", "\\u003c")
     first, module = _draw_first_view(name, element, data, model), f"{FOLDER}/{MODULES.get(name, name)}.js"
+    is_drawn = "<svg" in first or "<table" not in first
     where, inside = "", f'<script type="application/json">{data}</script>'
     script = f'<script type="module" src="{module}"></script>'
     if name in LOADED_AT_TOUCH:
@@ -63,11 +64,13 @@ def moving(name, title, numbers, still, model=None):
         script = AT_TOUCH.format(element, module)
     return HTML(
         f'<{element} class="moving" id="figure-{name}" role="group" aria-label="{html.escape(title)}"{where}>'
-        f"{first}{'' if '<table' in first else still}{inside}</{element}>{script}"
+        f"{first}{still if is_drawn else ''}{inside}</{element}>{script}"
     )
 
 
 MODULES = {
+    "scoring": "plane",
+    "context": "plane",
     "beam": "output_layer",
     "spelling": "capstone",
     "heads": "links",

@@ -25,6 +25,11 @@ export function softmax(scores, mask = scores.map(() => true), temperature = 1) 
 }
 export const entropy = (weights) => -total(weights.map((w) => (w ? w * Math.log(w) : 0)));
 export const mix = (weights, H) => H[0].map((_, k) => total(weights.map((w, j) => w * H[j][k])));
+/* Where a decoder with the state s looks: its scores, weights and context. */
+export function look(s, p) {
+  const e = terms.additive(s, p.keys, p).map(total), weights = softmax(e);
+  return { e, weights, c: mix(weights, p.keys) };
+}
 export const pulls = (weights, H) => {
   const c = mix(weights, H);
   return H.map((h, j) => h.map((x, k) => weights[j] * (x - c[k])));

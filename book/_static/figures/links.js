@@ -1,11 +1,9 @@
-import { Figure, cell, digits, svg, table } from "./base.js";
+import { Figure, cell, digits, radios, svg, table } from "./base.js";
 
 /* Lines from a chosen word to one row of words, as thick as its row of each matrix says. */
 class Links extends Figure {
   controls({ words, matrices, legend }) {
-    return `<p>${matrices.map(([name, what], k) => `<b class="dot t${k + 1}"></b>${name}${what}`).join("<br>")}</p>
-      <fieldset class="chips"><legend>${legend}</legend>${words.map((word, i) =>
-      `<label><input type="radio" name="word" value="${i}"${i === words.length - 1 ? " checked" : ""}>${word}</label>`).join("")}</fieldset>`;
+    return `<p>${matrices.map(([name, what], k) => `<b class="dot t${k + 1}"></b>${name}${what}`).join("<br>")}</p>` + radios("word", legend, words, "chips", words.length - 1);
   }
   draw({ word }, { words, matrices, title, note }) {
     const i = Number(word), said = title.replace("{word}", `<i>${words[i]}</i>`);

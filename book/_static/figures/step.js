@@ -1,20 +1,19 @@
-import { add, mix, softmax, tanh, terms, times, total } from "./arithmetic.js";
-import { Figure, cell, digits, hindi, svg, table } from "./base.js";
+import { add, look, softmax, tanh, times } from "./arithmetic.js";
+import { Figure, cell, digits, hindi, radios, svg, table } from "./base.js";
 
 /* All steps of Bahdanau's decoder: {e, weights, c, s, p} for each. */
 export function decode(p) {
   let s = p.state;
   return p.target.map((_, i) => {
-    const e = terms.additive(s, p.keys, p).map(total), weights = softmax(e), c = mix(weights, p.keys);
+    const seen = look(s, p), { c } = seen;
     s = tanh(add(p.W_y.map((row) => row[i]), times(p.W_s, s), times(p.W_c, c)));
-    return { e, weights, c, s, p: softmax(add(times(p.W_state, s), times(p.W_context, c))) };
+    return { ...seen, s, p: softmax(add(times(p.W_state, s), times(p.W_context, c))) };
   });
 }
 
 customElements.define("step-figure", class extends Figure {
   controls({ target, said }) {
-    return `<fieldset class="chips"><legend>Choose a word of the Hindi translation</legend>${target.map((word, i) =>
-      `<label><input type="radio" name="word" value="${i}"${i ? "" : " checked"}>${hindi(word)}<small>${said[i]}</small></label>`).join("")}</fieldset>`;
+    return radios("word", "Choose a word of the Hindi translation", target.map((word, i) => `${hindi(word)}<small>${said[i]}</small>`), "chips");
   }
   draw({ word }, data) {
     const { source, target } = data, all = decode(data), i = Number(word), now = all[i];
