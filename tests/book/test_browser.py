@@ -595,7 +595,7 @@ def test_no_name_is_torn_no_comma_begins_a_line_and_no_way_on_lacks_its_arrow(br
 def test_fields_beside_each_other_are_on_one_line_and_what_a_cell_prints_stands_clear_of_its_code(browser, address):
     size(browser, 1280)
     open_page(browser, f"{address}/book/capstone.html")
-    fields = "[...document.querySelectorAll('capstone-figure :is([name=sentence], [type=file])')]"
+    fields = "[...document.querySelectorAll('capstone-figure :is([name=sentence], button)')]"
     boxes = until(
         browser, lambda: browser.execute_script(f"return {fields}.map((field) => field.getBoundingClientRect())")
     )
