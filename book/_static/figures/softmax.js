@@ -1,15 +1,15 @@
 import { entropy, softmax } from "./arithmetic.js";
-import { Figure, WIDE, box, cell, digits, slider, svg, table, text } from "./base.js";
+import { Figure, WIDE, apart, box, cell, digits, quiet, slider, svg, table, text } from "./base.js";
 
 const ADDED = [0, 1, 3, 10, 100, 1000];
-const TOP = 3, TALL = 176, UNIT = TALL / (2 * TOP), ZERO = 10 + TALL / 2; // the highest score that is drawn, and pixels
-const clip = (x) => Math.min(Math.max(x, -TOP), TOP);
+const [LOW, HIGH] = [-1.5, 3]; // the scores that are drawn
+const HEAD = 50; // pixels above the highest bar, for the name of its panel and for its number
+const clip = (x) => Math.min(Math.max(x, LOW), HIGH);
 
 customElements.define("softmax-figure", class extends Figure {
   controls({ words, scores, real }) {
-    return words.map((word, j) => real[j] ? slider(`score${j + 1}`, `<span class="visually-hidden">Score of</span> <i>${word}</i>`, -TOP, TOP, "any", scores[j]) : "").join("") +
-      slider("temperature", "Temperature", -1, 1, 0.05, 0) + slider("added", `Add to the score of <i>${words[0]}</i>`, 0, 5, 1, 0) +
-      box("masked", "Mask the padding", true);
+    return quiet(words.map((word, j) => (real[j] ? slider(`score${j + 1}`, `Score of <i>${word}</i>`, LOW, HIGH, "any", scores[j]) : ""))) +
+      slider("temperature", "Temperature", -1, 1, 0.05, 0) + slider("added", `Add to <i>${words[0]}</i>`, 0, 5, 1, 0) + box("masked", "Mask the padding", true);
   }
   format(name, value) {
     return name === "added" ? digits(ADDED[value], 0) : digits(name === "temperature" ? 10 ** value : value, 2);
@@ -18,40 +18,44 @@ customElements.define("softmax-figure", class extends Figure {
     this.set({ [`score${bar}`]: clip(y) });
   }
   draw({ temperature, added, masked, ...moved }, { words, scores, real }) {
-    const tau = 10 ** temperature, mask = masked ? real : real.map(() => true);
+    const tau = 10 ** temperature, mask = masked ? real : real.map(() => true), tone = (j) => (real[j] ? j + 1 : 0);
     const e = scores.map((x, j) => (moved[`score${j + 1}`] ?? x) + (j ? 0 : ADDED[added])), weights = softmax(e, mask, tau);
     const highest = Math.max(...e.filter((_, j) => mask[j])), powers = e.map((x, j) => (mask[j] ? Math.exp((x - highest) / tau) : 0));
-    const naive = e.map((x) => Math.exp(x / tau)), lost = naive.some((x, j) => mask[j] && x === Infinity);
-    const tone = (j) => (real[j] ? j + 1 : 0), wide = this.width > WIDE, panel = wide ? this.width * 0.4 : this.width, step = panel / words.length;
-    const rect = (x, y, width, height, j) => `<rect class="t${tone(j)}" x="${x}" y="${y}" width="${width}" height="${Math.max(height, 0.5)}"/>`;
-    const bars = e.map((score, j) => {
-      const x = step * (j + 0.5), y = ZERO - UNIT * clip(score), free = real[j] && !(j === 0 && ADDED[added]);
+    const lost = Math.exp(highest / tau) === Infinity && `exp(${digits(highest / tau, 0)})`;
+    /* Three panels on one baseline or, on a phone, one below the other. An exponential of 1 is as long as all weights together. */
+    const { width } = this, wide = width > WIDE + 50, unit = wide ? 42 : 28, one = HIGH * unit, base = HEAD + one, end = base - LOW * unit + 26;
+    const first = [0, wide ? width * 0.36 : width, base], second = wide ? [width * 0.44, width * 0.29, base] : [0, width, end + base], right = width * 0.8, last = end + base + 62;
+    const rect = (x, y, width, height, j) => `<rect class="t${tone(j)}${mask[j] ? "" : " out"}" x="${x}" y="${y}" width="${width}" height="${height}"/>`;
+    const own = (j, x, y, words, anchor, more = "") => text(x, y, words, anchor, `own t${tone(j)} ${more}`);
+    const bars = ([left, width, base], values, free) => `<path class="grid" d="M${left} ${base}h${width}"/>` + values.map((value, j) => {
+      const step = width / words.length, x = left + step * (j + 0.5), w = step / 2, high = (free ? unit * clip(value) : one * value), y = base - high;
       const ring = (r) => `<circle class="t${tone(j)}" cx="${x}" cy="${y}" r="${r}"/>`;
-      return `<g class="${mask[j] ? "" : "faint"}">${rect(x - step * 0.28, Math.min(y, ZERO), step * 0.56, Math.abs(y - ZERO), j)}</g>` +
-        text(x, score < 0 ? y + 24 : y - 14, digits(score, 2)) + text(x, TALL + 52, words[j], "middle", mask[j] ? "name" : "name struck") +
-        (free ? `<g class="handle" data-handle="${j + 1}">${ring(22)}${ring(8)}</g>` : "");
+      return rect(x - w / 2, Math.min(y, base), w, Math.max(Math.abs(high), 1), j) + own(j, x, high < 0 ? y + 26 : y - 16, digits(value, 2)) +
+        own(j, x, base + (high < 0 ? -8 : 20), words[j], "middle", mask[j] ? "name" : "name struck") + (!free ? ""
+          : value > HIGH ? `<path class="torn" d="M${x - 24} ${y + 30}l48-12m0 9l-48 12"/>`
+          : real[j] && !(j === 0 && ADDED[added]) ? `<g class="handle t${tone(j)}" data-handle="${j + 1}">${ring(22)}${ring(9)}<path d="M${x - 4} ${y}h8"/></g>` : "");
     }).join("");
-    const shares = (draw) => weights.reduce(([all, from], w, j) => [all + draw(w, from, j), from + w], ["", 0])[0];
-    const left = this.width * 0.5, third = (this.width * 0.28) / words.length, right = this.width * 0.86;
-    const exponentials = powers.map((power, j) => rect(left + third * (j + 0.2), 10 + TALL * (1 - power), third * 0.6, TALL * power, j) +
-      text(left + third * (j + 0.5), TALL + 30, digits(power, 2))).join("");
-    const stack = shares((w, from, j) => rect(right, 10 + TALL * from, 40, TALL * w, j) +
-      (w >= 0.07 ? text(right + 20, 14 + TALL * (from + w / 2), digits(w, 2), "middle", "inside") : ""));
-    const row = shares((w, from, j) => rect(this.width * from, 0, this.width * w, 36, j) +
-      (w >= 0.12 ? text(this.width * (from + w / 2), 23, digits(w, 2), "middle", "inside") : ""));
-    const zero = `<path class="grid" d="M0 ${ZERO}H${panel}"/>`, plane = ` data-plane="0,${TOP},${UNIT}"`;
+    let sum = 0;
+    const named = [], shares = weights.map((w, j) => {
+      const from = sum;
+      sum += w;
+      if (mask[j]) named.push([base - one * (1 - from - w / 2) + 5, j]);
+      return wide ? rect(right, base - one * (1 - from), 44, one * w, j) : rect(width * from, last, width * w, 28, j);
+    }).join("");
+    const titles = ["scores", `exp(${tau === 1 ? "score − highest" : "(score − highest) / τ"})`, "weights, together 1"];
     return {
-      view: wide
-        ? svg(this.width, TALL + 84, `${zero}${bars}${exponentials}${stack}<path class="grid" d="M${left} ${TALL + 10}H${left + third * words.length}"/>` +
-            [[0, "scores"], [left, "exponentials"], [right, "weights"]].map(([x, name]) => text(x, TALL + 74, name, "start", "label")).join("") +
-            [[panel, left, "exp"], [left + third * words.length, right, "÷ sum"]].map(([a, b, name]) => text((a + b) / 2, ZERO - 8, name, "middle", "label") +
-              `<path class="cursor" d="M${a + 8} ${ZERO}H${b - 8}"/>`).join(""), plane)
-        : svg(this.width, TALL + 60, zero + bars, plane) + `<p class="note">The weights, shares of one whole:</p>` + svg(this.width, 36, row),
+      view: svg(width, wide ? end : last + 60, bars(first, e, true) + bars(second, powers) + shares + (wide
+        ? apart(named).map(([y, j]) => own(j, right + 54, y, `${digits(weights[j], 2)} ${words[j]}`, "start")).join("") +
+          [[first[1], "exp"], [width * 0.72, "÷ sum"]].map(([x, name]) => text(x + 26, base - one / 2 - 8, name, "middle", "label") + `<path class="flow" d="M${x + 10} ${base - one / 2}h34m-6-5l6 5-6 5"/>`).join("")
+        : named.map(([, j]) => own(j, (width / words.length) * (j + 0.5), last + 48, `${digits(weights[j], 2)} ${words[j]}`)).join("")) +
+        titles.map((name, k) => text(...(wide ? [[0, second[0], right][k], 14] : [0, [14, end + 14, last - 10][k]]), name, "start", "label")).join("") +
+        (lost ? ["not subtracted:", `${lost} = ∞`].map((words, k) => text(second[0] + second[1] * 0.28, second[2] - one + 20 * k, words, "start", "best")).join("") : ""),
+        ` data-plane="0,${(base - 10) / unit},${unit}"`),
       more: table("From scores to weights", ["Word", "Score", "(score − highest) / τ", "exp", "Weight"], words.map((word, j) => [
         word, `<td>${digits(e[j], 3)}</td>`, ...(mask[j] ? [(e[j] - highest) / tau, powers[j]].map((x) => `<td>${digits(x)}</td>`)
           : ["<td>left out</td>", "<td>0</td>"]), cell(weights[j], [0, 1], tone(j))])),
-      says: `Weights: ${words.map((word, j) => `${word} ${digits(weights[j], 2)}`).join(", ")}; entropy ${digits(entropy(weights), 2)} nats.` +
-        (lost ? ` Unless the highest score is subtracted first, exp(${digits(e[naive.indexOf(Infinity)] / tau, 0)}) overflows, and infinity divided by infinity is not a number.` : ""),
+      says: lost ? `${lost} overflows, and ∞/∞ is not a number, unless the highest score is subtracted first.`
+        : `Weights: ${words.map((word, j) => `${word} ${digits(weights[j], 2)}`).join(", ")}; entropy ${digits(entropy(weights), 2)} nats.`,
     };
   }
 });
