@@ -52,8 +52,8 @@ def test_the_first_view_of_a_figure_is_that_of_its_own_module(monkeypatch):
     data = {"W_o": [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], "words": ["tea", "milk"], "state": [1.0, 0.0, 0.0]}
     drawn = figures.moving("output_layer", "A title", data, "<p>The numbers.</p>").data
     rows = re.findall(r'<th scope="row">(\w+)</th><td>([\d.]+)<i .*?<td>([\d.]+)', drawn)
-    assert rows == [("tea", "1.0000", "0.7311"), ("milk", "0.0000", "0.2689")]
-    assert "Likeliest: tea, 0.7311." in drawn
+    assert rows == [("tea", "1.00", "0.73"), ("milk", "0.00", "0.27")]
+    assert "Likeliest: tea, 0.73." in drawn
     assert "The numbers." not in drawn  # which the view has already
     with pytest.raises(RuntimeError, match="the first view of <softmax-figure> cannot be drawn"):
         figures.moving("softmax", "A title", data, "")

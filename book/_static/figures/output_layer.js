@@ -3,14 +3,16 @@ import { Figure, cell, digits, hindi, radios, slider, svg, table, text } from ".
 
 customElements.define("output-layer-figure", class extends Figure {
   controls({ state }) {
-    return state.map((x, k) => slider(`s${k + 1}`, `State, entry ${k + 1}`, -1, 1, "any", x)).join("");
+    return state.map((x, k) => slider(`s${k + 1}`, `Entry ${k + 1} of the state`, -1, 1, "any", x)).join("");
   }
   draw({ s1, s2, s3 }, { W_o, words }) {
     const logits = times(W_o, [s1, s2, s3]), p = softmax(logits), best = p.indexOf(Math.max(...p));
+    const rows = (n) => table("One logit and one probability for each word", ["Word", "Logit", "Probability"],
+      words.map((word, k) => [hindi(word), cell(logits[k], [-6, 6], 0, n), cell(p[k], [0, 1], k === best ? 4 : 0, n)]));
     return {
-      view: table("One logit and one probability for each word", ["Word", "Logit", "Probability"],
-        words.map((word, k) => [hindi(word), cell(logits[k], [-6, 6], 2), cell(p[k], [0, 1], k === best ? 1 : 0)])),
-      says: `Likeliest: ${hindi(words[best])}, ${digits(p[best])}. If it is the right word, the loss is ${digits(-Math.log(p[best]))} nats.`,
+      view: rows(2),
+      more: rows(4),
+      says: `Likeliest: ${hindi(words[best])}, ${digits(p[best], 2)}. If it is the right word, the loss is ${digits(-Math.log(p[best]), 2)} nats.`,
     };
   }
 });
@@ -18,7 +20,7 @@ customElements.define("output-layer-figure", class extends Figure {
 /* Branches as thick as their probability; those in the beam are coloured. */
 function tree(width, begin, every, kept) {
   const rows = (word) => every.flatMap(([words], k) => (words[0] === word ? [k] : [])), y = (k) => 14 + 26 * k;
-  const middle = (word) => y(total(rows(word)) / rows(word).length), start = y((every.length - 1) / 2), X = [0, width * 0.37, width - 72];
+  const middle = (word) => y(total(rows(word)) / rows(word).length), start = y((every.length - 1) / 2), X = [0, width * 0.37, width - 80];
   const branch = (step, a, b, words, p) => {
     const [from, to, tone] = [X[step] + 55, X[step + 1] - 5, kept(words) ? 1 : 0], half = (from + to) / 2;
     return `<path class="line l${tone}" style="stroke-width:${1 + 9 * p}" d="M${from} ${a}C${half} ${a} ${half} ${b} ${to} ${b}"/>` +
