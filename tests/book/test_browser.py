@@ -896,7 +896,7 @@ def test_tables_and_code_are_measured_for_the_keyboard_when_they_come_into_view(
     until(browser, lambda: measured(table) == [True])
     assert browser.execute_script("return document.querySelector(arguments[0]).tabIndex", table) == 0
     open_page(browser, f"{address}/book/scoring.html")
-    code = ".bd-article > section > section:nth-of-type(2) details.hide pre"
+    code = ".cell:has(#moving-scoring) details.hide pre"
     browser.execute_script("document.querySelector(arguments[0]).closest('section').scrollIntoView()", code)
     assert measured(code) == [False]
     browser.execute_script("document.querySelector(arguments[0]).closest('details').open = true", code)
