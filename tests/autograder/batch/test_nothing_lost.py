@@ -9,8 +9,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 
@@ -20,6 +22,8 @@ from nbgrader.api import Gradebook
 from rich.console import Console
 
 from autograder.batch import jobs, recording
+from autograder.batch.context import GradingOptions, load_run
+from autograder.batch.grade_class import open_batch
 from autograder.courses.course import init
 from autograder.courses.locking import exclusive_lock
 from autograder.courses.standing import load_graded
@@ -27,8 +31,10 @@ from autograder.errors import CourseError
 from autograder.feedback import page_settings
 from autograder.gradebook import assignments, backup
 from autograder.gradebook.scores import load_results
+from autograder.grading import grade
 from autograder.marking.answers import load_answers
 from autograder.marking.override import override
+from autograder.notebooks import repair
 from autograder.paths import BOOK
 from autograder.platforms.collect import collect, undo
 from autograder.platforms.export import escape_formula, export, write_feedback_archive
@@ -212,6 +218,42 @@ def test_a_submission_that_cannot_be_read_leaves_the_good_one_and_its_page(cours
     hand_in(course, "mia", "Mended.")
     assert grade_quickly(course)["mia"].set_aside == ""
     assert "was not graded" not in page(course, "mia")
+
+
+def test_what_was_set_aside_is_tried_again_when_that_is_wanted(course, monkeypatch):
+    hand_in(course, "mia")
+    with monkeypatch.context() as patched:
+        patched.setattr(repair, "MAX_CELLS", 3)
+        assert "at most 3 can be graded" in grade_quickly(course)["mia"].set_aside
+    row = grade_quickly(course, again=True)["mia"]
+    assert (row.set_aside, row.total) == ("", AUTOMATIC)
+    assert "was not graded" not in page(course, "mia")
+
+
+def test_an_older_notebook_that_was_running_does_not_replace_a_newer_one_that_was_graded_meanwhile(course, monkeypatch):
+    is_graded = threading.Event()
+
+    def wait_and_grade(*args):
+        is_graded.wait(60)
+        return all_right(*args)
+
+    hand_in(course, "mia", "The first attempt.")
+    grade_quickly(course)
+    hand_in(course, "mia", "The second attempt.")
+    monkeypatch.setattr(grade, "grade", wait_and_grade)
+    run = load_run(course, "scoring", GradingOptions())
+    with (
+        ThreadPoolExecutor(1) as pool,
+        open_batch(run, ["mia"], executor=pool, lock=lambda: exclusive_lock(course)) as batch,
+    ):
+        batch.step(0.0)
+        hand_in(course, "mia", "The third attempt.")
+        grade_quickly(course)  # as another process would
+        is_graded.set()
+        while batch.step():
+            pass
+    assert "The third attempt." in course.autograded("mia", "scoring").read_text(encoding="utf-8")
+    assert "The third attempt." in page(course, "mia")
 
 
 def test_a_page_loses_its_notice_when_what_could_not_be_taken_is_collected_rightly(course, tmp_path):

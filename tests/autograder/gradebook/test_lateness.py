@@ -209,6 +209,17 @@ def test_times_from_a_table_are_what_lateness_goes_by_until_they_are_taken_back(
     assert times(late_course) == {"ada": "2025-12-02 20:00:00.000000 UTC"}
 
 
+def test_a_stated_time_that_is_taken_back_costs_nothing_any_more(late_course, tmp_path):
+    collect(late_course, "scoring", handed_out(tmp_path, ("ada_17_3001_scoring.ipynb", notebook(late_course))))
+    set_times(late_course, "scoring", {"ada": datetime(2025, 12, 2, 20, tzinfo=UTC)})
+    grade_quickly(late_course)
+    assert standing(late_course, "ada")[1] == pytest.approx(0.2 * AUTOMATIC)
+    undo(late_course, "scoring")
+    grade_quickly(late_course)
+    assert standing(late_course, "ada") == (AUTOMATIC, 0)
+    assert "time unknown" in page(late_course, "ada")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

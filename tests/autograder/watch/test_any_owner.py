@@ -100,6 +100,18 @@ def test_grade_leaves_the_secret_beside_a_page_when_an_unreadable_file_comes_wit
         assert shown.read_text() == "of ada"
 
 
+def test_an_earlier_attempt_that_counts_has_its_own_secret_beside_its_page(hub):
+    """`nbgrader release_feedback` publishes the page under the secret beside it."""
+    secret = hub.submit("ada", OWN)
+    hub.submit("ada", content="no notebook")
+    collect(hub.course, "scoring", hub.inbound)
+    hub.regrade()
+    page = hub.course.feedback("ada", "scoring")
+    assert OWN in page.read_text()
+    assert "not a Jupyter notebook" in page.read_text()
+    assert page.with_name(SECRET).read_text() == secret
+
+
 def test_an_account_with_an_underscore_gets_its_feedback(hub):
     secret = hub.submit("ada_king", account="ada")
     hub.watch(any_owner=True)

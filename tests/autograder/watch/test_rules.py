@@ -2,13 +2,14 @@
 
 import shutil
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from nbgrader.exchange.default import Exchange
 
 from autograder.courses.plan import Assignment
 from autograder.errors import CourseError
+from autograder.feedback import pages
 from autograder.gradebook.requests import answer_request
 from autograder.marking.override import override
 from autograder.platforms.collect import collect
@@ -17,7 +18,7 @@ from autograder.watch import arrivals, rules
 from autograder.watch.arrivals import Arrival, Arrivals, Clock
 from autograder.with_nbgrader.exchange import ExchangeFolders
 from autograder.with_nbgrader.limits import DEFAULT_EXCHANGE, has_published
-from tests.autograder.essays import all_right, mark
+from tests.autograder.essays import all_right, hand_in, mark
 from tests.autograder.test_main import succeed
 
 pytestmark = pytest.mark.suite("assignments")
@@ -173,14 +174,16 @@ SHOWN = {
 }  # hints, points
 
 
+def hinted(notebook, exercises, *rest):
+    """Grade as if the first exercise had earned nothing, for a known mistake."""
+    done = all_right(notebook, exercises, *rest)
+    reason = Part("", 0.0, done.verdicts[0].points, "In the second case, yours is 2.5.")
+    first = replace(done.verdicts[0], earned=0.0, parts=(reason,), hints=("look at the axes",))
+    return replace(done, verdicts=(first, *done.verdicts[1:]))
+
+
 @pytest.mark.parametrize("shown", SHOWN)
 def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everything(hub, shown, monkeypatch):
-    def hinted(notebook, exercises, *rest):
-        done = all_right(notebook, exercises, *rest)
-        reason = Part("", 0.0, done.verdicts[0].points, "In the second case, yours is 2.5.")
-        first = replace(done.verdicts[0], earned=0.0, parts=(reason,), hints=("look at the axes",))
-        return replace(done, verdicts=(first, *done.verdicts[1:]))
-
     due = datetime.now(UTC) + timedelta(days=1)
     hub.plan(due=f"{due:%Y-%m-%dT%H:%M:%SZ}", feedback_before_due=f'"{shown}"')
     secret = hub.submit("ada")
@@ -207,6 +210,35 @@ def test_before_the_due_date_a_page_shows_what_course_toml_says_and_then_everyth
     assert Arrivals(hub.course, ["scoring"]).list_withheld("scoring") == []
 
 
+@pytest.mark.parametrize("shown", SHOWN)
+def test_a_plain_page_tells_nothing_that_is_withheld_until_the_due_date(hub, shown, monkeypatch):
+    def refuse(*args):
+        raise ValueError("the page would be too large")
+
+    due = datetime.now(UTC) + timedelta(days=1)
+    hub.plan(due=f"{due:%Y-%m-%dT%H:%M:%SZ}", feedback_before_due=f'"{shown}"')
+    secret = hub.submit("ada")
+    monkeypatch.setattr(pages, "page", refuse)
+    hub.watch(grade_one=hinted)
+    assert hub.page(secret)
+    told = ("look at the axes", "yours is 2.5", "points")
+    assert [words in hub.page(secret) for words in told] == [shown == "all"] * 3
+
+
+def test_a_page_with_hints_shows_no_points_when_a_later_file_cannot_be_read(hub):
+    due = datetime.now(UTC) + timedelta(days=1)
+    hub.plan(due=f"{due:%Y-%m-%dT%H:%M:%SZ}", feedback_before_due='"hints"')
+    path = hand_in(hub.course, "ada")
+    hub.regrade()
+    path.write_text("no notebook")
+    mark(hub.course, "ada", 1.0, "One of two criteria is met.")
+    hub.regrade()
+    page = hub.course.feedback("ada", "scoring").read_text()
+    assert "was not graded" in page
+    assert "<dt>Points</dt>" not in page
+    assert "One of two criteria" not in page
+
+
 def test_watch_counts_work_that_reached_a_limit_as_graded_and_grade_runs_it_again(hub):
     def stopped(notebook, exercises, *rest):
         done = all_right(notebook, exercises, *rest)
@@ -227,10 +259,11 @@ def test_watch_counts_work_that_reached_a_limit_as_graded_and_grade_runs_it_agai
 
 def test_the_full_page_appears_when_nobody_can_hand_in_on_time_any_more(hub):
     """Within the grace minutes, work still counts as on time: a page that shows its points would help others."""
+    india = timezone(timedelta(hours=5, minutes=30))  # course.toml may use any time zone; the page says UTC
 
     def plan(minutes_ago):
         due = datetime.now(UTC) - timedelta(minutes=minutes_ago)
-        rules = f'due = {due:%Y-%m-%dT%H:%M:%SZ}\nfeedback_before_due = "hints"\n'
+        rules = f'due = {due.astimezone(india).isoformat(timespec="seconds")}\nfeedback_before_due = "hints"\n'
         text = f"[late]\npercent_a_day = 10\ngrace_minutes = 60\n[assignment.scoring]\n{rules}"
         (hub.course.root / "course.toml").write_text(text, encoding="utf-8")
         return f"{due + timedelta(minutes=60):%-d %B %Y, %H:%M} UTC"
