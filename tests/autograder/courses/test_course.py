@@ -104,6 +104,12 @@ def test_nobody_marks_while_a_command_has_the_lock_that_it_waited_for(tmp_path):
         locking.shared_lock(course).__enter__()
 
 
+def test_two_markers_save_marks_at_the_same_time(tmp_path):
+    course = init(tmp_path / "course")
+    with locking.shared_lock(course), locking.shared_lock(course):
+        pass
+
+
 def test_a_lock_that_another_command_holds_is_waited_for_with_one_notice(tmp_path, monkeypatch):
     monkeypatch.setattr(locking, "PATIENT_SECONDS", 0)
     course, notices, entered = init(tmp_path / "course"), [], threading.Event()

@@ -1,5 +1,6 @@
 """The instructor's status page shows what `watch` is doing, on loopback, to anybody with the token."""
 
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -7,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 
 from autograder.courses.course import init
 from autograder.errors import CourseError
+from autograder.watch import status as statuses
 from autograder.watch.page import load_token, status_page
 from autograder.watch.status import Status
 from tests.autograder.marking.test_marking import ask
@@ -51,6 +53,16 @@ def test_the_page_shows_queue_rate_medians_and_errors_and_escapes_what_students_
     assert lines[-1].endswith("It works again.")
     with pytest.raises(ConnectionRefusedError):
         ask(address, PATH)
+
+
+def test_the_page_says_how_many_hand_ins_end_in_a_minute(monkeypatch):
+    status, now = Status(lambda line: None), [0.0]
+    monkeypatch.setattr(statuses, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    for now[0] in (0.0, 10.0, 50.0, 90.0):
+        status.count("graded", 1.0)
+    now[0] = 120.0
+    with status_page(status, 0, TOKEN) as address:
+        assert "; 2 a minute</dd>" in ask(address, PATH)[2]
 
 
 def test_metrics_have_arrivals_queue_and_times_for_whoever_has_the_token():
