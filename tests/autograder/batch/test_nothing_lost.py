@@ -515,6 +515,17 @@ def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_c
     assert (row.failed, row.points["scoring-additive_score"], row.total) == ("", 3.0, AUTOMATIC)
 
 
+def test_a_hidden_case_that_the_course_adds_after_the_release_stops_nobody(course):
+    hand_in(course, "mia")
+    grade_quickly(course)
+    shapes = "{ query = [2, 4], keys = [2, 40, 5], W_query = [6, 4], W_key = [6, 5], v = [6] }"
+    case = f'exercise = "additive_score"\nname = "a long sentence"\npart = "values"\nshapes = {shapes}\n'
+    (course.root / "course.toml").write_text(f"[[assignment.scoring.case]]\n{case}", encoding="utf-8")
+    row = grade_quickly(course)["mia"]
+    assert (row.failed, row.reused, row.total) == ("", False, AUTOMATIC)
+    assert course.released("scoring").changed
+
+
 def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, tmp_path, unproved):
     hand_in(course, "mia")
     shutil.copytree(BOOK, tmp_path / "book", ignore=shutil.ignore_patterns("figures", "_static"))

@@ -89,6 +89,11 @@ ENCLOSED = {
     "archives": ([], ["ada.zip", "ben.zip"], ["ada", "ben"]),
     "one of the roster": (["ada", "ben"], ["ada/scoring.ipynb"], ["ada"]),
     "a file of the roster": (["ada_k", "ben"], ["ada_k_my_work.ipynb"], ["ada_k"]),
+    "files of ids of which one begins another": (
+        ["ada", "ada_b"],
+        ["ada_b_scoring.ipynb", "ada_scoring.ipynb"],
+        ["ada", "ada_b"],
+    ),
 }
 
 

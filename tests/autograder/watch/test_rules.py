@@ -155,6 +155,19 @@ def test_an_attempt_that_comes_too_soon_waits_and_the_newest_is_graded_when_its_
     assert hub.graded == ["one", "three"]
 
 
+def test_who_must_wait_is_told_when_the_time_since_the_last_attempt_will_have_passed(hub, monkeypatch):
+    now = [Clock(datetime(2026, 3, 1, 10, tzinfo=UTC).timestamp(), "one", 1000.0)]
+    monkeypatch.setattr(Clock, "now", lambda: now[0])
+    hub.plan(minutes_between=30)
+    hub.submit("ada", "one")
+    hub.watch()
+    now[0] = replace(now[0], wall=now[0].wall + 10 * 60, uptime=now[0].uptime + 10 * 60)
+    second = hub.submit("ada", "two")
+    lines = hub.watch()
+    assert "this one will be graded at 10:30 UTC or soon after" in hub.page(second)
+    assert any("ada: waits until 10:30:00 UTC" in line for line in lines)
+
+
 def test_raised_limits_count_at_once(hub):
     hub.plan(attempts=1)
     hub.submit("ada", "one")

@@ -270,6 +270,14 @@ def test_a_claimed_time_well_before_the_hand_in_was_seen_is_reported_by_watch_it
         assert any(note.startswith(claim) for note in row.notes)  # the earlier one counts
 
 
+def test_a_claimed_time_is_reported_although_the_student_has_set_the_time_of_the_folder_back(hub):
+    early = datetime.now(UTC) - timedelta(minutes=11)
+    hub.submit("ada", when=f"{early:%Y-%m-%d %H:%M:%S.%f} UTC")
+    (folder,) = hub.inbound.iterdir()
+    os.utime(folder, (early.timestamp(), early.timestamp()))
+    assert len([line for line in hub.watch() if "It claims to have been handed in on" in line]) == 1
+
+
 def test_what_was_handed_in_while_watch_was_not_running_is_not_reported_as_early(hub, monkeypatch):
     add = Arrivals.add
     monkeypatch.setattr(Arrivals, "add", lambda record, rows, came: add(record, rows, came + 3600))
@@ -503,9 +511,10 @@ def sorted_scandir(path):
 def test_a_folder_that_is_still_being_written_is_left_alone(hub):
     secret = hub.submit("ada")
     (folder,) = hub.inbound.iterdir()
-    folder.chmod(0o700)  # `nbgrader submit` has not reached its last step
-    hub.watch()
-    assert hub.outcomes() == []
+    for mode in (0o700, 0o755):  # `nbgrader submit` has not reached its last step; a student copies the folder by hand
+        folder.chmod(mode)
+        hub.watch()
+        assert hub.outcomes() == []
     folder.chmod(0o777)
     (folder / "submission_secret.txt").write_text("")  # nor has it written the secret
     hub.watch()
@@ -532,6 +541,17 @@ def test_a_drop_folder_is_served_once_its_files_have_settled(hub, tmp_path):
         hub.watch(folder=drop, patience=3)
     assert hub.graded == ["by ada", "changed"]
     assert "changed" in hub.course.feedback("ada", "scoring").read_text()
+
+
+def test_what_root_puts_into_a_drop_folder_is_graded_for_the_student_whom_it_names(hub, tmp_path, monkeypatch):
+    notebook = tmp_path / "drop" / "ada" / "scoring.ipynb"
+    notebook.parent.mkdir(parents=True)
+    notebook.write_text(hub.notebook("by ada"))
+    hub.said |= dict.fromkeys(map(str, (notebook.parent, notebook)), 0)
+    monkeypatch.setattr(polling, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(sources.os, "geteuid", lambda: 500)
+    hub.watch(folder=tmp_path / "drop", patience=3)
+    assert hub.outcomes() == [("ada", "graded")]
 
 
 def test_a_file_settles_from_its_last_change_on(tmp_path, monkeypatch):

@@ -438,6 +438,26 @@ def test_another_try_is_told_by_what_earlier_results_say():
         assert results.attempt_number(broken, b"first") == 0
 
 
+def test_another_try_is_graded_with_other_hidden_cases(course, tree, monkeypatch):
+    def inputs_for(*earlier):
+        """Return the hidden queries of one exercise for a try that follows those with the results ``earlier``."""
+        tries = [{"submission_time": "2026-04-01", "results": report} for report in earlier]
+        (tree / run.METADATA).write_text(json.dumps({"previous_submissions": tries}), encoding="utf-8")
+        reports.append(run.grade_one(tree))
+        exercise = next(e for e in seen.pop() if e.name == "scoring-additive_score")
+        return [case.inputs["query"].tolist() for case in exercise.hidden]
+
+    seen, reports = [], []
+    monkeypatch.setattr(run, "_choose_isolation", lambda *of: "none")
+    monkeypatch.setattr(submission.grade, "grade", lambda notebook, by, *of: seen.append(by) or Graded(all_of(by), {}))
+    put(tree, handed_in(course, student("ada_loops")))
+    first = inputs_for()
+    put(tree, handed_in(course, REFERENCE))
+    assert inputs_for(reports[0]) != first
+    put(tree, handed_in(course, student("ada_loops")))
+    assert inputs_for(*reports) == first  # the first try again
+
+
 def test_the_words_are_those_of_the_feedback_page_and_an_essay_has_no_points(course):
     released = nbformat.read(course.release("scoring"), as_version=4)
     by = topic_exercises("scoring", 0)
@@ -455,6 +475,11 @@ def test_the_words_are_those_of_the_feedback_page_and_an_essay_has_no_points(cou
         == ["W_query (1): axis 0 is n", "v (0.5): right.", "Hint: Look."]
     )
     assert report["score"] == AUTOMATIC - by[0].points + 0.5
+    automatic, by_person = AUTOMATIC - by[0].points + wrong.points, sum(e.points for e in by if not e.is_automatic)
+    assert report["output"].split("\n")[:2] == [
+        f"{report['score']:g} of the {automatic:g} points that are graded automatically.",
+        f"The other {by_person:g} are marked by a person.",
+    ]
     assert "Stopped at cell 3: red" in report["output"]
     assert not re.search("[\x1b\u202e]", report["output"])
     assert "Mended." in report["output"]
