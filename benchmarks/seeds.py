@@ -33,7 +33,7 @@ def points_by_seed(topic: str, seeds: int, step: int = 1) -> dict[str, list[floa
         answers = every_answer(topic, seed)  # new functions each time: some keep state between calls
         for exercise, name, function in itertools.islice(answers, 0, None, step):
             replies = [reply_to(function, exercise, case, CALL_SECONDS) for case in exercise.hidden]
-            points = judge.points_of(exercise, replies)
+            points = judge.points_of(exercise, replies.__getitem__)
             earned.setdefault(f"{topic}: {name} (of {exercise.points:g})", []).append(points)
     return earned
 
