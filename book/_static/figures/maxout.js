@@ -23,7 +23,7 @@ customElements.define("maxout-figure", class extends Figure {
     const logits = states.map((s) => logit(s, context)), [higher, lower] = logits[0] > logits[1] ? states : [...states].reverse();
     const more = `the logit is higher if the state is ${digits(higher, 0)} than if it is ${digits(lower, 0)}`;
     return {
-      view: chart(this.width, context, states.map((s, k) => ({ f: (c) => logit(s, c), name: digits(s, 0), tone: k + 1 })), "context c (solid: state 1, dashed: state −1)"),
+      view: chart(this.width, context, states.map((s, k) => ({ f: (c) => logit(s, c), name: digits(s, 0), tone: [4, 0][k] })), "context c (solid: state 1, dashed: state −1)"),
       more: table("The logit from one pair", ["State", "First of the pair", "Second", "Logit"], states.map((s, k) => [
         digits(s, 0), ...pair(s, context).map((x) => `<td>${digits(x)}</td>`), `<td>${digits(logits[k])}</td>`])),
       says: `Logits ${digits(logits[0], 1)} and ${digits(logits[1], 1)}: ` + (!maxout ? `whatever the context, ${more}.` :
