@@ -64,7 +64,7 @@ CODE = re.compile(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', flags=re.DO
 TAG = re.compile(r"(<[^>]*>)")
 LONG_LINE = 36  # characters: more than these may not fit on the narrowest phone
 LONG_WORD = 24  # characters: one that is longer may break within, after a bracket, a comma or an equals sign
-BREAK_POINT = re.compile(r"(?<=[(\[,=])(?=[\w&])|(?<=[(\[,=])$")
+BREAK_POINT = re.compile(r"(?<=[(\[,=])(?=[\w&]|$)")
 WORD = re.compile(r"[\w-]+")
 
 BUNDLE = "book.css"
@@ -86,25 +86,25 @@ font-display:block}"""
 # clip margin is for focus rings. The space above a subsection is that of others, 2.75rem, less that below a paragraph, which
 # does not collapse with it.
 # Where a link has led into the page, subsections have their own heights, because with estimates it may miss its target.
-LAZY_LAYOUT = """@media screen {
-  :is(.bd-article > section > section ~ section, .bd-article:not(:has(:target)) section section section ~ section) {
+LATE_SECTION, LATE_SUBSECTION = ".bd-article > section > section ~ section", "section section section ~ section"
+LAZY_LAYOUT = f"""@media screen {{
+  :is({LATE_SECTION}, .bd-article:not(:has(:target)) {LATE_SUBSECTION}) {{
     content-visibility: auto;
     contain-intrinsic-size: auto calc(var(--rem) * var(--narrow, 1) * 1rem);
     overflow-clip-margin: 1rem;
-  }
+  }}
 
-  @media (max-width: 767px) {
-    :root {
+  @media (max-width: 767px) {{
+    :root {{
       --narrow: 1.33;
-    }
-  }
+    }}
+  }}
 
-  .bd-article:not(:has(:target)) section section section ~ section > h3 {
+  .bd-article:not(:has(:target)) {LATE_SUBSECTION} > h3 {{
     margin-top: 1.6rem;
-  }
-}"""
+  }}
+}}"""
 
-LAZY = ".bd-article > section > section ~ section, .bd-article section section section ~ section"
 # In pixels, fitted by least squares to the 233 sections of the book in a window 1280 pixels wide.
 HEIGHTS = {"p, li": 10, "tr": 18, "figure": 237, ".katex-display": 101, "h2, h3": 40, ".exercise": 29}
 LINE_OF_CODE, LETTER = 20, 0.5
@@ -114,7 +114,7 @@ NOT_SET_IN_LINES = "pre, table, svg, script, style, .katex-mathml, .katex-displa
 
 def estimate_heights(tree: LexborHTMLParser) -> None:
     """Write onto each section that is laid out late how high it may become, as the variable ``--rem`` of its style."""
-    for section in tree.css(LAZY):
+    for section in tree.css(f"{LATE_SECTION}, .bd-article {LATE_SUBSECTION}"):
         copy = LexborHTMLParser(section.html)
         _remove(copy, FOLDED)
         lines = sum(block.text().strip("\n").count("\n") + 3 for block in copy.css("pre"))
