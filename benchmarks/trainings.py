@@ -139,13 +139,15 @@ def sort_errors(words, target):
     """
     counts = dict.fromkeys(("length", "nouns", "others", "pattern"), 0)
     for row, wanted in ([_until_stop(line) for line in pair] for pair in zip(words, target, strict=True)):
-        has_pattern = [word not in NOUNS.values() and word for word in row] == [
-            word not in NOUNS.values() and word for word in wanted
-        ]
+        has_pattern = _without_nouns(row) == _without_nouns(wanted)
         counts["pattern"] += has_pattern
         if row != wanted:
             counts["length" if len(row) != len(wanted) else "nouns" if has_pattern else "others"] += 1
     return counts
+
+
+def _without_nouns(words):
+    return ["" if word in NOUNS.values() else word for word in words]
 
 
 def _until_stop(numbers):
