@@ -11,6 +11,7 @@ from functools import cache
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
+import pytest
 import torch
 from hypothesis import strategies as st
 
@@ -31,6 +32,11 @@ ENTRIES = {  # entries of the keys by name, which load faster than whole exercis
 NAMES = list(ENTRIES)
 
 AUTOMATIC = sum(e.points for e in answer_key.load("scoring").values() if e.kind != "text")  # what the grader marks
+
+
+def sample(names, chosen, reason):
+    """Return parameters for a test of each of ``names``; those not ``chosen`` only a full run tries, for the ``reason`` given."""
+    return [name if name in chosen else pytest.param(name, marks=pytest.mark.full(reason)) for name in names]
 
 
 @cache

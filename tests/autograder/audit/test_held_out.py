@@ -10,12 +10,12 @@ from autograder.audit import show
 from autograder.audit.held_out import Rates, totals, wilson
 from autograder.audit.report import measure
 from autograder.errors import CourseError
-from tests.autograder.samples import TOPICS
+from tests.autograder.samples import TOPICS, sample
 
 pytestmark = pytest.mark.suite("audit")
 
 UNLIKE = ("encoder", "output_layer", "spelling")  # shapes, numbers and code, in numpy and in torch
-ALIKE = pytest.mark.full("answers of the same kinds, to exercises that the audit tries in every run")
+ALIKE = "answers of the same kinds, to exercises that the audit tries in every run"
 REMEDY = "run `python -m autograder audit --held-out --record`"
 
 
@@ -24,7 +24,7 @@ def test_the_recorded_rates_are_those_of_all_topics():
     assert [row.topic for row in recorded.now] == [row.topic for row in recorded.first] == list(TOPICS)
 
 
-@pytest.mark.parametrize("topic", [topic if topic in UNLIKE else pytest.param(topic, marks=ALIKE) for topic in TOPICS])
+@pytest.mark.parametrize("topic", sample(TOPICS, UNLIKE, ALIKE))
 @pytest.mark.filterwarnings("ignore")
 def test_every_held_out_answer_can_be_graded_and_the_book_shows_their_rates(topic):
     report, recorded = measure([topic]), show.read_rates()

@@ -39,6 +39,7 @@ from tests.autograder.samples import (
     plain_values,
     replies_of,
     right_replies,
+    sample,
     topic_exercises,
     versions_of,
 )
@@ -46,15 +47,13 @@ from tests.autograder.samples import (
 pytestmark = pytest.mark.slow
 
 each_topic = pytest.mark.parametrize("topic", TOPICS)
-ALIKE = pytest.mark.full("the judge looks at the kind of an exercise, never at its topic")
-each_kind_of_topic = pytest.mark.parametrize(
-    "topic", [topic if topic in EVERY_KIND else pytest.param(topic, marks=ALIKE) for topic in TOPICS]
-)
+ALIKE = "the judge looks at the kind of an exercise, never at its topic"
+each_kind_of_topic = pytest.mark.parametrize("topic", sample(TOPICS, EVERY_KIND, ALIKE))
 
 
 def sampled(name, *others):
     """Return the parameters of a test of the exercise ``name``, which only a full run tries for topics not in EVERY_KIND."""
-    return pytest.param(name, *others, marks=() if name.split("-")[0] in EVERY_KIND else ALIKE)
+    return pytest.param(name, *others, marks=() if name.split("-")[0] in EVERY_KIND else pytest.mark.full(ALIKE))
 
 
 def verdict_on(exercise, replies):

@@ -36,13 +36,14 @@ from autograder.platforms.collect import collect
 from autograder.releases import proof, release
 from solutions import answer_key
 from tests.autograder.essays import ESSAY, grade_quickly, hand_in
+from tests.autograder.samples import sample
 from tests.autograder.test_main import assert_refused, autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
 TOPICS = answer_key.topics()
 UNLIKE = ("scoring", "capstone", "spelling")  # written answers; a file of parameters; one with packages of its own
 # What the proof of a release demands of references and starters, `audit/test_run.py` demands of those of every topic.
-ALIKE = pytest.mark.full("their notebooks are made in the same way")
+ALIKE = "their notebooks are made in the same way"
 CHECKS = sum(entry.kind != "text" for entry in answer_key.load("scoring").values())
 CHECKS += len(answer_key.load_warm_ups("scoring"))
 
@@ -86,7 +87,7 @@ def others(tmp_path_factory):
     return init(tmp_path_factory.mktemp("others") / "course")
 
 
-@pytest.mark.parametrize("topic", [topic if topic in UNLIKE else pytest.param(topic, marks=ALIKE) for topic in TOPICS])
+@pytest.mark.parametrize("topic", sample(TOPICS, UNLIKE, ALIKE))
 def test_every_topic_releases_one_notebook_proved_both_ways(topic, others):
     release.release(others, topic, seed=1)
     assert [path.name for path in others.release(topic).parent.iterdir()] == [f"{topic}.ipynb"]

@@ -16,11 +16,12 @@ from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.courses.standing import load_graded
 from tests.autograder.essays import ESSAY
+from tests.autograder.samples import sample
 
 pytestmark = pytest.mark.suite("assignments")
 QUIET = [student.name for student in demo.load_students() if student.kind in ("right", "wrong", "unfinished")]
 UNLIKE = ("dara_torch", "gita_slips", "jun_untouched")  # right, wrong in several ways, not begun
-ALIKE = pytest.mark.full("right in another style, wrong in another exercise, or half finished")
+ALIKE = "right in another style, wrong in another exercise, or half finished"
 
 
 def nbgrader(*args, cwd):
@@ -78,7 +79,7 @@ def stock(tmp_path_factory, released, pytestconfig):
     return course
 
 
-@pytest.mark.parametrize("quiet", [name if name in UNLIKE else pytest.param(name, marks=ALIKE) for name in QUIET])
+@pytest.mark.parametrize("quiet", sample(QUIET, UNLIKE, ALIKE))
 def test_stock_nbgrader_gives_the_quiet_honest_the_same_grades(stock, demonstration, quiet):
     assert grades(stock, quiet) == grades(demonstration[0], quiet)
 
