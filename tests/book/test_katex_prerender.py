@@ -129,11 +129,13 @@ def test_without_katex_the_build_refuses_and_names_the_remedy(build, tmp_path, m
 def test_equations_side_by_side_are_set_each_by_itself(build):
     vector = r"\begin{pmatrix} 1 \\ 0 \end{pmatrix}"
     together = r"a = (1, \quad 2), \quad f = \begin{cases} 1, \quad x > 0 \\ 0, \quad x < 0 \end{cases}"
-    formulas = [f"h_1 = {vector}, \\quad\nh_2 = {vector}\n$$", f"{together}\n$$", "a, \\quad b\n$$ (both)"]
+    boxed = r"\boxed{a = 1, \quad b = 2}"
+    formulas = [f"h_1 = {vector}, \\quad\nh_2 = {vector}\n$$", *(f"{tex}\n$$" for tex in (together, boxed))]
+    formulas.append("a, \\quad b\n$$ (both)")
     site, warnings = build(index_md="\n\n".join(["# Page", *(f"$$\n{tex}" for tex in formulas)]))
     assert not warnings
     blocks = BeautifulSoup((site / "index.html").read_text(encoding="utf-8"), "html.parser").select("div.math")
-    assert [len(block.select(".katex-display")) for block in blocks] == [2, 1, 1]
-    assert ["side-by-side" in block["class"] for block in blocks] == [True, False, False]
+    assert [len(block.select(".katex-display")) for block in blocks] == [2, 1, 1, 1]
+    assert ["side-by-side" in block["class"] for block in blocks] == [True, False, False, False]
     signs = ["".join(part.select_one(".katex-html").text.split())[:4] for part in blocks[0].select(".katex-display")]
     assert [sign[:2] for sign in signs] == ["h1", "h2"], signs
