@@ -15,21 +15,23 @@ MASKED = ("scores", "logits", "annotations")  # kinds whose entries at padding m
 LONGEST = 12  # entries of an axis, unless the key says how many
 SMALLEST_WEIGHT = 1e-7  # of those that are not 0
 LEAST_LIKELY = -1000  # the log-probability of a hypothesis, that of a long sentence
+WHOLE = {  # what is a whole number (`int64`), and from where to where
+    "tokens": ("entries of", "0 to `{below}` − 1"),
+    "phonemes": ("entries of", "3 to 41"),
+    "links": ("entries of", "−1 to `{below}` − 1"),
+    "written": ("entries of", "0 to 999"),
+    "target_words": ("words in", "3 to 999"),
+    "references": ("words in", "3 to `{below}` − 1"),
+    "positions": ("entries of", "−1 to `source_len` − 1"),
+    "limits": ("entries of", "1 to `{below}`"),
+    "optional_limits": ("entries of", "1 to `{below}`"),
+    "hand": ("entries of", "0 to 2"),
+}
 OF_KIND = {
-    "tokens": "Entries of {} are whole numbers (`int64`) from 0 to `{below}` − 1.",
     "weights": "Each row of {} is a softmax in double precision. A weight may be exactly 0; others are at least 10⁻⁷.",
     "hypotheses": "Entries of {} lie between {least} and 0.",
-    "log_probabilities": "{} are at least −100 and normalised: the probabilities of all words sum to 1.",
-    "phonemes": "Entries of {} are whole numbers (`int64`) from 3 to 41.",
-    "links": "Entries of {} are whole numbers (`int64`) from −1 to `{below}` − 1.",
-    "written": "Entries of {} are whole numbers (`int64`) from 0 to 999.",
-    "target_words": "Words in {} are whole numbers (`int64`) from 3 to 999.",
-    "references": "Words in {} are whole numbers (`int64`) from 3 to `{below}` − 1.",
-    "positions": "Entries of {} are whole numbers (`int64`) from −1 to `source_len` − 1.",
-    "limits": "Entries of {} are whole numbers (`int64`) from 1 to `{below}`.",
-    "optional_limits": "Entries of {} are whole numbers (`int64`) from 1 to `{below}`.",
+    "log_probabilities": "{} are at least −100; the probabilities of all words sum to 1.",
     "uniforms": "Entries of {} are at least 0 and less than 1.",
-    "hand": "Entries of {} are whole numbers (`int64`) from 0 to 2.",
     "peaks": "The largest weight of a row exceeds the next by at least 0.001 % of it.",
 }
 
@@ -44,18 +46,16 @@ def describe_inputs(entry):
     if not isinstance(entry, Code) or not entry.arguments:
         return ""
     arguments = entry.arguments
-    sentences = [*_describe_limits(arguments), *_describe_masks(arguments)]
+    sentences = [*_describe_limits(arguments), *_describe_masks(arguments), *_describe_whole_numbers(arguments)]
     for kind, sentence in OF_KIND.items():
-        if names := [name for name in arguments if arguments[name].kind == kind]:
-            sentences.append(
-                sentence.format(_join(names), below=arguments[names[0]].below, least=_number(LEAST_LIKELY))
-            )
+        if names := _of_kind(arguments, kind):
+            sentences.append(sentence.format(_join(names), least=_number(LEAST_LIKELY)))
     if any(a.kind == "weights" and "empty_row" not in a.without for a in arguments.values()):
-        sentences.append("Alternatively, a row may be all 0.")
+        sentences.append("A row may be all 0.")
     if entry.reaches:
         masked = any(argument.kind == "mask" for argument in arguments.values())
-        start = "Except at padding, the" if masked else "The"
-        sentences.append(f"{start} resulting scores stay within ±{_number(entry.reaches)}.")
+        which = "Scores of real words" if masked else "The resulting scores"
+        sentences.append(f"{which} stay within ±{_number(entry.reaches)}.")
     sentences.append(_describe_sizes(entry))
     return "*Inputs.* " + " ".join(sentences)
 
@@ -89,6 +89,22 @@ def _describe_limits(arguments):
         yield f"{entries} lie {between}."
 
 
+def _describe_whole_numbers(arguments):
+    """Return one sentence, in a list, for all arguments of whole numbers; [] without any."""
+    clauses, last = [], ""
+    for kind, (what, interval) in WHOLE.items():
+        if names := _of_kind(arguments, kind):
+            start, whole = "those of" if what == last else what, "" if clauses else " are whole numbers (`int64`)"
+            clauses.append(f"{start} {_join(names)}{whole} from {interval.format(below=arguments[names[0]].below)}")
+            last = what
+    text = ", ".join(clauses)
+    return [f"{text[0].upper()}{text[1:]}."] if text else []
+
+
+def _of_kind(arguments, kind):
+    return [name for name, argument in arguments.items() if argument.kind == kind]
+
+
 def _describe_masks(arguments):
     for name, mask in arguments.items():
         if mask.kind != "mask":
@@ -96,7 +112,7 @@ def _describe_masks(arguments):
         masked = [n for n, a in arguments.items() if a.kind in MASKED and a.axes[: len(mask.axes)] == mask.axes]
         place = "occurs only at the end of" if {"before", "between"} & {*mask.without} else "may occur anywhere in"
         fills = "never fills" if {"empty_row", "empty"} & {*mask.without} else "may fill"
-        holds = f"; there, {_join(masked)} may hold any finite numbers instead" if masked else ""
+        holds = f"; there, {_join(masked)} may hold any finite numbers" if masked else ""
         yield f"Padding {place} a row of `{name}` and {fills} it{holds}."
 
 

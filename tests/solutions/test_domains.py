@@ -25,7 +25,7 @@ def test_the_paragraph_says_limits_masks_and_sizes():
     )
     assert describe_inputs(exercise_named("encoder-annotate").entry) == (
         "*Inputs.* Entries lie between −10 and 10. Padding occurs only at the end of a row of `source_mask` and never fills "
-        "it; there, `embedded` may hold any finite numbers instead. Each size is 1 to 12, `source_len` up to 40."
+        "it; there, `embedded` may hold any finite numbers. Each size is 1 to 12, `source_len` up to 40."
     )
     assert (
         "Padding may occur anywhere in a row of `source_mask` and may fill it; there, `scores` and `keys` may hold"
@@ -37,8 +37,16 @@ def test_the_paragraph_says_limits_masks_and_sizes():
     )
     assert beam.endswith("Each size is 1 to 12, `vocab_size` 2 to 300.")
     assert describe_inputs(exercise_named("capstone-exact_match").entry) == (
-        "*Inputs.* Entries of `words` are whole numbers (`int64`) from 0 to 999. Words in `target` are whole numbers (`int64`) "
+        "*Inputs.* Entries of `words` are whole numbers (`int64`) from 0 to 999, words in `target` "
         "from 3 to 999. Each size is 1 to 40."
+    )
+    assert (
+        "from 0 to `source_vocab` − 1, words in `target` from 3 to `target_vocab` − 1, entries of `limits` from 1"
+        in (describe_inputs(exercise_named("capstone-assemble").entry))
+    )
+    assert (
+        "Entries of `links` are whole numbers (`int64`) from −1 to `source_len` − 1, those of `hand` from 0 to 2."
+        in (describe_inputs(exercise_named("spelling-alignment_error_rate").entry))
     )
     assert "*Inputs.* Entries of `written` and `wanted` are whole numbers (`int64`) from 3 to 41." in describe_inputs(
         exercise_named("spelling-edit_distance").entry
