@@ -12,8 +12,8 @@ from autograder.courses.course import Course
 from autograder.feedback import notices
 from autograder.files import write_text
 
-# Kinds of events: what a grading gave; what its page shows; what cannot be read.
-GRADED, PAGE, SET_ASIDE = "graded", "page", "set aside"
+# Kinds of events: what a grading gave; what its page shows; what cannot be read; what decides the marks of everybody.
+GRADED, PAGE, SET_ASIDE, RULES = "graded", "page", "set aside", "rules"
 # A sentence that holds while the notebook with the hash ``after`` stands; a later hand-in, which ends that.
 TOLD, TAKEN = "told", "taken"
 

@@ -213,7 +213,7 @@ def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
     page = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
     queries = re.findall(r"```sql\n(.*?)```", page, flags=re.DOTALL)
     with sqlite3.connect(course.record.path) as connection:
-        handed_in, moved, by_person, shown, told = (connection.execute(query).fetchall() for query in queries)
+        handed_in, moved, by_person, shown, rules, told = (connection.execute(query).fetchall() for query in queries)
     assert [(student, stated) for student, stated, _ in handed_in] == [*when.items()]
     assert all(at.startswith("2026-04-0") for *_, at in handed_in)
     assert [(student, after) for student, _, _, after in moved] == [("ada", 0.0)]
@@ -224,6 +224,54 @@ def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
     ]
     full = moved[0][2]
     given = [full, full, full + 1.5, full + 0.5]  # twice without a person's, then in `mark`, then in the formgrader
-    assert [(points, penalty) for _, points, penalty, _ in shown] == [(points, 0.0) for points in given]
-    assert [json.loads(by_person) for *_, by_person in shown] == [{}, {}, {ESSAY: 1.5}, {ESSAY: 0.5}]
+    assert [(points, penalty) for _, points, penalty, *_ in shown] == [(points, 0.0) for points in given]
+    assert [json.loads(by_person) for *_, by_person, _ in shown] == [{}, {}, {ESSAY: 1.5}, {ESSAY: 0.5}]
+    assert {due for *_, due in shown} == {""}
+    (rule,) = rules  # six gradings by the same rules
+    assert rule[1:3] == ("", 0)
+    assert json.loads(rule[3]) == {e.name: e.points for e in course.released("scoring").exercises}
     assert [sentence for _, _, sentence in told] == ["Hand in scoring.ipynb itself.", "The sum is over a."]
+
+
+def test_each_change_of_the_rules_is_recorded_once_and_an_extension_with_the_student_alone(course):
+    for name in ("ada", "ben"):
+        course.submission(name, "scoring").parent.mkdir(parents=True)
+        shutil.copy(course.release("scoring"), course.submission(name, "scoring"))
+    grade_quickly(course)
+    plan = course.root / "course.toml"
+    late = "[late]\npercent_a_day = {}\n[assignment.scoring]\ndue = 2026-03-01T12:00:00+01:00\n{}"
+    case = (
+        '[[assignment.scoring.case]]\nexercise = "dot_product_score"\nname = "more"\npart = "dot_product"\n'
+        "shapes = { query = [2, 4], keys = [2, 3, 4] }\n"
+    )
+    extension = "[assignment.scoring.extensions]\nada = 2026-03-03T12:00:00Z\n"
+    for text in (
+        late.format(10, ""),
+        "# a remark\n" + late.format(10, ""),
+        late.format(10, extension),
+        late.format(20, extension),
+        late.format(20, extension + case),
+    ):
+        plan.write_text(text)
+        grade_quickly(course)
+        grade_quickly(course, dry=True)
+    rules = [event.data for event in course.record.events("scoring", "", ("rules",))]
+    assert [(each["due"], each["late"]["percent_a_day"]) for each in rules] == [
+        ("", 0),
+        *[("2026-03-01 11:00:00", 10)],
+        *[("2026-03-01 11:00:00", 20)] * 2,
+    ]
+    assert len({each["exercises"] for each in rules}) == 2
+    assert "ada" not in json.dumps(rules)
+    due = {
+        name: [event.data["due"] for event in course.record.events("scoring", name, ("page",))]
+        for name in ("ada", "ben")
+    }
+    assert [*dict.fromkeys(due["ada"])] == ["", "2026-03-01T11:00:00", "2026-03-03T12:00:00"]
+    assert [*dict.fromkeys(due["ben"])] == ["", "2026-03-01T11:00:00"]
+    plan.write_text("")
+    with Gradebook(course.gradebook) as gradebook:  # as the formgrader does it
+        gradebook.update_or_create_assignment("scoring", duedate="2026-03-05 00:00:00")
+    grade_quickly(course)
+    last = course.record.last_of_each("scoring", "", ("rules",))["rules"].data
+    assert (last["due"], last["late"]["percent_a_day"]) == ("2026-03-05 00:00:00", 0)
