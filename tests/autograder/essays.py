@@ -52,7 +52,7 @@ def hand_in(course, student, essay="Because U h_j does not change from step to s
 
 def all_right(notebook, exercises, *rest):
     """Stand in for ``grade``: every automatic exercise is right, and nothing is run."""
-    points = [None if not e.is_automatic else e.points for e in exercises]
+    points = [None if not e.is_automatic else float(e.points) for e in exercises]
     verdicts = tuple(judge.Verdict(e.name, p, e.points) for e, p in zip(exercises, points, strict=True))
     return grading.Graded(verdicts, {})
 

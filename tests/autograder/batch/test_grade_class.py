@@ -3,7 +3,9 @@
 import html
 import itertools
 import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import nbformat
 import pytest
@@ -12,6 +14,8 @@ from autograder import exercises
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
+from autograder.courses.course import Course
+from autograder.grading import grade
 from autograder.notebooks.cell_ids import id_of
 from autograder.sandbox import Limits
 
@@ -148,6 +152,25 @@ def test_grading_again_runs_nothing_and_changes_nothing(demonstration, monkeypat
         course, "scoring", GradingOptions(limits), students=["ada_loops", "emil_no_tanh", "omar_not_a_notebook"]
     )
     assert rows_again == [rows[row.student] for row in rows_again]
+
+
+def test_notebooks_and_pages_that_are_gone_are_written_again_from_the_stored_verdicts(demonstration, tmp_path):
+    shutil.copytree(demonstration[0].root, tmp_path / "course")
+    course = Course.at(tmp_path / "course")
+    shutil.rmtree(course.root / "submitted" / "wim_exits_in_calls")  # a run that was ended has no stored verdict
+    for folder in ("autograded", "feedback"):
+        shutil.rmtree(course.root / folder / "wim_exits_in_calls")
+    folders = course.root / "autograded", course.root / "feedback"
+    before = {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    for folder in folders:
+        shutil.rmtree(folder)
+    with mock.patch.object(grade, "grade", side_effect=AssertionError("a notebook ran")), ThreadPoolExecutor(1) as pool:
+        options = GradingOptions(demo.LIMITS, accepts_provisional=True)
+        rows = grade_class(course, "scoring", options, executor=pool)
+    assert [row.student for row in rows if row.failed] == []
+    after = {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    assert after.keys() == before.keys()
+    assert [str(path) for path in before if after[path] != before[path]] == []
 
 
 def test_a_fault_of_ours_is_reported_and_never_stored(course, monkeypatch):

@@ -26,15 +26,17 @@ from autograder.batch.context import GradingOptions, load_run
 from autograder.batch.grade_class import open_batch
 from autograder.courses.course import init
 from autograder.courses.locking import exclusive_lock
-from autograder.courses.standing import load_graded
+from autograder.courses.standing import load_graded, tell
 from autograder.errors import CourseError
 from autograder.feedback import page_settings
 from autograder.gradebook import assignments, backup
+from autograder.gradebook.requests import answer_request, record_later_requests
 from autograder.gradebook.scores import load_results
 from autograder.grading import grade
 from autograder.marking.answers import load_answers
 from autograder.marking.override import override
 from autograder.notebooks import repair
+from autograder.notebooks.requests import RegradeRequest
 from autograder.paths import BOOK
 from autograder.platforms.collect import collect, undo
 from autograder.platforms.export import escape_formula, export, write_feedback_archive
@@ -416,6 +418,47 @@ def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_
     assert rows["old"].reused
     override(course, "scoring", "score_gradients", "old", points[later], "It was not asked.")
     assert grade_quickly(course)["old"].total == sum(points.values())
+
+
+def test_pages_and_notebooks_that_are_gone_are_written_again_without_running_anything(course, tmp_path):
+    """One in time, one late, one with a person's points, one with an answered request, one after which another was refused, one
+    whose last attempt cannot be read, and one without any that can."""
+    (course.root / "course.toml").write_text(
+        "[late]\npercent_a_day = 10\n[assignment.scoring]\ndue = 2026-03-01T12:00:00Z\n"
+    )
+    for name in ("plain", "late", "marked", "asks", "refused"):
+        hand_in(course, name)
+    (course.submission("late", "scoring").parent / "timestamp.txt").write_text("2026-03-02 09:00:00.000000 UTC")
+    collect_of_mia(course, tmp_path, with_essay(course, "The first attempt."), "no notebook")
+    course.submission("never", "scoring").parent.mkdir(parents=True)
+    course.submission("never", "scoring").write_text("no notebook")
+    grade_quickly(course)
+    mark(course, "marked", 1.5, "Good.")
+    record_later_requests(course, "scoring", "asks", [RegradeRequest("scoring-additive_score", "Why?")])
+    answer_request(course, "scoring", "asks", "", "The sum is over a.")
+    tell(course, "refused", "scoring", "Hand in scoring.ipynb itself.")
+    grade_quickly(course)
+    folders = course.root / "autograded", course.root / "feedback"
+    before = {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    assert len(before) == 15
+    for words, name in (
+        ("The sum is over a.", "asks"),
+        ("Hand in scoring.ipynb itself.", "refused"),
+        ("not a Jupyter notebook", "mia"),
+    ):
+        assert words in page(course, name)
+    marks, recorded = load_results(course, "scoring"), len(course.record.list_all())
+    for folder in folders:
+        shutil.rmtree(folder)
+    rows = grade_quickly(course, grade_one=lambda *args: pytest.fail("a notebook ran"))
+    assert [row.failed for row in rows.values() if row.failed] == []
+    after = {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    assert [str(path) for path in before if after.get(path) != before[path]] == []
+    assert after.keys() == before.keys()
+    assert load_results(course, "scoring") == marks
+    grade_quickly(course, grade_one=lambda *args: pytest.fail("a notebook ran"))
+    kinds = [event.kind for event in course.record.list_all()[recorded:]]
+    assert {*kinds} <= {"graded", "page"}
 
 
 def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course):
