@@ -16,6 +16,7 @@ arrives first over a slow connection.
 | code whose long lines scroll or break anywhere | a ``pre`` does that | lines that continue indented below their beginning |
 | colours after a script of the theme has run | the script decides them | the light or the dark ones at once |
 | all sections laid out at once, for seconds on a phone | a browser does that | each when a reader comes near it |
+| its contents in the margin of side notes | the theme has one place for both | below the page's entry in the menu |
 """
 
 import hashlib
@@ -150,6 +151,16 @@ def fix_accessibility(tree: LexborHTMLParser) -> None:
                     node.attrs[name] = value
 
 
+def move_contents(tree: LexborHTMLParser) -> None:
+    """Move the contents of a page below its entry in the menu; where they stand elsewhere, contents.js moves them on."""
+    entry, contents = tree.css_first(".bd-sidenav li.current.active"), tree.css_first("nav.page-toc")
+    if entry and contents:
+        del contents.attrs["aria-labelledby"]
+        contents.attrs["aria-label"] = "Contents"
+        entry.insert_child(contents)  # a copy
+        contents.decompose()
+
+
 def lighten(tree: LexborHTMLParser, unmarked: set[str]) -> set[tuple[str, int]]:
     """Remove from a page what nobody sees; ``unmarked`` are the classes of tokens that need no mark.
 
@@ -254,6 +265,7 @@ def optimize(app, exception):
     letters, lengths, texts = {}, set(), {}
     for path, tree in trees.items():
         fix_accessibility(tree)
+        move_contents(tree)
         font_subset.collect_letters(tree, rules, letters)
         lengths |= lighten(tree, unmarked)
         estimate_heights(tree)

@@ -2,7 +2,7 @@
 
 In: the directive ``side-note``, and the citations of a page. Out: where the window has a margin, notes in it; elsewhere asides
 fold in place, and a citation opens in place where scripts run. Its number still leads to the list of sources, where print and
-readers without scripts find it. The theme folds the contents of a page while a note of the class ``margin`` needs their place.
+readers without scripts find it. No note has a class that the theme knows: it would fold the contents of the page beside one.
 """
 
 import html
@@ -13,8 +13,8 @@ from pybtex.richtext import Text
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-ASIDE_TAG = '<details class="side-note margin"><summary>{}</summary>'
-CITATION_CLASSES = ["side-note", "cited", "margin"]
+ASIDE_TAG = '<details class="side-note"><summary>{}</summary>'
+CITATION_CLASSES = ["side-note", "cited"]
 MAX_AUTHORS = 3  # of more, the first is named
 
 
