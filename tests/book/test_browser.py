@@ -673,6 +673,32 @@ def test_on_paper_the_roots_and_arrows_of_formulas_are_drawn(browser, address):
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
+def test_links_have_one_colour_and_tables_rules_but_neither_stripes_nor_columns(browser, address, mode):
+    size(browser, 1280)
+    open_page(browser, f"{address}/book/notation.html")
+    browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
+    colours = """return ["article p > a", "article table a", ".bd-sidenav a.current"].map((link) =>
+      getComputedStyle(document.querySelector(link)).color)"""
+    assert len(set(browser.execute_script(colours))) == 1
+    styles = """return [...document.querySelectorAll("article table.table :is(tr, td, th)")].map((part) =>
+      [getComputedStyle(part).backgroundColor, getComputedStyle(part).borderLeftWidth].join())"""
+    assert set(browser.execute_script(styles)) == {"rgba(0, 0, 0, 0),0px"}
+    rules = """const width = (part) => getComputedStyle(part).borderBottomColor, table = document.querySelector("article table");
+      return ["thead tr", "tbody tr:first-child td"].map((part) => width(table.querySelector(part)))"""
+    head, row = browser.execute_script(rules)
+    assert head != row
+
+
+def test_beside_the_menu_the_bar_of_buttons_stays_at_the_top_of_the_page(browser, address):
+    for width in (768, 1280):
+        size(browser, width)
+        open_page(browser, f"{address}/book/scoring.html")
+        browser.execute_script("scrollTo({top: 2000, behavior: 'instant'})")
+        bar = "document.querySelector('.bd-header-article').getBoundingClientRect()"
+        assert (browser.execute_script(f"return {bar}.bottom") > 0) == (width == 768)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
 def test_on_a_phone_a_table_shows_on_which_side_it_goes_on(browser, address, mode):
     size(browser, 375)
     open_page(browser, f"{address}/book/notation.html")
