@@ -1,8 +1,9 @@
 """Points, penalties and pages are right after any sequence of actions by instructors and students.
 
-Hypothesis drives a course through hand-ins (in time, late, late without a time, broken), gradings, dry runs, marks given in
-three ways, extensions, other rules, another key, an undone collection and a lost gradebook. After each grading, gradebook, page
-and export are compared with a model of a few lines that knows nothing of how they are made.
+Hypothesis drives a course through hand-ins (in time, late, late without a time, broken), gradings, gradings that are killed at a
+write, dry runs, marks given in three ways, extensions, other rules, another key, an undone collection, a lost gradebook, lost
+notebooks and pages, and a student who is forgotten. After each grading, gradebook, page, export and the rules on record are
+compared with a model of a few lines that knows nothing of how they are made.
 """
 
 import csv
@@ -25,6 +26,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
+from autograder.forget import erase
 from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
 from autograder.marking.answers import CurrentMark, load_answers, save_marks
@@ -34,6 +36,7 @@ from autograder.platforms.collect import collect, set_times, undo
 from autograder.platforms.export import export
 from tests.autograder.essays import ESSAY
 from tests.autograder.essays import mark as mark_in_formgrader
+from tests.autograder.killing import is_killed_at
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -78,7 +81,10 @@ class Grades(RuleBasedStateMachine):
         self.attempts = {name: [] for name in NAMES}
         self.undoable = None  # student -> attempts before the last collection
         self.recorded: dict[str, Due] = {}  # the expected contents of the gradebook
-        self.verdicts = {}  # number of an attempt -> points by exercise, until it is graded again
+        self.judged = (
+            self.folder / "judged.jsonl"
+        )  # number of an attempt, points by exercise; what a killed grading judged, too
+        self.is_unknown = False  # how much a killed grading had recorded
         self.points = {
             exercise.name: exercise.points
             for exercise in self.course.released("scoring").exercises
@@ -160,7 +166,7 @@ class Grades(RuleBasedStateMachine):
         else:
             mark_in_formgrader(self.course, name, points)
         self.recorded[name].by_person[ESSAY] = points
-        if in_a_sitting:
+        if in_a_sitting and not self.is_unknown:
             self.check_gradebook(name)
 
     @precondition(lambda self: self.recorded)
@@ -171,7 +177,8 @@ class Grades(RuleBasedStateMachine):
         self.recorded[name].by_person.pop(OVERRIDDEN, None)
         if points is not None:
             self.recorded[name].by_person[OVERRIDDEN] = points
-        self.check_gradebook(name)
+        if not self.is_unknown:
+            self.check_gradebook(name)
 
     @rule(name=students, days=st.integers(0, 4))
     def extend(self, name, days):
@@ -188,12 +195,27 @@ class Grades(RuleBasedStateMachine):
         (self.course.root / "gradebook.db").unlink(missing_ok=True)
         self.recorded = {}
 
+    @rule()
+    def lose_notebooks_and_pages(self):
+        for folder in ("autograded", "feedback"):
+            shutil.rmtree(self.course.root / folder, ignore_errors=True)
+
+    @precondition(lambda self: any(self.attempts.values()))
+    @rule(name=students)
+    def forget(self, name):
+        name = name if self.attempts[name] else next(filter(self.attempts.get, NAMES))
+        erase(self.course, name)
+        self.attempts[name] = []
+        self.recorded.pop(name, None)
+        if self.undoable and self.undoable[0] == name:
+            self.undoable = None
+
     # actions of the grader
 
     def run(self, **options):
         if not any(self.attempts.values()):
             return {}
-        judged, harder = {}, self.harder
+        harder = self.harder
 
         def grade_one(notebook, exercises, *rest):
             matches = (re.search(r"# (\d+) right, attempt (\d+)", cell.source) for cell in notebook.cells)
@@ -203,9 +225,9 @@ class Grades(RuleBasedStateMachine):
             places = [place for place, exercise in enumerate(exercises) if exercise.is_automatic][:right]
             for place in places:
                 earned[place] = exercises[place].points
-            judged[int(stated[2])] = {
-                exercise.name: e for exercise, e in zip(exercises, earned, strict=True) if e is not None
-            }
+            points = {exercise.name: e for exercise, e in zip(exercises, earned, strict=True) if e is not None}
+            with self.judged.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps([int(stated[2]), points])}\n")
             verdicts = (
                 judge.Verdict(exercise.name, e, exercise.points) for exercise, e in zip(exercises, earned, strict=True)
             )
@@ -214,8 +236,23 @@ class Grades(RuleBasedStateMachine):
         with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(1) as pool:
             patched.setattr(grade, "grade", grade_one)
             rows = grade_class(self.course, "scoring", GradingOptions(**options), executor=pool)
-        self.verdicts |= judged
         return {row.student: row for row in rows}
+
+    @property
+    def verdicts(self):
+        """The points of each attempt by exercise, as it was judged last."""
+        return dict(map(json.loads, self.judged.read_text(encoding="utf-8").splitlines()))
+
+    @precondition(lambda self: any(self.attempts.values()))
+    @rule(write=st.integers(1, 25))
+    def be_killed_while_grading(self, write):
+        done = self.folder / "writes.json"
+        done.unlink(missing_ok=True)
+        if is_killed_at(write, self.run, done):
+            self.is_unknown = True
+        else:
+            assert done.exists(), "the grading failed"
+            self.enter_what_was_graded(self.course.students("scoring"))
 
     @rule()
     def grade_what_is_new(self):
@@ -225,17 +262,23 @@ class Grades(RuleBasedStateMachine):
     def grade(self, again):
         rows = self.run(again=again)
         assert [row.failed for row in rows.values() if row.failed] == []
-        for name in rows:
+        self.enter_what_was_graded(rows)
+
+    def enter_what_was_graded(self, names):
+        self.is_unknown = False
+        for name in names:
             self.count_as_graded(name)
         for name in NAMES:
             self.check(name)
+        if names:
+            self.check_rules()
 
     @rule()
     def change_the_key(self):
         self.harder = 1 - self.harder
         self.grade(again=True)
 
-    @precondition(lambda self: self.recorded)
+    @precondition(lambda self: self.recorded and not self.is_unknown)
     @rule()
     def say_what_would_move(self):
         before = load_results(self.course, "scoring")
@@ -280,6 +323,11 @@ class Grades(RuleBasedStateMachine):
         result = load_results(self.course, "scoring")[name]
         assert (result.earned, result.penalty) == (pytest.approx(self.earned(name)), pytest.approx(self.penalty(name)))
 
+    def check_rules(self):
+        rules = self.course.record.last_of_each("scoring", "", ("rules",))["rules"].data
+        assert rules["due"] == DUE.replace(tzinfo=None).isoformat(" ")
+        assert (rules["late"]["grace_minutes"], rules["late"]["percent_a_day"]) == (self.grace, self.percent)
+
     def check(self, name):
         if name not in self.recorded:
             if (self.course.root / "gradebook.db").exists():
@@ -297,6 +345,8 @@ class Grades(RuleBasedStateMachine):
         shown = re.search(r'class="sum">([\d.]+) of', page)[1]
         assert float(shown) == pytest.approx(self.earned(name) - self.penalty(name), abs=0.006)
         assert ("was not graded" in page) == (self.attempts[name][-1].right is None)
+        shown = self.course.record.last_of_each("scoring", name, ("page",))["page"].data
+        assert shown["due"] == self.due(name).replace(tzinfo=None).isoformat()
         attempt = self.recorded[name].attempt
         is_late = bool(attempt.received_at and attempt.received_at > self.due(name))
         lateness = re.search(r"<dt>Handed in</dt><dd>(.*?)</dd>", page)[1]
