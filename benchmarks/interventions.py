@@ -5,6 +5,10 @@
 **Forbidden.** For every phoneme that the model writes for the test words, right or wrong, each letter in turn gets no weight, at
 that step only or at every step up to it; the phonemes before it stay as they were. Is another phoneme written, or none?
 
+**Moved.** Without a letter whose weight is a, the context c moves by a / (1 - a) times the difference between c and the letter's
+annotation: the larger the weight, the further. So each context is also moved as far in other directions: drawn uniformly from
+all, or from those that lead from one annotation of some test word to another. How often is another phoneme written, or none?
+
 **Exchanged.** For every test word and every other word of the dictionary that differs from it in one letter: where the model's two
 pronunciations have equally many phonemes and differ in one of them, annotations of the test word are exchanged, at the step of
 that phoneme, for those of the other word. Is the other word's phoneme written?
@@ -22,6 +26,7 @@ from collections import defaultdict
 
 import numpy as np
 import torch
+from torch import nn
 
 from benchmarks.comparisons import ROOT
 from solutions.in_numpy.alignment import hand_aligned
@@ -40,6 +45,8 @@ from solutions.trained import load_trained
 RECORD = ROOT / "benchmarks" / "interventions.json"
 BINS = {"any": (0, 2), "below 0.5": (0, 0.5), "0.5 to 0.9": (0.5, 0.9), "0.9 and above": (0.9, 2)}
 FORBIDDEN = ("largest", "largest_until", "second", "other", "none")  # what a row says after its weight
+MOVED = ("largest_uniform", "other_uniform", "largest_between", "other_between")  # and after that
+DIRECTIONS = 8  # of either kind, for each letter at each step
 EXCHANGED = ("differing", "largest", "all")
 EVERY_WORD, EVERY_PAIR = 75, 140  # of those that are recorded one by one, for the tests
 
@@ -94,6 +101,69 @@ def describe_steps(weights, once, until):
         row = changed[first], changed_until[first], changed[others[0]], changed[others].mean(), not changed.any()
         rows.append([round(float(weight[first]), 6), *(round(float(each), 6) for each in row)])
     return rows
+
+
+@torch.no_grad()
+def read_directions(model, words):
+    """Return (words, key_size) directions of length 1, from an annotation of each word to another, both drawn at random."""
+    random, found = np.random.default_rng(0), []
+    for word in words:
+        _, (keys,), _ = model.read(*map(torch.from_numpy, encode_letters([word])))
+        first, second = random.choice(len(word), 2, replace=False)
+        found.append(keys[second] - keys[first])
+    return nn.functional.normalize(torch.stack(found), dim=-1)
+
+
+@torch.no_grad()
+def move_contexts(model, word, between):
+    """Move the context at each step of ``word`` as far as it moves without each letter, but in other directions.
+
+    Returns
+    -------
+    (steps, source_len, 2) float
+        The share of ``DIRECTIONS`` that change the phoneme: of directions drawn uniformly, and of those drawn from ``between``.
+    """
+    random = np.random.default_rng([*word.encode()])
+    state, keys, mask = model.read(*map(torch.from_numpy, encode_letters([word])))
+    token, count, steps = torch.tensor([START]), len(word), []
+    while len(steps) < MOST_PHONEMES:
+        before, embedded = state, model.decoder.embedding(token)
+        context, (weight,) = model.decoder.attention(before, keys, mask)
+        logits, state, _ = model.decoder.step(token, before, keys, mask)
+        token = logits.argmax(dim=-1)
+        if token.item() == STOP:
+            break
+        distances = weight / (1 - weight) * (context - keys[0]).norm(dim=-1)
+        uniform = torch.from_numpy(random.standard_normal((count, DIRECTIONS, keys.shape[-1])))
+        drawn = between[random.integers(0, len(between), (count, DIRECTIONS))]
+        directions = torch.stack([nn.functional.normalize(uniform, dim=-1), drawn], dim=1)
+        moved = (context + distances[:, None, None, None] * directions).flatten(0, 2)
+        logits = _read_out(model.decoder, embedded.expand(len(moved), -1), before.expand(len(moved), -1), moved)
+        changed = (logits.argmax(dim=-1) != token).view(count, 2, DIRECTIONS)
+        steps.append(changed.double().mean(dim=-1))
+    return torch.stack(steps).numpy()
+
+
+def _read_out(decoder, embedded, state, context):
+    """Return the logits of one step of the decoder with a given context."""
+    state = decoder.cell(torch.cat([embedded, context], dim=-1), state)
+    return decoder.output(torch.cat([state, embedded, context], dim=-1))
+
+
+def describe_moves(weights, moved):
+    """Return for each step what ``MOVED`` names; "other" is the mean over the letters but the largest."""
+    rows = []
+    for weight, shares in zip(weights, moved, strict=True):
+        first, *others = np.argsort(-weight, kind="stable")
+        row = [each for kind in shares.T for each in (kind[first], kind[others].mean())]
+        rows.append([round(float(each), 6) for each in row])
+    return rows
+
+
+def describe_word(weights, once, until, moved):
+    """Return a row for each step: its largest weight, what ``FORBIDDEN`` names, and what ``MOVED`` names."""
+    rows = zip(describe_steps(weights, once, until), describe_moves(weights, moved), strict=True)
+    return [step + move for step, move in rows]
 
 
 def find_pairs(words, pronounced):
@@ -170,8 +240,8 @@ def tabulate(rows, words, names, groups):
     return lines
 
 
-def select_aligned(steps):
-    """Return the rows of the words aligned by hand that the model pronounces as they are aligned there.
+def select_aligned(steps, rows):
+    """Return those of the ``rows`` that belong to the words aligned by hand that the model pronounces as they are aligned there.
 
     They are in two parts: with the largest weight on a letter that is linked to the phoneme, and with it on another. Phonemes
     without a link are left out.
@@ -179,10 +249,10 @@ def select_aligned(steps):
     parts = {"on a letter linked by hand": {}, "on another letter": {}}
     words, hand = hand_aligned()
     for word, links in zip(words, hand, strict=True):
-        phonemes, weights, *changed = steps[word]
+        phonemes, weights, *_ = steps[word]
         if phonemes != pronunciations()[word][0]:
             continue
-        for row, weight, linked in zip(describe_steps(weights, *changed), weights, links, strict=False):
+        for row, weight, linked in zip(rows[word], weights, links, strict=False):
             if linked.any():
                 place = "on a letter linked by hand" if linked[weight.argmax()] else "on another letter"
                 parts[place].setdefault(word, []).append(row)
@@ -192,11 +262,15 @@ def select_aligned(steps):
 def measure(model, words):
     """Return the record but for its command."""
     steps = {word: forbid_letters(model, word) for word in words}
-    rows = {word: describe_steps(*of_word) for word, (_, *of_word) in steps.items()}
+    between = read_directions(model, words)
+    rows = {word: describe_word(*of_word, move_contexts(model, word, between)) for word, (_, *of_word) in steps.items()}
     right = {word: rows[word] for word in words if steps[word][0] in pronunciations()[word]}
     bins = {name: lambda row, low=low, high=high: low <= row[0] < high for name, (low, high) in BINS.items()}
     last = {word: of_word[-1:] for word, of_word in rows.items()}
-    aligned = [tabulate(part, words, FORBIDDEN, {name: bins["any"]})[0] for name, part in select_aligned(steps).items()]
+    names = FORBIDDEN + MOVED
+    aligned = [
+        tabulate(part, words, names, {name: bins["any"]})[0] for name, part in select_aligned(steps, rows).items()
+    ]
     pairs = find_pairs(words, lambda spoken: pronounce_in_batches(model, spoken))
     exchanges = [exchange_letters(model, *pair) for pair in pairs]
     by_word = defaultdict(list)
@@ -205,9 +279,9 @@ def measure(model, words):
     places = {"any": lambda row: True, "differing": lambda row: row[0] == 1, "another": lambda row: row[0] == 0}
     return {
         "words": len(words),
-        "forbidden": tabulate(rows, words, FORBIDDEN, bins),
-        "forbidden_at_the_last": tabulate(last, words, FORBIDDEN, {"any": bins["any"]}),
-        "forbidden_where_right": tabulate(right, words, FORBIDDEN, {"any": bins["any"]}),
+        "forbidden": tabulate(rows, words, names, bins),
+        "forbidden_at_the_last": tabulate(last, words, names, {"any": bins["any"]}),
+        "forbidden_where_right": tabulate(right, words, names, {"any": bins["any"]}),
         "forbidden_where_aligned": aligned,
         "exchanged": tabulate(by_word, words, EXCHANGED, places),
         "some_words": {word: rows[word] for word in words[::EVERY_WORD]},

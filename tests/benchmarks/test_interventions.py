@@ -7,7 +7,19 @@ import pytest
 import torch
 
 from benchmarks import interventions
-from benchmarks.interventions import EXCHANGED, FORBIDDEN, RECORD, describe_steps, exchange_letters, forbid_letters
+from benchmarks.interventions import (
+    EXCHANGED,
+    FORBIDDEN,
+    MOVED,
+    RECORD,
+    describe_moves,
+    describe_steps,
+    describe_word,
+    exchange_letters,
+    forbid_letters,
+    move_contexts,
+    read_directions,
+)
 from solutions.in_numpy.spelling import START, pronunciations, words_of
 from solutions.in_torch.spelling import pronounce, write_changed
 
@@ -24,13 +36,12 @@ def model():
 
 
 def test_what_was_recorded_of_every_75th_word_comes_out_again(model):
-    recorded = RECORDED["some_words"]
+    recorded, between = RECORDED["some_words"], read_directions(model, words_of("test"))
     assert [*recorded] == words_of("test")[::75]
     assert len(recorded) == 40
     for word, rows in recorded.items():
-        now = describe_steps(*forbid_letters(model, word)[1:])
-        assert [row[1:] for row in now] == [row[1:] for row in rows], (word, REMEDY)
-        np.testing.assert_allclose([row[0] for row in now], [row[0] for row in rows], atol=2e-6, err_msg=REMEDY)
+        now = describe_word(*forbid_letters(model, word)[1:], move_contexts(model, word, between))
+        np.testing.assert_allclose(now, rows, atol=2e-6, err_msg=f"{word}: {REMEDY}")
 
 
 def test_what_was_recorded_of_some_pairs_comes_out_again(model):
@@ -88,6 +99,39 @@ def test_forbidden_at_all_steps_a_letter_is_as_good_as_absent_from_the_annotatio
         assert (logits[0].argmax(dim=-1).numpy() != numbers).tolist() == until[:, letter].tolist()
 
 
+@pytest.mark.parametrize("word", WORDS)
+def test_a_context_moved_as_without_a_letter_writes_what_the_model_writes_without_it(model, word, monkeypatch):
+    """All directions are replaced by the one in which the context moves without the first letter."""
+    _, weights, once, _ = forbid_letters(model, word)
+    state, keys, mask = model.read(*map(torch.from_numpy, interventions.encode_letters([word])))
+    context, own = model.decoder.attention(state, keys, mask)
+    without = mask.clone()
+    without[0, 0] = False
+    other, _ = model.decoder.attention(state, keys, without)
+    torch.testing.assert_close(other - context, own[0, 0] / (1 - own[0, 0]) * (context - keys[0, :1]))
+    direction = torch.nn.functional.normalize(other - context, dim=-1)
+    moved = move_contexts(model, word, direction)
+    assert moved.shape == (*weights.shape, 2)
+    assert moved[0, 0, 1] == once[0, 0]  # of the first step and letter, the direction drawn is that of forbidding
+    monkeypatch.setattr(interventions.nn.functional, "normalize", lambda vectors, dim: 0 * vectors)
+    assert not move_contexts(model, word, 0 * direction).any()  # what does not move changes nothing
+
+
+def test_the_directions_between_annotations_are_of_length_1_and_one_for_each_word(model):
+    directions = read_directions(model, WORDS)
+    assert directions.shape == (3, 256)
+    torch.testing.assert_close(directions.norm(dim=-1), torch.ones(3, dtype=torch.float64))
+
+
+def test_a_row_of_moves_says_what_the_largest_and_the_mean_of_the_others_do():
+    assert MOVED == ("largest_uniform", "other_uniform", "largest_between", "other_between")
+    moved = np.array([[[0.0, 0.5], [0.25, 1.0], [0.5, 0.0]]])
+    assert describe_moves(np.array([[0.1, 0.6, 0.3]]), moved) == [[0.25, 0.25, 1.0, 0.25]]
+    once = np.array([[False, True, False]])
+    row = describe_word(np.array([[0.1, 0.6, 0.3]]), once, once, moved)
+    assert row == [[0.6, 1, 1, 0, 0, 0, 0.25, 0.25, 1.0, 0.25]]
+
+
 def test_a_row_says_what_the_largest_the_second_and_the_other_letters_do():
     weights = np.array([[0.1, 0.6, 0.3], [0.25, 0.25, 0.5]])
     once = np.array([[True, False, True], [False, False, True]])
@@ -131,7 +175,7 @@ def test_the_parts_of_the_record_make_up_the_whole():
     everything, *bins = RECORDED["forbidden"]
     assert [line["group"] for line in bins] == [*interventions.BINS][1:]
     assert sum(line["count"] for line in bins) == everything["count"]
-    for name in FORBIDDEN:
+    for name in FORBIDDEN + MOVED:
         whole = sum(line["count"] * line[name][0] for line in bins) / everything["count"]
         assert whole == pytest.approx(everything[name][0], abs=0.02)
     pairs, *places = RECORDED["exchanged"]
@@ -139,6 +183,6 @@ def test_the_parts_of_the_record_make_up_the_whole():
     assert RECORDED["words"] == everything["words"] == RECORDED["forbidden_at_the_last"][0]["count"]
     for lines in RECORDED.values():
         for line in lines if isinstance(lines, list) and isinstance(lines[0], dict) else []:
-            for name in {*FORBIDDEN, *EXCHANGED} & {*line}:
+            for name in {*FORBIDDEN, *MOVED, *EXCHANGED} & {*line}:
                 share, low, high = line[name]
                 assert low <= share <= high

@@ -419,7 +419,8 @@ def test_the_page_on_spelling_shows_what_was_recorded_of_forbidden_and_exchanged
     (last,), aligned = interventions["forbidden_at_the_last"], interventions["forbidden_where_aligned"]
     forbidden = rows_of_table(site, "largest weight", "phonemes", page="spelling")
     lines = [*interventions["forbidden"], last, *aligned]
-    assert [row[1:] for row in forbidden] == [rates(line, "largest", "second", "other") for line in lines]
+    columns = ("largest", "largest_between", "other")
+    assert [row[1:] for row in forbidden] == [rates(line, *columns) for line in lines]
     assert [row[0] for row in forbidden] == [
         *("any", "below 0.5", "0.5 to 0.9", "0.9 and above", "any, at the last phoneme"),
         *("on a letter linked by hand", "on another letter"),
@@ -436,6 +437,18 @@ def test_what_the_page_on_spelling_says_of_them_is_in_the_record(interventions):
     (last,), (linked, elsewhere) = interventions["forbidden_at_the_last"], interventions["forbidden_where_aligned"]
     assert everything["largest"][0] == pytest.approx(60, abs=2)  # "three of five"
     assert everything["other"][0] == pytest.approx(0.5, abs=0.02)  # "one of two hundred"
+    assert round(everything["largest_between"][0]) == 21
+    assert round(everything["largest_uniform"][0]) == 10
+    assert f"{everything['other_between'][0]:.1f}" == f"{everything['other'][0]:.1f}" == "0.5"
+    text = (BOOK / "spelling.md").read_text(encoding="utf-8")
+    assert (
+        f"That changes 21% of the phonemes (10% in directions drawn uniformly), not {everything['largest'][0]:.0f}%"
+        in text
+    )
+    medium, large = bins[1:]
+    assert large["largest"][0] - medium["largest"][0] > 10 * (
+        large["largest_between"][0] - medium["largest_between"][0]
+    )
     for less, more in itertools.pairwise(bins):
         assert less["largest"][2] < more["largest"][1]
     assert bins[-1]["largest"][0] == pytest.approx(80, abs=0.5)  # "one in five is written without it"
