@@ -11,7 +11,11 @@ LIMITS = {  # of the entries, by kind of argument, as in a small network; a key 
     **dict.fromkeys(("scores", "logits"), SCORES),
     **dict.fromkeys(("annotations", "states", "parameter", "vector"), (-10, 10)),
 }
-MASKED = ("scores", "logits", "annotations")  # kinds whose entries at padding may be any finite number
+AT_PADDING = {
+    "scores": "±10³⁰⁰",
+    "logits": "±10³⁰⁰",
+    "annotations": "±10¹⁴⁰",
+}  # the limits of entries at padding, by kind
 LONGEST = 12  # entries of an axis, unless the key says how many
 SMALLEST_WEIGHT = 1e-7  # of those that are not 0
 LEAST_LIKELY = -1000  # the log-probability of a hypothesis, that of a long sentence
@@ -109,11 +113,19 @@ def _describe_masks(arguments):
     for name, mask in arguments.items():
         if mask.kind != "mask":
             continue
-        masked = [n for n, a in arguments.items() if a.kind in MASKED and a.axes[: len(mask.axes)] == mask.axes]
-        place = "occurs only at the end of" if {"before", "between"} & {*mask.without} else "may occur anywhere in"
+        at_end = {"before", "between"} & {*mask.without}
+        place = f"occurs only at the end of a row of `{name}`" if at_end else f"may occur anywhere in `{name}`"
         fills = "never fills" if {"empty_row", "empty"} & {*mask.without} else "may fill"
-        holds = f"; there, {_join(masked)} may hold any finite numbers" if masked else ""
-        yield f"Padding {place} a row of `{name}` and {fills} it{holds}."
+        text = f"Padding {place} and {fills} {'it' if at_end else 'a row'}"
+        masked = {}
+        for other, argument in arguments.items():
+            if argument.kind in AT_PADDING and argument.axes[: len(mask.axes)] == mask.axes:
+                masked.setdefault(AT_PADDING[argument.kind], []).append(other)
+        if masked:
+            (limit, those), *more = masked.items()
+            text += f"; there, {_join(those)} may hold numbers up to {limit}"
+            text += "".join(f", and {_join(others)} up to {another}" for another, others in more)
+        yield f"{text}."
 
 
 def _join(names):

@@ -25,12 +25,12 @@ def test_the_paragraph_says_limits_masks_and_sizes():
     )
     assert describe_inputs(exercise_named("encoder-annotate").entry) == (
         "*Inputs.* Entries lie between −10 and 10. Padding occurs only at the end of a row of `source_mask` and never fills "
-        "it; there, `embedded` may hold any finite numbers. Each size is 1 to 12, `source_len` up to 40."
+        "it; there, `embedded` may hold numbers up to ±10¹⁴⁰. Each size is 1 to 12, `source_len` up to 40."
     )
     assert (
-        "Padding may occur anywhere in a row of `source_mask` and may fill it; there, `scores` and `keys` may hold"
-        in (describe_inputs(exercise_named("context-attend").entry))
-    )
+        "Padding may occur anywhere in `source_mask` and may fill a row; there, `scores` may hold numbers up to ±10³⁰⁰, and "
+        "`keys` up to ±10¹⁴⁰."
+    ) in describe_inputs(exercise_named("context-attend").entry)
     beam = describe_inputs(exercise_named("output_layer-beam_step").entry)
     assert beam.startswith(
         "*Inputs.* Entries of `scores` lie between −1 000 and 0. `log_probabilities` are at least −100"

@@ -227,9 +227,9 @@ ONE_READING = {
     "output_layer-beam_step": "no two are equally good",
     "output_layer-decode": "or `limits[b]` words, STOP included",
     "encoder-annotate": "Padding occurs only at the end of a row of `source_mask` and never fills it",
-    "softmax-masked_softmax": "there, `scores` may hold any finite numbers",
-    "context-attend": "there, `scores` and `keys` may hold any finite numbers",
-    "decoder_fusion-decoder_step": "there, `keys` may hold any finite numbers",
+    "softmax-masked_softmax": "there, `scores` may hold numbers up to ±10³⁰⁰",
+    "context-attend": "there, `scores` may hold numbers up to ±10³⁰⁰, and `keys`",
+    "decoder_fusion-decoder_step": "there, `keys` may hold numbers up to ±10¹⁴⁰",
     "capstone-noun_alignment": "all its rows of weights after that are 0",
 }
 
