@@ -73,8 +73,12 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
     calls = [(plan, ()) for plan in (*plans, *extra, *at_limits)]
     if entry.gradients:
         calls += [(plan, entry.gradients) for plan in plans if _may_ask_for_gradients(plan)]
-        # behind scores that an answer computes itself, gradients at the limits are small differences of large numbers
-        others = (*extra, *([] if entry.reaches else at_limits))
+        if entry.reaches:
+            # gradients behind scores at their limits are small differences of large numbers; a vector at the end of the score
+            # keeps them small, and then only what it multiplies is at its limits
+            small = {name: ordinary[name] for name, argument in bounded.items() if argument.kind == "vector"}
+            at_limits = [{**at_limits[0], **small}] if small else []
+        others = (*extra, *at_limits)
         calls += [(plan, entry.gradients) for plan in others if not _asks_for_words(plan)]
     for plan, gradients in calls:
         yield _draw_call(entry, plan, gradients, rng)
@@ -99,6 +103,10 @@ def _plans_at_limits(entry, factors, bounded):
         family = families.at_one_limit(turned=number) if entry.reaches else families.AT_ONE_LIMIT
         plan |= _draw_all_from(family, {name: bounded[name]})
     plans = [{**plan, **mode, SIZES: sizes} for mode in (ordinary, *modes) for sizes in (plan[SIZES], longest)]
+    if full := {
+        name: levels[0] for name, levels in factors if name in entry.arguments and entry.arguments[name].kind == "mask"
+    }:
+        plans.append({**plan, **full, SIZES: longest})  # as many words as there may be
     if entry.reaches and len(others) == 1:
         below = _draw_all_from(families.AT_LOWER_LIMIT, {parameters[0]: bounded[parameters[0]]})
         plans.append({**plan, **below, SIZES: longest})

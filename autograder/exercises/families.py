@@ -3,6 +3,7 @@
 In: a random generator, the ``DrawContext`` of the argument. Out: arrays. A key names only the kind of an argument.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +13,7 @@ import numpy as np
 from solutions.answer_key.domains import LEAST_LIKELY, SCORES, SMALLEST_WEIGHT
 
 FAR = 0.8  # of the upper limit: numbers drawn around it are far from 0
-GRID = 64  # numbers far from 0 are multiples of 1 / GRID, which single precision holds exactly
+GRID_BITS = 20  # numbers far from 0 are rounded to so many binary digits, which single precision holds exactly
 FAR_LIMIT = 100  # of numbers that are far from 0
 HUGE_SCORES = (1e5, 1e10, 1e20, 1e300)  # at pads: larger than the numbers often subtracted there
 HUGE_ENTRIES = (1e10, 1e20, 1e140)  # at pads: a product of two of them does not overflow
@@ -103,7 +104,10 @@ def _normal_around(rng, context, middle):
 
 
 def _round_entries(numbers, context):
-    return np.round(numbers * GRID) / GRID if context.limits[1] >= FAR_LIMIT else numbers.round(ROUNDED)
+    if context.limits[1] < FAR_LIMIT:
+        return numbers.round(ROUNDED)
+    grid = 2.0 ** (GRID_BITS - math.ceil(math.log2(context.limits[1])))
+    return np.round(numbers * grid) / grid
 
 
 def _large(rng, context):
@@ -314,7 +318,8 @@ def _some_tiny(rng, context):
 
 
 def _huge_pads(rng, context):
-    return _normal(rng, context) * np.where(context.pads, rng.choice(HUGE_ENTRIES, size=context.shape), 1.0)
+    numbers = _normal(rng, context)
+    return np.where(context.pads, np.copysign(rng.choice(HUGE_ENTRIES, size=context.shape), numbers), numbers)
 
 
 def _with_zero_row(draw):
@@ -328,7 +333,13 @@ def _with_zero_row(draw):
     return draw_with_zero_row
 
 
+def _with_same_rows(rng, context):
+    """Return numbers that are the same in each sentence."""
+    return np.broadcast_to(_normal(rng, DrawContext((1, *context.shape[1:]))), context.shape).copy()
+
+
 _at_limits = partial(Family, "large", _large, "large {}", WHERE_LARGE)
+SAME_ROWS = Family("same_rows", _with_same_rows, "the same {} in each sentence", WHERE_ALIKE, least={0: 2}, alone=True)
 KINDS["annotations"] = (
     Family("ordinary", _normal),
     Family("zero", _one_zero, "zeros for one of the {}", WHERE_ZEROS),
@@ -338,11 +349,13 @@ KINDS["annotations"] = (
     Family("uneven", _tiny_beside_large, "tiny {} beside large ones", WHERE_LARGE, LARGE_PARTS, least={-2: 2}),
     _at_limits(parts=LARGE_PARTS),
     Family("pads_huge", _huge_pads, "huge {} at padding", WHERE_MASKED, MASKING, needs_pads=True),
+    SAME_ROWS,
 )
 KINDS["states"] = (
     Family("ordinary", _normal),
     Family("zero", _with_zero_row(_normal), "all-zero {} in one sentence", WHERE_ZEROS),
     _at_limits(parts=LARGE_PARTS),
+    SAME_ROWS,
 )
 KINDS["parameter"] = (
     Family("ordinary", partial(_normal, scale=0.7)),
@@ -463,7 +476,7 @@ def _leader(rng, context):
 def _close_and_low(rng, context):
     """Return scores near the lower limit that differ little."""
     places = rng.permuted(np.broadcast_to(np.arange(context.shape[-1]), context.shape), axis=-1)
-    return LEAST_LIKELY + places / GRID
+    return LEAST_LIKELY + places / 64
 
 
 def _normalize(log_probabilities):
@@ -605,6 +618,7 @@ KINDS["written"] = (
         _outputs_of_model("right", "twice", "pads"),
         "right sentences with more after their stop token",
         WHERE_STOP,
+        meets_sizes=True,
     ),
     Family("wrong", _outputs_of_model("wrong", "small_type"), "one wrong word per sentence", WHERE_TOLD),
     Family("other", _outputs_of_model("other"), "wrong words, as many as in the target"),

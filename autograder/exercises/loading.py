@@ -183,19 +183,21 @@ def _load_trained(entry, references, seed):
 def _other_numbers(entry, cases):
     """Yield calls like the ordinary one, with the same shapes and some of its numbers: these must not serve as a cache key.
 
-    First all arguments keep only their first number, then all but one keep all.
+    First all arguments keep only their first number, then all but one keep all; then each in turn keeps all but its last two.
     """
     for case in [case for case in cases if case.name == PLAIN][:1]:
         bounded = [name for name, argument in entry.arguments.items() if limits(argument)]
-        for names in (bounded, *([name] for name in bounded[1:])):
+        for names, first, order in (
+            (bounded, 1, " in another order"),
+            *(([name], 1, f", {name} in another order") for name in bounded[1:]),
+            *(([name], -2, f", the last two numbers of {name} exchanged") for name in bounded),
+        ):
             inputs = dict(case.inputs)
             for name in names:
                 inputs[name] = np.array(inputs[name])
-                inputs[name].flat[1:] = np.roll(inputs[name].flat[1:], 1)
-            order = " in another order" if names is bounded else f", {names[0]} in another order"
+                inputs[name].flat[first:] = np.roll(inputs[name].flat[first:], 1)
             words = {f"the numbers of an earlier call{order}": WHERE_KEPT}
-            label = f"{PLAIN}{order}"
-            yield DrawnCall(name=label, inputs=inputs, part=case.part, also=case.also, families=words)
+            yield DrawnCall(name=f"{PLAIN}{order}", inputs=inputs, part=case.part, also=case.also, families=words)
 
 
 def _case(exercise, row, reference, wrong):

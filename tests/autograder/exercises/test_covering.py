@@ -9,6 +9,7 @@ import pytest
 
 from autograder.exercises import covering, families, reference_of
 from solutions.answer_key import AnswerKeyError
+from solutions.answer_key.domains import LONGEST, limits
 from tests.autograder.exercises.toys import toy
 from tests.autograder.samples import ENTRIES, NAMES, exercise_named
 
@@ -48,7 +49,7 @@ def factors_of(name):
 def test_every_exercise_of_code_draws_its_hidden_cases_from_families(name):
     exercise = exercise_named(name)
     assert exercise.entry.arguments
-    assert 20 <= len(exercise.hidden) <= 190
+    assert 20 <= len(exercise.hidden) <= 200
     assert len(exercise.entry.cases) - len(exercise.shown) <= 9
 
 
@@ -104,6 +105,24 @@ def test_gradients_are_asked_in_every_family_of_every_argument(name):
         == (exercise.in_torch and name != "output_layer-beam_step")
     )
     assert not with_gradients or singles <= with_gradients
+
+
+@each_code
+def test_gradients_of_saturated_states_are_asked_where_a_vector_keeps_the_scores_small(name):
+    exercise = exercise_named(name)
+    declared = exercise.entry.arguments
+    vectors = [argument for argument, a in declared.items() if a.kind == "vector"]
+    if not (exercise.entry.reaches and exercise.entry.gradients and vectors):
+        return
+    near = [argument for argument, a in declared.items() if limits(a) and argument not in vectors]
+    words = f"{', '.join(near)} near a limit throughout"
+    (case,) = (case for case in exercise.hidden if case.gradients and words in case.families)
+    masks = [case.inputs[argument] for argument, a in declared.items() if a.kind == "mask"]
+    for argument in near:
+        numbers = np.abs(case.inputs[argument])
+        at_words = numbers[masks[0]] if masks and declared[argument].kind == "annotations" else numbers
+        assert at_words.min() > 0.9 * limits(declared[argument])[1]
+    assert max(np.abs(case.inputs[vector]).max() for vector in vectors) < 10
 
 
 @each_code
@@ -230,6 +249,24 @@ def test_each_argument_changes_alone_in_some_call(name):
     ]
     masks = {argument for argument, declared in exercise.entry.arguments.items() if declared.kind == "mask"}
     assert changed == [[argument] for argument in list(exercise.entry.arguments)[1:] if argument not in masks]
+
+
+@pytest.mark.parametrize("name", ["scoring-additive_score", "decoder_fusion-luong_step"])
+def test_each_argument_changes_in_its_last_numbers_alone_in_some_call(name):
+    exercise = exercise_named(name)
+    (plain,) = [case for case in exercise.hidden if case.name == "ordinary numbers"]
+    numbers = [name for name, declared in exercise.entry.arguments.items() if declared.kind != "mask"]
+    for argument in numbers:
+        (case,) = [c for c in exercise.hidden if c.name.endswith(f"the last two numbers of {argument} exchanged")]
+        changed = [key for key, item in case.inputs.items() if not np.array_equal(item, plain.inputs[key])]
+        assert changed == [argument]
+        before, now = plain.inputs[argument].flatten(), case.inputs[argument].flatten()
+        assert [*now] == [*before[:-2], before[-1], before[-2]]
+
+
+@pytest.mark.parametrize("name", ["output_layer-logits_gradient", "output_layer-cross_entropy"])
+def test_some_call_has_as_many_words_as_there_may_be(name):
+    assert max(case.inputs["target_mask"].sum() for case in exercise_named(name).hidden) == LONGEST**2
 
 
 def test_huge_numbers_at_padding_do_not_widen_the_tolerance_of_gradients():

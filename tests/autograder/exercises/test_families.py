@@ -7,7 +7,7 @@ import pytest
 
 from autograder.exercises import families
 from autograder.exercises.families import DrawContext
-from solutions.answer_key.domains import LIMITS
+from solutions.answer_key.domains import AT_PADDING, LIMITS
 
 LARGE = 700  # in double precision, exp overflows from about 710
 WIDE = (-10_000, 10_000)  # limits of scores where their size is the point
@@ -275,6 +275,37 @@ def test_tiny_annotations_stand_beside_large_ones_in_turn():
 def test_states_are_zero_in_one_sentence_alone():
     for seed in range(20):
         assert (drawn("states", "zero", (4, 3), seed) == 0).all(axis=1).sum() == 1
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("states", (4, 3)), ("annotations", (4, 5, 3))])
+def test_the_same_numbers_in_each_sentence_are_still_ordinary_and_meet_no_other_family(kind, shape):
+    same = drawn(kind, "same_rows", shape)
+    assert (same == same[0]).all()
+    assert len(np.unique(same)) == same[0].size
+    assert 0.1 < abs(same).mean() < 2
+    family = family_named(kind, "same_rows")
+    assert (family.alone, family.least) == (True, {0: 2})
+
+
+def test_numbers_at_padding_reach_the_limit_that_is_promised_and_none_exceeds_it():
+    mask = np.zeros((60, 4), bool)
+    for kind, name, shape in (
+        ("annotations", "pads_huge", (60, 4, 3)),
+        ("scores", "pad_above", (60, 4)),
+        ("logits", "pad_above", (60, 4, 3)),
+    ):
+        exponent = int(AT_PADDING[kind].removeprefix("±10").translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")))
+        assert abs(drawn(kind, name, shape, mask=mask)).max() == float(f"1e{exponent}")
+    keys = drawn("annotations", "pads_huge", (60, 4, 3), mask=mask)
+    assert keys.max() == -keys.min()
+
+
+def test_numbers_far_from_0_are_as_fine_as_single_precision_allows():
+    for limit, grid in ((10_000, 64), (1000, 1024), (500, 2048)):
+        scores = drawn("scores", "large", (40, 6), limits=(-limit, limit))
+        assert (scores == scores.astype(np.float32)).all()
+        np.testing.assert_array_equal(scores * grid, np.round(scores * grid))
+        assert (scores * grid / 2 != np.round(scores * grid / 2)).any()
 
 
 def test_large_numbers_are_much_larger_than_the_ordinary_ones_of_their_kind():
