@@ -55,6 +55,7 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
             yield DrawnCall(name=f"{one} equal to {other}", inputs=alike)
         for one, other in itertools.permutations(names, 2):
             yield DrawnCall(name=f"{one} twice as large as {other}", inputs={**last, one: 2 * last[other]})
+            yield DrawnCall(name=f"{one} much larger than {other}", inputs={**last, one: 5 * last[other]})
         yield DrawnCall(name="all sizes equal", inputs=dict.fromkeys(names, sizes[0]))
     else:
         needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]

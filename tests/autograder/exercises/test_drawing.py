@@ -58,24 +58,26 @@ def test_shown_cases_do_not_depend_on_the_seed(name):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_shape_exercise_is_called_with_distinct_primes_with_each_size_1_and_with_any_two_alike_or_one_twice_the_other(
+def test_a_shape_exercise_is_called_with_distinct_primes_with_each_size_1_and_with_any_two_alike_or_one_larger(
     name,
 ):
     exercise = exercise_named(name)
     letters = list(exercise.hidden[0].inputs)
     pairs, ordered = list(itertools.combinations(letters, 2)), list(itertools.permutations(letters, 2))
-    assert len(exercise.hidden) == exercises.SHAPE_DRAWS + len(letters) + len(pairs) + len(ordered) + 1
+    assert len(exercise.hidden) == exercises.SHAPE_DRAWS + len(letters) + len(pairs) + 2 * len(ordered) + 1
     for case in exercise.hidden[: exercises.SHAPE_DRAWS]:
         assert len(set(case.inputs.values())) == len(case.inputs) > 0
         assert set(case.inputs.values()) <= set(exercises.PRIMES)
     rest = exercise.hidden[exercises.SHAPE_DRAWS :]
     ones = [[n for n, size in case.inputs.items() if size == 1] for case in rest]
-    assert ones == [[letter] for letter in letters] + [[]] * (len(pairs) + len(ordered) + 1)
+    assert ones == [[letter] for letter in letters] + [[]] * (len(pairs) + 2 * len(ordered) + 1)
     for case, (one, other) in zip(rest[len(letters) :], pairs, strict=False):
         assert case.inputs[one] == case.inputs[other] > np.sqrt(np.iinfo(np.int16).max)
         assert len({*case.inputs.values()}) == len(letters) - 1
-    for case, (one, other) in zip(rest[len(letters) + len(pairs) :], ordered, strict=False):
-        assert case.inputs[one] == 2 * case.inputs[other]
+    larger = rest[len(letters) + len(pairs) : -1]
+    for twice, much, (one, other) in zip(larger[::2], larger[1::2], ordered, strict=True):
+        assert twice.inputs[one] == 2 * twice.inputs[other]
+        assert much.inputs[one] == 5 * much.inputs[other]
     assert len({*rest[-1].inputs.values()}) == 1
     for first, second in itertools.permutations(exercise.hidden[0].inputs, 2):
         assert any(case.inputs[first] < case.inputs[second] for case in exercise.hidden)
