@@ -46,8 +46,8 @@ OF_STEP = {  # of a mask that hides more than padding
 }
 BOUNDED = "{it} are clipped, so that different ones beyond the bound become equal"
 UNIFORM = "a row of scores without a word gets equal weights at all its positions"
-OTHER_AXIS = "the softmax runs along an axis other than that of the positions"
-ALL_AXES = "the softmax runs over all rows at once instead of over the positions of each row"
+OTHER_AXIS = "the softmax runs along another axis of {it} than the last"
+ALL_AXES = "the softmax runs over all rows at once instead of over each row"
 POWERS = "the exponential has a base other than e"
 ADDED_BELOW = "a small number is added to the denominator"
 ADDED_INSIDE = (

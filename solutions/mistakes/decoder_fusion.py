@@ -112,6 +112,11 @@ def two_decimals__mean_as_the_sum():
     return {"weights": [*_RIGHT_WEIGHTS[:4], 0.3741, _RIGHT_WEIGHTS[5]], "alike": [1, 5]}
 
 
+def two_decimals__first_entry_alike():
+    """For one of the methods in `alike`, only the first entry of the new state rounds as stated. Both entries must."""
+    return {"weights": _RIGHT_WEIGHTS, "alike": [1, 5]}
+
+
 def two_decimals__counted_from_zero():
     """You numbered the methods from 0. In the exercise, they are numbered from 1."""
     return {"weights": _RIGHT_WEIGHTS, "alike": [0, 3]}

@@ -46,6 +46,12 @@ def multi_head_shapes__annotation_divided(heads, m, r, T_x, T_y):
     return {"W_key": (r, m), "keys": (heads, T_x, m), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
 
 
+def multi_head_shapes__joined_like_an_annotation(heads, m, r, T_x, T_y):
+    """You gave a row of `joined` the size of an annotation. It consists of the contexts of all heads, each of which has the size
+    of one head's values."""
+    return {"W_key": (heads * r, m), "keys": (heads, T_x, r), "weights": (heads, T_y, T_x), "joined": (T_y, m)}
+
+
 def _saturation(spread, plain=None, scaled=None):
     def pull(difference):
         weight = 1 / (1 + math.exp(-difference))

@@ -263,6 +263,11 @@ def unseen_by_the_score__second_matrix_only():
     return _unseen(two_matrices=9, one_matrix=9)
 
 
+def unseen_by_the_score__zeros_left_out():
+    """For two matrices, all entries of both count, those that are 0 too. For one matrix, all of its entries count."""
+    return _unseen(two_matrices=12, one_matrix=9)
+
+
 def unseen_by_the_score__one_matrix_square():
     """The single matrix multiplies an annotation of four entries, not the three that remain after W_c."""
     return _unseen(one_matrix=9)

@@ -212,7 +212,7 @@ def entropy__bits(scores, temperature):
 
 
 def entropy__log_of_zero(scores, temperature):
-    """Your result is not finite: if a weight underflows to 0, its logarithm is infinite. torch has a function for
+    """Your result or its gradient is not finite: if a weight underflows to 0, its logarithm is infinite. torch has a function for
     the logarithm of a softmax."""
     weights = torch.softmax(scores / temperature.unsqueeze(-1), dim=-1)
     return -(weights * weights.log()).sum(dim=-1)
