@@ -9,7 +9,7 @@ import numpy as np
 
 from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compare, compile_steps
 from autograder.exercises.case_labels import is_large
-from autograder.exercises.covering import TAKEN_FOR_ONE
+from autograder.exercises.covering import TAKEN_FOR_ONE, WHERE_LONG
 from autograder.exercises.families import WHERE_TINY
 from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
@@ -345,7 +345,8 @@ def _hints_by_kind(exercise, rows, skipped=()):
             continue
         here = _hints_of_one_mistake(exercise, [*ordinary, *alike])
         here = here if not first or here == first else ()
-        if here or kind != WORDLESS or words[PADDING] not in hints:  # such a sentence has padding, too
+        is_to_blame = sum(bool(row.wrong_entries) for row in alike) >= HALF * len(alike)
+        if here or (is_to_blame and not (kind == WORDLESS and words[PADDING] in hints)):  # which has padding, too
             hints += here or [words[kind]]
     return tuple(dict.fromkeys(hints))
 
@@ -559,13 +560,16 @@ def _hint_broadcast(exercise, rows):
 def _hint_common_family(exercise, rows, wrong):
     """Return the hint on what all ``wrong`` cases, but not all cases, have in common; or "".
 
-    That is a family of inputs, the rarest if there are several, or else two equal sizes.
+    That is a family of inputs of which half are wrong at least, the rarest if there are several, or else two equal sizes.
     """
     families = wrong[0].case.families
-    shared = [words for words in families if all(words in row.case.families for row in wrong)]
+    shared = [
+        words for words in families if all(words in row.case.families for row in wrong) and _is_telling(words, rows)
+    ]
     counts = {words: sum(words in row.case.families for row in rows) for words in shared}
     if counts and min(counts.values()) < len(rows):
-        words = min(counts, key=lambda name: counts[name])
+        # what all of these cases share beside their large sizes says more, as such sizes alone are a family, too
+        words = min(counts, key=lambda name: (families[name] == WHERE_LONG, counts[name]))
         return f"{ONLY_WITH.format(words)}: {families[words]}" if families[words] else f"{ONLY_WITH.format(words)}."
     right = [row.case for row in rows if not row.wrong_entries]
     alike = find_equal_sizes(exercise, [row.case for row in wrong], right)
@@ -616,8 +620,9 @@ def _hint_mask_or_size(hidden, wrong):
             fitting.append((sum(map(belongs, hidden)), sentence))
     if fitting:
         return min(fitting, key=lambda hint: hint[0])[1]
-    has_size_one = all(_has_size_one(row.case) for row in wrong) and not all(map(_has_size_one, hidden))
-    return ONLY_SIZE_ONE if has_size_one else ""
+    of_size_one = sum(map(_has_size_one, hidden))
+    is_to_blame = all(_has_size_one(row.case) for row in wrong) and HALF * of_size_one <= len(wrong)
+    return ONLY_SIZE_ONE if is_to_blame and of_size_one < len(hidden) else ""
 
 
 def _is_rounded(rows):
