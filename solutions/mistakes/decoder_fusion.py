@@ -72,6 +72,11 @@ def fusion_shapes__twice_the_state(d, m, n, r):
     return {"joined": (2 * n,), "L_1": (n, 2 * n), "W_input": (n, n), "W_context": (n, n)}
 
 
+def fusion_shapes__state_size_at_once(d, m, n, r):
+    """L_1 does not yet lead to the size of a state: what the recurrent layer reads has a size of its own."""
+    return {"joined": (d + 2 * m,), "L_1": (n, d + 2 * m), "W_input": (n, n), "W_context": (n, 2 * m)}
+
+
 def fusion_shapes__added(d, m, n, r):
     """Concatenating two vectors adds their lengths. Your result has the length of only one of them."""
     return {"joined": (2 * m,), "L_1": (r, 2 * m), "W_input": (n, r), "W_context": (n, 2 * m)}

@@ -251,6 +251,11 @@ def entropy__overflow(scores, temperature):
     return -(weights * logs).sum(dim=1)
 
 
+def broken_maps__counted_from_zero():
+    """You numbered the bugs from 0. In the exercise, they are numbered from 1."""
+    return {"A": 3, "B": 0, "C": 5, "D": 2, "E": 1}
+
+
 def broken_maps__pads_exchanged():
     """Bugs 2 and 3 both concern padding. Which of the two leaves weight on the padding?"""
     return {"A": 4, "B": 1, "C": 6, "D": 2, "E": 3}
