@@ -177,7 +177,10 @@ class _Enumeration:
         name = node.name
         if argument.kind == "mask":
             yield from self._perturb_node(node, perturbations.MASKS, name, 0)
-            yield from (_zero_argument_at_pads(node, other) for other in self.arguments.values() if other is not node)
+            with_softmax = find_softmax(self.exercise, self.instrumented) is not None
+            for other in self.arguments.values():
+                if other is not node:
+                    yield _zero_argument_at_pads(node, other, with_softmax)
         else:
             numbers = (*perturbations.GENERAL, *perturbations.CLIPPED, *perturbations.FLOORED)
             yield from self._perturb_node(node, numbers, name, 1)
@@ -268,10 +271,11 @@ class _Enumeration:
             yield from self._perturb_axis(node, axis, "" if axis else SENTENCES, subject, 4)
         for pair in itertools.combinations(range(axes), 2):
             yield from self._perturb_node(node, perturbations.reshapes(*pair), subject, 5)
-        numbers = (*perturbations.GENERAL, *perturbations.HELD, *perturbations.CLIPPED, ZEROED)
-        yield from self._perturb_node(node, numbers, subject, 4)
-        if self.exercise.kind == "number":
+        yield from self._perturb_node(node, (*perturbations.GENERAL, ZEROED), subject, 4)
+        if self.exercise.kind == "number":  # a few whole numbers are clipped to themselves or to 1 by chance
             yield from self._perturb_node(node, perturbations.SORTED, subject, 4)
+        else:
+            yield from self._perturb_node(node, (*perturbations.HELD, *perturbations.CLIPPED), subject, 4)
 
     def _apply_rewrites(self):
         around = FunctionContext(self.exercise.kind, ast_utils.arguments_of(self.definition), set(ast_utils.MODULES))
@@ -298,14 +302,15 @@ def _format_reuse_clause(name):
     return format_clause(clause, name)
 
 
-def _zero_argument_at_pads(mask, node):
+def _zero_argument_at_pads(mask, node, with_softmax):
     """Return the mutation that sets an argument to 0 at pads and then forgets the mask."""
 
     def changes(context):
         value = perturbations.zero_at_pads(context.inputs.get(node.name), context)
         return {} if value is None else {node.number: lambda _: value, mask.number: lambda real: real | ~real}
 
-    clause = format_clause("padding still counts in the sum of the softmax, and {it} {is} 0 there", node.name)
+    counts = "in the sum of the softmax" if with_softmax else "as if it were words"
+    clause = format_clause(f"padding still counts {counts}, and {{it}} {{is}} 0 there", node.name)
     return Mutation(clause, 0, changes)
 
 

@@ -23,6 +23,21 @@ def test_no_clause_has_a_number_that_an_exercise_might_ask_for(name):
         assert not re.search(r"\d[.]\d|\d{3}", mutation.clause), mutation.clause
 
 
+@pytest.mark.parametrize("name", WORKED)
+def test_a_clause_speaks_of_a_softmax_or_of_clipped_numbers_only_where_there_may_be_one(name):
+    exercise = exercise_named(name)
+    clauses = " ".join(mutation.clause for mutation in mutations_of(exercise).all)
+    assert "sum of the softmax" not in clauses or re.search(r"softmax|\bexp\(", exercise.source)
+    assert (
+        exercise.kind == "code" or "clipped" not in clauses
+    )  # a few whole numbers are clipped to themselves by chance
+
+
+def test_padding_that_counts_is_named_where_there_is_no_softmax():
+    clauses = {mutation.clause for mutation in mutations_of(exercise_named("encoder-annotate")).all}
+    assert "padding still counts as if it were words, and embedded is 0 there" in clauses
+
+
 @pytest.fixture
 def exercise():
     return exercise_named("decoder_fusion-luong_step")
