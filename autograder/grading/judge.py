@@ -58,9 +58,10 @@ NAN_GRADIENT = (
     "arises. Replacing it afterwards does not repair the gradient: keep it from arising."
 )
 ONLY_SIZE_ONE = "Only cases with an axis of length 1 are wrong: which line treats such an axis differently?"
+GRADIENT_OF = "The values are right, but not the gradient with respect to {}"
 WRONG_GRADIENT = (
-    "The values are right, but not the gradient with respect to {}: where is it cut off on the way to the result, "
-    "for example by detach, no_grad, numpy or a plain number?"
+    f"{GRADIENT_OF}: where is it cut off on the way to the result, for example by detach, no_grad, numpy or a plain "
+    "number?"
 )
 NO_GRADIENT = (
     "The values are right, but no gradient can be computed from them: does everything up to the return value stay a tensor in "
@@ -513,7 +514,7 @@ def _hint_from_failing_cases(exercise, rows):
         hint = NAN_GRADIENT if all(row.case.gradients for row in wrong) else ""
         return NOT_FINITE if all(is_large(row.case) for row in wrong) else hint
     if all(row.case.gradients for row in wrong):
-        return _hint_gradients(rows, wrong)
+        return _hint_gradients(exercise, rows, wrong)
     return _hint_common_family(exercise, rows, wrong) or _hint_mask_or_size(exercise.hidden, wrong)
 
 
@@ -526,7 +527,7 @@ def _find_changed_inputs(rows, wrong):
     return next((row.reply.changed for row in telling if row.reply.changed), ())
 
 
-def _hint_gradients(rows, wrong):
+def _hint_gradients(exercise, rows, wrong):
     """Return the hint on gradients that are wrong, or cannot be computed, although the values are right."""
     raised = {row.reply.raised for row in wrong} - {""}
     if raised & REASONS_BY_EXCEPTION.keys():
@@ -536,7 +537,9 @@ def _hint_gradients(rows, wrong):
     if not any(np.any(row.reply.value[name]) for row in wrong for name in row.case.gradients):
         return NO_GRADIENT
     without = {entry for row in rows for entry in row.wrong_entries}
-    return WRONG_GRADIENT.format(", ".join(name for name in wrong[0].case.gradients if name in without))
+    names = ", ".join(name for name in wrong[0].case.gradients if name in without)
+    only = _hint_common_family(exercise, [row for row in rows if row.case.gradients], wrong)
+    return f"{GRADIENT_OF.format(names)}. {only}" if only else WRONG_GRADIENT.format(names)
 
 
 def _hint_broadcast(exercise, rows):

@@ -1132,6 +1132,66 @@ def test_large_numbers_are_blamed_only_for_what_they_can_cause(raised, hint):
     assert judge._hint_mask_or_size(exercise.hidden, wrong) == hint
 
 
+def test_an_axis_of_length_1_is_blamed_only_where_half_of_such_cases_are_wrong():
+    hidden = exercise_named("output_layer-beam_step").hidden
+    ones = sorted((n for n, case in enumerate(hidden) if judge._has_size_one(case)), key=lambda n: is_large(hidden[n]))
+    assert not is_large(hidden[ones[0]])
+
+    def hint(count):
+        rows = [JudgedCase(place, hidden[place], Reply(value=0.0), {"": "wrong"}) for place in ones[:count]]
+        return judge._hint_mask_or_size(hidden, rows)
+
+    half = (len(ones) + 1) // 2
+    assert [hint(count) for count in (1, half - 1, half, len(ones))] == ["", "", *[judge.ONLY_SIZE_ONE] * 2]
+
+
+def rows_with_wrong(exercise, is_wrong):
+    return [
+        JudgedCase(place, case, Reply(value=case.expected), {"": "wrong" if is_wrong(place, case) else ""})
+        for place, case in enumerate(exercise.hidden)
+    ]
+
+
+def test_a_family_is_blamed_only_where_half_of_it_is_wrong():
+    exercise = exercise_named("softmax-masked_softmax")
+    words = "sentences whose scores are far apart"
+    members = [place for place, case in enumerate(exercise.hidden) if words in case.families]
+    assert len(members) > 4
+    for count, is_blamed in ((1, False), (len(members), True)):
+        rows = rows_with_wrong(exercise, lambda place, case, those=members[:count]: place in those)
+        hint = judge._hint_common_family(exercise, rows, [row for row in rows if row.wrong_entries])
+        assert hint.startswith(f"Only cases with {words} are wrong") == is_blamed, count
+
+
+def test_large_sizes_are_blamed_only_where_nothing_else_is_special():
+    exercise = exercise_named("spelling-contexts_exchanged")
+    largest = "all sizes as large as they may be"
+    near = next(w for case in exercise.hidden for w in case.families if w.endswith("near a limit throughout"))
+    rows = rows_with_wrong(exercise, lambda place, case: {largest, near} <= {*case.families})
+    wrong = [row for row in rows if row.wrong_entries]
+    assert wrong
+    assert judge._hint_common_family(exercise, rows, wrong).startswith(f"Only cases with {near} are wrong")
+
+
+def test_a_gradient_that_is_wrong_in_one_family_alone_is_looked_for_there():
+    exercise = exercise_named("softmax-entropy")
+    gradients = [case for case in exercise.hidden if case.gradients]
+    cold = [case for case in gradients if "a temperature near 0" in case.families]
+    assert 0 < len(cold) < len(gradients)
+    for wrong, start in ((cold, "Only cases with a temperature near 0 are wrong: "), (gradients, "")):
+        replies = {
+            (exercise.name, n): Reply(
+                value={**case.expected, "temperature": case.expected["temperature"] / 2 + 1}
+                if any(case is each for each in wrong)
+                else case.expected
+            )
+            for n, case in enumerate(exercise.hidden)
+        }
+        (hint,) = verdict_on(exercise, replies).hints
+        whole = f"{judge.GRADIENT_OF.format('temperature')}. {start}"
+        assert hint.startswith(whole) if start else hint == judge.WRONG_GRADIENT.format("temperature")
+
+
 def test_a_mask_is_blamed_where_exactly_cases_with_padding_are_wrong():
     exercise = exercise_named("context-attend")
     wrong = [
