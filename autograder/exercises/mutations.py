@@ -224,8 +224,9 @@ class _Enumeration:
         for axis in (1, 2):
             yield from self._perturb_axis(node, axis, "", subject, 3)
             yield from self._perturb_node(node, perturbations.reshapes(axis - 1, axis), subject, 3)
-        numbers = (*perturbations.GENERAL[1:], *perturbations.HELD, *perturbations.SORTED, ZEROED)
-        yield from self._perturb_node(node, numbers, subject, 2)
+        yield from self._perturb_node(node, (*perturbations.GENERAL[1:], *perturbations.SORTED, ZEROED), subject, 2)
+        if self.exercise.kind == "code":
+            yield from self._perturb_node(node, perturbations.HELD, subject, 2)
         for name in self.declared:
             clause = f"a 0 in {name} is taken for padding, and the corresponding entries become 0"
             yield mutate_all([node], Perturbation(clause, perturbations.zero_by_argument(name)), subject, 2)
