@@ -3,10 +3,12 @@
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from types import SimpleNamespace
 
 import pytest
 from nbgrader.exchange.default import Exchange
 
+from autograder.batch import context
 from autograder.courses.plan import Assignment
 from autograder.errors import CourseError
 from autograder.feedback import pages
@@ -292,6 +294,17 @@ def test_the_full_page_appears_when_nobody_can_hand_in_on_time_any_more(hub):
     lines = hub.watch()
     assert "<dt>Points</dt>" in hub.page(secret)
     assert any("the full feedback is released" in line for line in lines)
+
+
+def test_once_the_due_date_is_over_grade_shows_all_though_no_rule_has_changed(hub, monkeypatch):
+    due = datetime.now(UTC) + timedelta(days=1)
+    hub.plan(due=f"{due:%Y-%m-%dT%H:%M:%SZ}", feedback_before_due='"hints"')
+    hand_in(hub.course, "ada")
+    hub.regrade()
+    assert "<dt>Points</dt>" not in hub.course.feedback("ada", "scoring").read_text()
+    monkeypatch.setattr(context, "datetime", SimpleNamespace(now=lambda zone: due + timedelta(seconds=1)))
+    hub.regrade()
+    assert "<dt>Points</dt>" in hub.course.feedback("ada", "scoring").read_text()
 
 
 def test_a_submission_that_somebody_deleted_waits_for_no_full_page(hub):
