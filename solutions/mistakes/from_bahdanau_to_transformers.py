@@ -580,3 +580,351 @@ def self_attention__detached(states, mask, W_query, W_key, W_value):
     seen = _not_after(states) & mask[:, None, :]
     weights = torch.softmax(scores.masked_fill(~seen, torch.finfo(scores.dtype).min), dim=-1) * seen
     return weights.detach() @ (states @ W_value.T)
+
+
+def _norm(vectors, gain, bias, dim=-1, correction=0, epsilon=1e-5):
+    variance, mean = torch.var_mean(vectors, dim=dim, correction=correction, keepdim=True)
+    return gain * (vectors - mean) / torch.sqrt(variance + epsilon) + bias
+
+
+def _contexts(states, mask, matrices, scale=None, dim=-1, seen=None, order="bizw", queries=None):
+    W_query, W_key, W_value = matrices
+    asked = torch.einsum("zrd,bid->bzir", W_query, states if queries is None else queries)
+    scores = asked @ torch.einsum("zrd,bjd->bzrj", W_key, states) / (scale or math.sqrt(W_key.shape[1]))
+    seen = mask[:, None, None, :] if seen is None else seen
+    weights = torch.softmax(scores.masked_fill(~seen, torch.finfo(scores.dtype).min), dim=dim) * seen
+    return torch.einsum(f"bzij,zwd,bjd->{order}", weights, W_value, states).flatten(2)
+
+
+def _network(vectors, parameters, activation=torch.relu):
+    W_wide, b_wide, W_narrow, b_narrow = parameters
+    return activation(vectors @ W_wide.T + b_wide) @ W_narrow.T + b_narrow
+
+
+def _pass_through_block(arguments, norm=_norm, contexts=_contexts, activation=torch.relu, **changed):
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    matrices = W_query, W_key, W_value
+    attended = norm(states + contexts(states, mask, matrices, **changed) @ W_out.T, gain_1, bias_1)
+    return norm(attended + _network(attended, parameters, activation), gain_2, bias_2)
+
+
+def transformer_block__not_scaled(*arguments):
+    """You did not scale the dot products before the softmax. Without scaling, they grow with the number of entries of a
+    key."""
+    return _pass_through_block(arguments, scale=1.0)
+
+
+def transformer_block__divided_by_the_size(*arguments):
+    """You divided by the number of entries of a key. Divide by the square root of that number."""
+    return _pass_through_block(arguments, scale=arguments[3].shape[1])
+
+
+def transformer_block__scaled_by_the_state(*arguments):
+    """You scaled by the size of a state, but the dot product is taken between a query and a key: how many entries does
+    a key of one head have?"""
+    return _pass_through_block(arguments, scale=math.sqrt(arguments[0].shape[2]))
+
+
+def transformer_block__scaled_by_all_heads(*arguments):
+    """You scaled by the size of the keys of all heads together. Each dot product contains the key of one head only."""
+    return _pass_through_block(arguments, scale=math.sqrt(arguments[3].shape[0] * arguments[3].shape[1]))
+
+
+def transformer_block__scaled_by_the_values(*arguments):
+    """You scaled by the size of a value, but the dot product is taken between a query and a key: how many entries does
+    a key have?"""
+    return _pass_through_block(arguments, scale=math.sqrt(arguments[4].shape[1]))
+
+
+def transformer_block__softmax_over_the_readers(*arguments):
+    """Your softmax runs over the positions that attend. It should run over the positions that are attended to."""
+    return _pass_through_block(arguments, dim=2)
+
+
+def transformer_block__softmax_over_heads(*arguments):
+    """Your softmax runs over the heads. In each head, it should run over the positions that are attended to."""
+    return _pass_through_block(arguments, dim=1)
+
+
+def transformer_block__mask_ignored(*arguments):
+    """Padding affects your result: no position should attend to it."""
+    return _pass_through_block(arguments, seen=torch.ones_like(arguments[1])[:, None, None, :])
+
+
+def transformer_block__mask_turned_round(*arguments):
+    """The mask is True at real words, but you kept the padding and left out the words."""
+    return _pass_through_block(arguments, seen=~arguments[1][:, None, None, :])
+
+
+def transformer_block__mask_on_the_rows(*arguments):
+    """You masked the positions that attend. Mask the positions that are attended to."""
+    return _pass_through_block(arguments, seen=arguments[1][:, None, :, None])
+
+
+def transformer_block__padding_reads_nothing(*arguments):
+    """You masked the padding positions that attend, too. Each of them still attends to the real words."""
+    mask = arguments[1]
+    return _pass_through_block(arguments, seen=mask[:, None, None, :] & mask[:, None, :, None])
+
+
+def transformer_block__sees_only_what_is_before(*arguments):
+    """You masked later words. That is for a decoder: in this block, a position also attends to the words after it."""
+    states, mask, *_ = arguments
+    return _pass_through_block(arguments, seen=_not_after(states) & mask[:, None, None, :])
+
+
+def transformer_block__mean_of_padding(*arguments):
+    """In a sentence without a real word, your weights are equal at all positions. They should be zero, and so should
+    the contexts."""
+    mask = arguments[1]
+    return _pass_through_block(arguments, seen=(mask | ~mask.any(dim=1, keepdim=True))[:, None, None, :])
+
+
+def transformer_block__masked_after_the_softmax(*arguments):
+    """You applied the mask after the softmax. Then padding still counts in its sum, and the weights of the words do not
+    sum to 1."""
+
+    def contexts(states, mask, matrices):
+        scores = torch.einsum("zrd,bid,zre,bje->bzij", matrices[0], states, matrices[1], states)
+        weights = torch.softmax(scores / math.sqrt(matrices[1].shape[1]), dim=-1) * mask[:, None, None, :]
+        return torch.einsum("bzij,zwd,bjd->bizw", weights, matrices[2], states).flatten(2)
+
+    return _pass_through_block(arguments, contexts=contexts)
+
+
+def transformer_block__minus_infinity(*arguments):
+    """In a sentence without any real words, all your scores are minus infinity, and their softmax is nan."""
+
+    def contexts(states, mask, matrices):
+        scores = torch.einsum("zrd,bid,zre,bje->bzij", matrices[0], states, matrices[1], states) / math.sqrt(
+            matrices[1].shape[1]
+        )
+        weights = torch.softmax(scores.masked_fill(~mask[:, None, None, :], float("-inf")), dim=-1)
+        return torch.einsum("bzij,zwd,bjd->bizw", weights, matrices[2], states).flatten(2)
+
+    return _pass_through_block(arguments, contexts=contexts)
+
+
+def transformer_block__overflow(*arguments):
+    """For large scores, exp overflows. Let torch compute the softmax, or first subtract each row's maximum."""
+
+    def contexts(states, mask, matrices):
+        scores = torch.einsum("zrd,bid,zre,bje->bzij", matrices[0], states, matrices[1], states) / math.sqrt(
+            matrices[1].shape[1]
+        )
+        powers = torch.exp(scores) * mask[:, None, None, :]
+        weights = powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+        return torch.einsum("bzij,zwd,bjd->bizw", weights, matrices[2], states).flatten(2)
+
+    return _pass_through_block(arguments, contexts=contexts)
+
+
+def transformer_block__detached(*arguments):
+    """The result is right, but no gradient reaches the scores: the weights are detached from the graph."""
+
+    def contexts(states, mask, matrices):
+        scores = torch.einsum("zrd,bid,zre,bje->bzij", matrices[0], states, matrices[1], states)
+        scores = scores / math.sqrt(matrices[1].shape[1])
+        real = mask[:, None, None, :]
+        weights = torch.softmax(scores.masked_fill(~real, torch.finfo(scores.dtype).min), dim=-1) * real
+        return torch.einsum("bzij,zwd,bjd->bizw", weights.detach(), matrices[2], states).flatten(2)
+
+    return _pass_through_block(arguments, contexts=contexts)
+
+
+def transformer_block__queries_and_keys_exchanged(*arguments):
+    """You swapped queries and keys: the position that attends should provide the query."""
+    states, mask, W_query, W_key, *others = arguments
+    return _pass_through_block((states, mask, W_key, W_query, *others))
+
+
+def transformer_block__entries_interleaved(*arguments):
+    """You interleaved the contexts entry by entry. Concatenate them head by head."""
+    return _pass_through_block(arguments, order="biwz")
+
+
+def transformer_block__heads_not_moved(*arguments):
+    """You joined the heads without moving their axis next to the values: entries of different positions end up in one
+    row."""
+
+    def contexts(states, mask, matrices):
+        W_value = matrices[2]
+        joined = _contexts(states, mask, matrices).unflatten(2, W_value.shape[:2])
+        return joined.transpose(1, 2).reshape(*states.shape[:2], -1)
+
+    return _pass_through_block(arguments, contexts=contexts)
+
+
+def transformer_block__first_head_only(*arguments):
+    """All your heads use the query and keys of the first head. Each head should use its own."""
+    states, mask, W_query, W_key, *others = arguments
+    return _pass_through_block((states, mask, W_query[:1].expand_as(W_query), W_key[:1].expand_as(W_key), *others))
+
+
+def transformer_block__attention_without_residual(*arguments):
+    """Your first sum is missing: add the block's input to the result of the attention, then normalise."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    attended = _norm(_contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_1, bias_1)
+    return _norm(attended + _network(attended, parameters), gain_2, bias_2)
+
+
+def transformer_block__network_without_residual(*arguments):
+    """Your second sum is missing: add what the network reads to its result, then normalise."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    attended = _norm(states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_1, bias_1)
+    return _norm(_network(attended, parameters), gain_2, bias_2)
+
+
+def transformer_block__residual_from_the_states(*arguments):
+    """To the network's result you added the block's input. Add what the network itself has read."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    attended = _norm(states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_1, bias_1)
+    return _norm(states + _network(attended, parameters), gain_2, bias_2)
+
+
+def transformer_block__residual_not_normalized(*arguments):
+    """To the network's result you added the first sum as it was before its normalisation. Add what the network itself
+    has read."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    total = states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T
+    return _norm(total + _network(_norm(total, gain_1, bias_1), parameters), gain_2, bias_2)
+
+
+def transformer_block__network_reads_the_states(*arguments):
+    """Your network reads the block's input. It should read the normalised result of the attention."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    attended = _norm(states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_1, bias_1)
+    return _norm(attended + _network(states, parameters), gain_2, bias_2)
+
+
+def transformer_block__normalized_first(*arguments):
+    """You normalised what each part reads, as later transformers do. In this block, each normalisation comes after a
+    sum."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    read = _norm(states, gain_1, bias_1)
+    total = states + _contexts(read, mask, (W_query, W_key, W_value)) @ W_out.T
+    return total + _network(_norm(total, gain_2, bias_2), parameters)
+
+
+def transformer_block__added_after_the_norm(*arguments):
+    """You normalised the result of a part before adding its input. Add first, then normalise the sum."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    attended = states + _norm(_contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_1, bias_1)
+    return attended + _norm(_network(attended, parameters), gain_2, bias_2)
+
+
+def transformer_block__first_norm_missing(*arguments):
+    """The first sum is not normalised: the network should read a normalised vector."""
+    states, mask, W_query, W_key, W_value, W_out, _, _, *parameters, gain_2, bias_2 = arguments
+    attended = states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T
+    return _norm(attended + _network(attended, parameters), gain_2, bias_2)
+
+
+def transformer_block__last_norm_missing(*arguments):
+    """The second sum is not normalised."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, _, _ = arguments
+    attended = _norm(states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_1, bias_1)
+    return attended + _network(attended, parameters)
+
+
+def transformer_block__norms_exchanged(*arguments):
+    """You swapped the parameters of the two normalisations: each has its own gain and bias."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    attended = _norm(states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_2, bias_2)
+    return _norm(attended + _network(attended, parameters), gain_1, bias_1)
+
+
+def transformer_block__one_norm_for_both(*arguments):
+    """You used the gain and bias of the attention in both normalisations. The network has its own."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, _, _ = arguments
+    attended = _norm(states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_1, bias_1)
+    return _norm(attended + _network(attended, parameters), gain_1, bias_1)
+
+
+def transformer_block__no_relu(*arguments):
+    """Your network has no ReLU between its matrices, so it is a single linear map."""
+    return _pass_through_block(arguments, activation=lambda hidden: hidden)
+
+
+def transformer_block__relu_on_the_output(*arguments):
+    """You applied the ReLU to the result of the network. It belongs between the two matrices."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    attended = _norm(states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_1, bias_1)
+    W_wide, b_wide, W_narrow, b_narrow = parameters
+    narrow = (attended @ W_wide.T + b_wide) @ W_narrow.T + b_narrow
+    return _norm(attended + torch.relu(narrow), gain_2, bias_2)
+
+
+def transformer_block__relu_twice(*arguments):
+    """You applied the ReLU twice. Only the wide layer has one: the result of the network may be negative."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    attended = _norm(states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_1, bias_1)
+    return _norm(attended + torch.relu(_network(attended, parameters)), gain_2, bias_2)
+
+
+def transformer_block__relu_before_the_bias(*arguments):
+    """You added the bias of the wide layer after the ReLU. Add it before."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    attended = _norm(states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_1, bias_1)
+    W_wide, b_wide, W_narrow, b_narrow = parameters
+    narrow = (torch.relu(attended @ W_wide.T) + b_wide) @ W_narrow.T + b_narrow
+    return _norm(attended + narrow, gain_2, bias_2)
+
+
+def transformer_block__gelu(*arguments):
+    """Your network uses GELU. In this block it is a ReLU: negative entries become 0, the others stay as they are."""
+    return _pass_through_block(arguments, activation=torch.nn.functional.gelu)
+
+
+def transformer_block__epsilon_outside(*arguments):
+    """You added epsilon after taking the square root. Add it to the variance, under the root."""
+
+    def norm(vectors, gain, bias):
+        centred = vectors - vectors.mean(dim=-1, keepdim=True)
+        return gain * centred / ((centred**2).mean(dim=-1, keepdim=True).sqrt() + 1e-5) + bias
+
+    return _pass_through_block(arguments, norm=norm)
+
+
+def transformer_block__no_epsilon(*arguments):
+    """If all entries are equal, you divide 0 by 0: epsilon is missing under the root."""
+
+    def norm(vectors, gain, bias):
+        return _norm(vectors, gain, bias, epsilon=0.0)
+
+    return _pass_through_block(arguments, norm=norm)
+
+
+def transformer_block__divided_by_one_less(*arguments):
+    """For the variance, you divided by one less than the number of entries, as torch does unless told otherwise. Here
+    the variance is the mean of the squared deviations."""
+
+    def norm(vectors, gain, bias):
+        centred = vectors - vectors.mean(dim=-1, keepdim=True)
+        variance = (centred**2).sum(dim=-1, keepdim=True) / (vectors.shape[-1] - 1)
+        return gain * centred / torch.sqrt(variance + 1e-5) + bias
+
+    return _pass_through_block(arguments, norm=norm)
+
+
+def transformer_block__normalized_over_the_positions(*arguments):
+    """You took the mean and variance over the positions of a sentence. Take them over the entries of one position."""
+
+    def norm(vectors, gain, bias):
+        return _norm(vectors, gain, bias, dim=1)
+
+    return _pass_through_block(arguments, norm=norm)
+
+
+def transformer_block__normalized_over_the_sentence(*arguments):
+    """You took one mean and one variance for a whole sentence, but each position should have its own."""
+
+    def norm(vectors, gain, bias):
+        return _norm(vectors, gain, bias, dim=(1, 2))
+
+    return _pass_through_block(arguments, norm=norm)
+
+
+def transformer_block__squeezed(*arguments):
+    """An axis of length 1 went missing: the result should have the same shape as the states."""
+    return _pass_through_block(arguments).squeeze()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from solutions.in_numpy import from_bahdanau_to_transformers as in_numpy
 from solutions.in_torch.context import DotProductAttention
-from solutions.in_torch.from_bahdanau_to_transformers import multi_head, self_attention
+from solutions.in_torch.from_bahdanau_to_transformers import multi_head, self_attention, transformer_block
 
 SIZES = st.integers(1, 5)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -204,3 +204,105 @@ def test_a_block_learns_what_torchs_layers_of_its_sizes_hold():
     assert answer["longer"] == answer["attention"] + answer["network"] + answer["norms"]
     length, d, d_wide = answer["length"], 48, 160
     assert 2 * length * length * d == 3 * 2 * length * d * d_wide
+
+
+@st.composite
+def blocks(draw, real=0):
+    """The arguments of ``transformer_block``; pads may be anywhere, and at least ``real`` words are in each sentence."""
+    batch, length, heads, head_size, value_size, wide = (draw(SIZES) for _ in range(6))
+    size = draw(st.integers(2, 5))
+    shapes = [
+        (batch, length, size),
+        *[(heads, head_size, size)] * 2,
+        (heads, value_size, size),
+        (size, heads * value_size),
+    ]
+    shapes += [(size,), (size,), (wide, size), (wide,), (size, wide), (size,), (size,), (size,)]
+    states, *parameters = drawn(draw(SEEDS), *shapes)
+    mask = torch.from_numpy(draw(hnp.arrays(bool, (batch, length))))
+    mask[:, :real] = True
+    return states, mask, *parameters
+
+
+@given(blocks())
+def test_a_block_is_several_heads_normalised_then_a_network_normalised(arguments):
+    (
+        states,
+        mask,
+        W_query,
+        W_key,
+        W_value,
+        W_out,
+        gain,
+        bias,
+        W_wide,
+        b_wide,
+        W_narrow,
+        b_narrow,
+        last_gain,
+        last_bias,
+    ) = arguments
+    steps = [multi_head(z, states, mask, W_query, W_key, W_value, W_out) for z in states.unbind(dim=1)]
+    attended = in_numpy.layer_norm(*(each.numpy() for each in (states + torch.stack(steps, dim=1), gain, bias)))
+    hidden = np.maximum(0, attended @ W_wide.numpy().T + b_wide.numpy())
+    total = attended + hidden @ W_narrow.numpy().T + b_narrow.numpy()
+    expected = in_numpy.layer_norm(total, last_gain.numpy(), last_bias.numpy())
+    np.testing.assert_allclose(transformer_block(*arguments), expected, atol=1e-10)
+
+
+@given(blocks(real=1), SEEDS)
+def test_padding_has_no_influence_on_other_positions_of_a_block_and_reads_the_words_itself(arguments, seed):
+    states, mask, *parameters = arguments
+    (noise,) = drawn(seed, states.shape)
+    before = transformer_block(*arguments)
+    after = transformer_block(torch.where(mask[..., None], states, noise), mask, *parameters)
+    np.testing.assert_allclose(after[mask], before[mask], atol=1e-10)
+    alone = [transformer_block(s[m][None], m[m][None], *parameters)[0] for s, m in zip(states, mask, strict=True)]
+    np.testing.assert_allclose(before[mask], torch.cat(alone), atol=1e-10)
+
+
+def block_of_torch(arguments):
+    """Return torch's layer with these parameters; its heads together are as large as its states, and it has no dropout."""
+    *_, W_query, W_key, W_value, W_out, gain, bias, W_wide, b_wide, W_narrow, b_narrow, last_gain, last_bias = arguments
+    heads, size = len(W_query), len(W_out)
+    layer = torch.nn.TransformerEncoderLayer(
+        size, heads, len(W_wide), dropout=0.0, batch_first=True, dtype=torch.float64
+    )
+    given = {
+        "self_attn.in_proj_weight": torch.cat([each.flatten(0, 1) for each in (W_query, W_key, W_value)]),
+        "self_attn.in_proj_bias": torch.zeros(3 * size),
+        "self_attn.out_proj.weight": W_out,
+        "self_attn.out_proj.bias": torch.zeros(size),
+        **{"norm1.weight": gain, "norm1.bias": bias, "norm2.weight": last_gain, "norm2.bias": last_bias},
+        **{"linear1.weight": W_wide, "linear1.bias": b_wide, "linear2.weight": W_narrow, "linear2.bias": b_narrow},
+    }
+    layer.load_state_dict(given)
+    return layer
+
+
+@given(SEEDS, st.integers(1, 3), st.integers(1, 3), SIZES)
+def test_a_block_is_the_layer_of_torch_without_biases_in_its_attention(seed, heads, head_size, wide):
+    size = heads * head_size
+    states, *parameters = drawn(
+        seed,
+        *[(2, 4, size), *[(heads, head_size, size)] * 3, (size, size), (size,), (size,)],
+        *[(wide, size), (wide,), (size, wide), (size,), (size,), (size,)],
+    )
+    mask = torch.arange(4) < torch.tensor([[4], [2]])
+    layer = block_of_torch(parameters)
+    of_torch = layer(states, src_key_padding_mask=~mask).detach()
+    np.testing.assert_allclose(transformer_block(states, mask, *parameters)[mask], of_torch[mask], atol=1e-9)
+
+
+@pytest.mark.parametrize("lengths", [[3, 1], [2, 0]])
+def test_gradients_reach_every_parameter_of_a_block(lengths):
+    mask = torch.arange(3) < torch.tensor(lengths)[:, None]
+    states, *parameters = drawn(
+        2,
+        *[(2, 3, 3), (2, 2, 3), (2, 2, 3), (2, 1, 3), (3, 2), (3,), (3,)],
+        *[(4, 3), (4,), (3, 4), (3,), (3,), (3,)],
+    )
+    given = [each.requires_grad_() for each in (states, *parameters)]
+    assert torch.autograd.gradcheck(lambda states, *others: transformer_block(states, mask, *others), given)
+    transformer_block(states, mask, *parameters).prod(dim=-1).sum().backward()
+    assert all((each.grad != 0).any() for each in given)

@@ -103,26 +103,6 @@ def positions_by_hand__vectors():
     return {"partner": partner, "product": product, "encoding": vector(5)}
 
 
-def block_by_count__typed():
-    return {"attention": 9216, "network": 15_568, "norms": 192.0, "longer": 24_976, "length": 480}
-
-
-def block_by_count__from_torch():
-    def count(*modules):
-        return sum(parameter.numel() for module in modules for parameter in module.parameters())
-
-    network = count(torch.nn.Linear(48, 160), torch.nn.Linear(160, 48))
-    attention = count(*(torch.nn.Linear(48, 48, bias=False) for _ in range(4)))
-    norms = count(torch.nn.LayerNorm(48), torch.nn.LayerNorm(48))
-    return {
-        "attention": attention,
-        "network": network,
-        "norms": norms,
-        "longer": attention + network + norms,
-        "length": 3 * 2 * 48 * 160 / (2 * 48),
-    }
-
-
 def layer_norm__torch(states, gain, bias):
     states, gain, bias = (torch.as_tensor(array) for array in (states, gain, bias))
     return F.layer_norm(states, states.shape[-1:], gain, bias)
@@ -141,3 +121,36 @@ def layer_norm__loops(states, gain, bias):
 def layer_norm__standard_deviation(states, gain, bias):
     deviation = np.sqrt(np.var(states, axis=2) + 0.00001)
     return ((states.T - states.mean(axis=2).T) / deviation.T).T * gain + bias
+
+
+def transformer_block__torch(
+    states, mask, W_query, W_key, W_value, W_out, g_a, b_a, W_wide, b_wide, W_narrow, b_narrow, g_n, b_n
+):
+    def through(matrices):
+        return torch.stack([F.linear(states, matrix) for matrix in matrices], dim=1)
+
+    anything = mask.any(dim=1)[:, None, None, None]
+    allowed = mask[:, None, None] | ~anything
+    mixed = F.scaled_dot_product_attention(through(W_query), through(W_key), through(W_value), attn_mask=allowed)
+    joined = torch.cat((mixed * anything).unbind(dim=1), dim=-1)
+    attended = F.layer_norm(states + F.linear(joined, W_out), states.shape[-1:], g_a, b_a)
+    hidden = F.relu(F.linear(attended, W_wide, b_wide))
+    return F.layer_norm(attended + F.linear(hidden, W_narrow, b_narrow), states.shape[-1:], g_n, b_n)
+
+
+def transformer_block__loops(states, mask, *parameters):
+    W_query, W_key, W_value, W_out, gain, bias, W_wide, b_wide, W_narrow, b_narrow, last_gain, last_bias = parameters
+
+    def normalized(z, scale, shift):
+        return (z - z.mean()) * (z.var(correction=0) + 1e-5) ** -0.5 * scale + shift
+
+    result = torch.zeros_like(states)
+    for b, i in np.ndindex(states.shape[:2]):
+        z, words, contexts = states[b, i], states[b, mask[b]], []
+        for query_matrix, key_matrix, value_matrix in zip(W_query, W_key, W_value):
+            scores = words @ key_matrix.T @ (query_matrix @ z) * len(key_matrix) ** -0.5
+            contexts.append(torch.softmax(scores, dim=0) @ (words @ value_matrix.T))
+        z = normalized(z + W_out @ torch.hstack(contexts), gain, bias)
+        hidden = (W_wide @ z + b_wide).clamp(min=0)
+        result[b, i] = normalized(z + W_narrow @ hidden + b_narrow, last_gain, last_bias)
+    return result

@@ -467,7 +467,7 @@ def with_exchanged(exercise, *pair):
         ("decoder_fusion-fusion_shapes", ("joined", "W_context")),
         ("output_layer-word_by_hand", ("scores", "distribution")),
         ("scoring-score_gradients", ("v", "W_key")),
-        ("from_bahdanau_to_transformers-block_by_count", ("norms", "longer")),
+        ("from_bahdanau_to_transformers-saturation", ("spread", "plain")),
     ],
 )
 def test_two_values_under_each_others_names_are_told_so(name, pair):
