@@ -206,3 +206,28 @@ def test_a_domain_that_cannot_be_read_is_refused(tmp_path, change, reason):
     (tmp_path / "softmax.toml").write_text(text, encoding="utf-8")
     with pytest.raises(answer_key.AnswerKeyError, match=reason):
         answer_key.load("softmax", tmp_path)
+
+
+def scores_of_heads(queries, vectors, mask, W_query, W_key):
+    """Return the scaled dot products of all positions with the real words; queries are (batch, positions, size)."""
+    asked = np.einsum("zrq,biq->bzir", W_query, queries)
+    offered = np.einsum("zrm,bjm->bzjr", W_key, np.where(mask[..., None], vectors, 0.0))
+    return np.einsum("bzir,bzjr->bzij", asked, offered) / np.sqrt(W_key.shape[1])
+
+
+SCORES_OF = {
+    "multi_head": lambda c: scores_of_heads(c["query"][:, None], c["keys"], c["source_mask"], c["W_query"], c["W_key"]),
+    "self_attention": lambda c: scores_of_heads(
+        np.where(c["mask"][..., None], c["states"], 0.0), c["states"], c["mask"], c["W_query"][None], c["W_key"][None]
+    ),
+    "transformer_block": lambda c: scores_of_heads(
+        np.where(c["mask"][..., None], c["states"], 0.0), c["states"], c["mask"], c["W_query"], c["W_key"]
+    ),
+}
+
+
+@pytest.mark.parametrize("function", SCORES_OF)
+def test_scores_of_real_words_come_near_what_the_text_states_and_not_above(function):
+    exercise = exercise_named(f"from_bahdanau_to_transformers-{function}")
+    largest = max(abs(SCORES_OF[function](case.inputs)).max() for case in exercise.hidden)
+    assert 0.5 * exercise.entry.reaches < largest <= exercise.entry.reaches
