@@ -21,6 +21,10 @@ which the rate falls to 0 over the last fifth (Hägele et al. 2024, arXiv:2405.1
 
 **Fixed vector.** The decoder's only annotation is the last forward state concatenated with the first backward state, which have
 both read the whole sentence. Its initial state comes from the encoder too, as with attention.
+
+**Transformer.** Two blocks read the source sentence and two more write, with four heads each; see ``benchmarks.transformer``.
+"block-encoder" has blocks in its encoder alone, and the recurrent decoder with attention. The networks of the blocks are as wide
+as it takes for all models of this comparison to have the same number of parameters within 10 %.
 """
 
 import argparse
@@ -43,7 +47,8 @@ from rich.progress import track
 from torch import nn
 
 from benchmarks.tasks import PAD, START, STOP, TASKS, TranslationTask, draw_batch, training_set
-from solutions.in_torch.capstone import translation_loss
+from benchmarks.transformer import BlockDecoder, BlockEncoder
+from solutions.in_torch.capstone import ATTENTION_SIZE, QUERY_SIZE, translation_loss
 from solutions.in_torch.context import AdditiveAttention, Attention
 from solutions.in_torch.encoder import Encoder
 from solutions.in_torch.output_layer import Decoder, Seq2Seq
@@ -100,6 +105,14 @@ COMPARISONS = {
         {48: (0.003, 0.006, 0.012, 0.024)},
         (4000,),
         dropouts=(0.0, 0.1, 0.2, 0.3, 0.4),
+    ),
+    # trained as the side with attention of "bottleneck", with which they are compared; 32 is the size of a word's vector
+    "transformer": Comparison(
+        ("transformer", "block-encoder"),
+        {32: (0.00075, 0.0015, 0.003, 0.006, 0.012)},
+        (300, 1000),
+        long={"transformer": (4000,)},
+        long_counts=(SENTENCES,),
     ),
     # with attention, 2300 steps take one minute of one core, and 70 000 take thirty
     "spelling": Comparison(
@@ -234,6 +247,13 @@ def build_model(run: TrainingRun) -> Seq2Seq:
     """Return the untrained model of ``run``. An annotation has twice the size of a state; in "scores" they are equal."""
     torch.manual_seed(run.seed)
     task = run.task
+    if run.model == "transformer":
+        sizes = run.size, 4 * run.size, 2
+        return Seq2Seq(BlockEncoder(len(task.source), *sizes), BlockDecoder(len(task.target), *sizes))
+    if run.model == "block-encoder":
+        encoder = BlockEncoder(len(task.source), run.size, 6 * run.size, 2, QUERY_SIZE)
+        attention = AdditiveAttention(QUERY_SIZE, run.size, ATTENTION_SIZE)
+        return Seq2Seq(encoder, Decoder(len(task.target), task.embedding_size, QUERY_SIZE, run.size, attention))
     key_size = run.size if run.group == "scores" else 2 * run.size
     encoder = TwoEnds if run.model == "fixed" else Encoder
     encoder = encoder(len(task.source), task.embedding_size, key_size // 2, run.size)

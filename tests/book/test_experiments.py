@@ -8,7 +8,9 @@ from string import ascii_lowercase
 
 import numpy as np
 import pytest
+import torch
 from bs4 import BeautifulSoup
+from torch.nn import functional
 
 from autograder.notebooks.chapter import chapter_texts
 from autograder.paths import BOOK
@@ -30,6 +32,7 @@ from solutions.answer_key import worked_example
 from solutions.in_numpy.capstone import HELD_OUT, as_arrays, draw_sentences
 from solutions.in_numpy.scoring import additive_score
 from solutions.in_torch.capstone import unseen_sentences
+from solutions.in_torch.from_bahdanau_to_transformers import multi_head
 from solutions.in_torch.spelling import write_changed
 from solutions.trained import load_trained
 
@@ -522,3 +525,89 @@ def test_the_short_training_of_spelling_is_best_at_its_end_as_the_exercise_says(
     assert validation == sorted(validation, reverse=True)
     text = chapter_texts(BOOK / "spelling.md")[1]["spelling-train_and_save"].body
     assert "Its validation loss falls at every measurement" in text
+
+
+BLOCKS = {
+    "recurrent": ("bottleneck", "attention"),
+    "blocks in the encoder": ("transformer", "block-encoder"),
+    "transformer": ("transformer", "transformer"),
+}
+
+
+def rows_of_blocks(record, name, steps):
+    """Return the rows of one model in the comparison of blocks with recurrence, at its best rate after ``steps``."""
+    rows = rows_at_best(record, *BLOCKS[name])
+    return [row for row in rows if (row["steps"], row["sentences"]) == (steps, 6000)]
+
+
+def test_the_page_on_transformers_prints_what_was_recorded_of_blocks_and_recurrence(site, record):
+    printed = rows_of_table(site, "model", "steps", page="from_bahdanau_to_transformers")
+    wanted = [
+        (name, steps)
+        for steps in (300, 1000, 4000)
+        for name in BLOCKS
+        if (name, steps) != ("blocks in the encoder", 4000)
+    ]
+    assert [tuple(row[:2]) for row in printed] == [(name, str(steps)) for name, steps in wanted]
+    for (name, steps), (_, _, rate, *shares, loss) in zip(wanted, printed, strict=True):
+        rows = rows_of_blocks(record, name, steps)
+        assert [row["seed"] for row in rows] == [0, 1, 2]
+        assert {row["rate"] for row in rows} == {float(rate)}
+        for group, cell in zip(GROUPS, shares, strict=True):
+            seeds = [np.divide(*row["right_of"][group]) for row in rows]
+            assert [float(number) for number in re.findall(r"\d\.\d+", cell)] == pytest.approx(
+                [np.mean(seeds), min(seeds), max(seeds)], abs=0.0005
+            )
+        assert float(loss) == pytest.approx(np.mean([row["validation_loss"] for row in rows]), rel=0.05)
+
+
+def test_what_the_page_on_transformers_says_of_blocks_and_recurrence_is_in_the_record(record):
+    def longest(name, steps):
+        return np.array([np.divide(*row["right_of"]["11-15"]) for row in rows_of_blocks(record, name, steps)])
+
+    page = " ".join((BOOK / "from_bahdanau_to_transformers.md").read_text(encoding="utf-8").split())
+    of_encoder, of_both = (
+        {steps: 100 * longest(name, steps).mean() for steps in (300, 1000)} for name in [*BLOCKS][1:]
+    )
+    assert (
+        f"only {of_encoder[300]:.0f}% of the longest are right, and with blocks in both parts {of_both[300]:.0f}%"
+        in page
+    )
+    assert f"after 1000 steps these shares are {of_encoder[1000]:.1f}% and {of_both[1000]:.0f}%" in page
+    for steps in (300, 1000):
+        encoder, both = (longest(name, steps) for name in [*BLOCKS][1:])
+        assert both.max() < encoder.min() < longest("recurrent", steps).min() == 1  # the seeds do not overlap
+    for name, steps, most in (("recurrent", 300, 0), ("transformer", 4000, 1)):
+        rows = rows_of_blocks(record, name, steps)
+        right, every = np.sum([[*row["right_of"].values()] for row in rows], axis=1).T
+        assert every.tolist() == [2000] * 3
+        assert max(every - right) == most
+    for name, steps in itertools.product(BLOCKS, (300, 1000)):
+        losses = [
+            [row[loss] for row in rows_of_blocks(record, name, steps)] for loss in ("training_loss", "validation_loss")
+        ]
+        training, validation = np.mean(losses, axis=1)
+        assert training > 0.75 * validation, (name, steps)
+
+
+def test_the_page_on_transformers_works_out_a_block_with_the_numbers_of_its_key():
+    given = {
+        name: torch.tensor(array)
+        for name, array in worked_example("from_bahdanau_to_transformers-transformer_block").inputs.items()
+    }
+    states, matrices = given["states"], [given[name] for name in ("W_query", "W_key", "W_value")]
+    identity = torch.eye(4, dtype=states.dtype)
+    contexts = multi_head(states[:, 0], states, given["mask"], *matrices, identity)[0]
+    total = states[0, 0] + given["W_out"] @ contexts
+    norms = [(given[f"gain_{part}"], given[f"bias_{part}"]) for part in ("attention", "network")]
+    first = functional.layer_norm(total, total.shape, *norms[0])
+    wide = given["W_wide"] @ first + given["b_wide"]
+    added = given["W_narrow"] @ wide.relu() + given["b_narrow"]
+    last = functional.layer_norm(first + added, total.shape, *norms[1])
+    page = " ".join((BOOK / "from_bahdanau_to_transformers.md").read_text(encoding="utf-8").split())
+    start = page.index("By hand, at the first of four positions")
+    told = page[start : page.index("```", start)]
+    numbers = [[*map(float, each.split(","))] for each in re.findall(r"\((-?[\d.]+(?:, -?[\d.]+)+)\)", told)]
+    computed = [*contexts.unflatten(0, (2, 2)), total, first, wide, wide.relu(), added, last]
+    assert numbers == [pytest.approx(each.tolist(), abs=1e-4) for each in computed]
+    assert (total.mean().item(), total.var(correction=0).item()) == (1, 4)
