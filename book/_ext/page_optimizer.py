@@ -156,6 +156,7 @@ def move_contents(tree: LexborHTMLParser) -> None:
     entry, contents = tree.css_first(".bd-sidenav li.current.active"), tree.css_first("nav.page-toc")
     if entry and contents:
         del contents.attrs["aria-labelledby"]
+        del contents.attrs["id"]  # by which the theme's script would find it, and mark an entry that is out of date
         contents.attrs["aria-label"] = "Contents"
         entry.insert_child(contents)  # a copy
         contents.decompose()

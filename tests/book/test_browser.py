@@ -437,6 +437,26 @@ def test_beside_a_long_page_the_contents_follow_the_reader(browser, address):
     box = f"(({{top, bottom}}) => top >= 0 && bottom <= innerHeight)({here}.getBoundingClientRect())"
     until(browser, lambda: browser.execute_script(f"return {box}"))
 
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_the_contents_mark_the_section_that_is_read_wherever_a_reader_scrolls(browser, address, width):
+    shape = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
+    open_page(browser, f"{address}/book/scoring.html")
+    marked = "return [...document.querySelectorAll('nav.page-toc .active')].map((link) => link.hash)"
+    scroll = "scrollBy({top: arguments[0], behavior: 'instant'})"
+    read = """const parts = document.elementsFromPoint(document.querySelector("article").getBoundingClientRect().left + 60, 140);
+      const link = (part) => document.querySelector(`nav.page-toc a[href="#${part.id}"]`);
+      return parts.filter((part) => part.id && link(part)).map((part) => "#" + part.id)[0]"""
+    seen_sections = set()
+    for distance in (3400, 7000, -3000, 12_000, -9000):
+        browser.execute_script(scroll, distance)
+        until(browser, lambda: browser.execute_script(marked) == [browser.execute_script(read)])
+        seen_sections.add(browser.execute_script(read))
+    assert len(seen_sections) > 3
+    browser.execute_script("scrollTo({top: 1e6, behavior: 'instant'})")
+    until(browser, lambda: browser.execute_script(marked) == ["#sources"])
+
+
 
 def test_the_search_stays_in_reach_above_a_menu_that_was_scrolled(browser, address):
     size(browser, 1280)
