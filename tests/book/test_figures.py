@@ -368,7 +368,7 @@ def handle_box(browser, element):  # noqa: F811
     return np.array(browser.execute_script(read, element))
 
 
-@pytest.mark.parametrize("element", ["scoring-figure", "softmax-figure", "context-figure"])
+@pytest.mark.parametrize("element", ["scoring-figure", "softmax-figure", "context-figure", "output-layer-figure"])
 def test_a_slider_that_repeats_a_handle_is_seen_only_while_the_keyboard_is_on_it(browser, address, element):  # noqa: F811
     size(browser, 1280)
     figure_element = figure(browser, address, element)
@@ -452,7 +452,7 @@ def test_a_handle_is_a_ring_that_hides_nothing(browser, address, element):  # no
 
 def test_a_finger_that_scrolls_from_a_slider_leaves_its_value_and_one_that_slides_moves_it(browser, address):  # noqa: F811
     size(browser, 375)
-    element = figure(browser, address, "output-layer-figure")
+    element = figure(browser, address, "decoder-fusion-figure")
     slider = element.find_element(By.CSS_SELECTOR, "input[type=range]")
     first, values = slider.get_property("value"), {}
     for move in ((0, -100), (0, 60), (90, 0)):
@@ -467,6 +467,24 @@ def test_a_finger_that_scrolls_from_a_slider_leaves_its_value_and_one_that_slide
         values[move] = before, slider.get_property("value"), element.find_element(By.CSS_SELECTOR, ".value").text
     assert values[0, -100] == values[0, 60] == (first, first, f"{float(first):.2f}")
     assert values[90, 0][1] != first
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_an_entry_of_the_state_dragged_by_its_ring_moves_by_as_much_and_the_word_with_it(browser, address, width):  # noqa: F811
+    size(browser, width)
+    element = figure(browser, address, "output-layer-figure", unfold=False)
+    bring_to_centre(browser, element)
+    left, top, across, down = handle_box(browser, element)
+    first = float(control(element, "s1").get_property("value"))
+    scale = float(element.find_element(By.CSS_SELECTOR, "[data-plane]").get_attribute("data-plane").split(",")[2])
+    swipe(browser, (left + across / 2, top + down / 2), (-1.2 * scale, 0))
+    until(
+        browser,
+        lambda: "Likeliest: STOP" not in element.text and float(control(element, "s1").get_property("value")) < 0,
+    )
+    assert float(control(element, "s1").get_property("value")) == pytest.approx(first - 1.2, abs=0.02)
+    others = [float(control(element, f"s{k}").get_property("value")) for k in (2, 3)]
+    assert others == pytest.approx(numbers_of(element)["state"][1:], abs=1e-5)
 
 
 @pytest.mark.parametrize("width", [320, 375, 1280])
@@ -794,7 +812,7 @@ def test_without_scripts_a_figure_is_its_first_view_and_a_table_of_numbers(site,
     page = pages(site)[PAGES[element]]
     inside = re.search(rf"<{element} .*?</{element}>", page, flags=re.DOTALL)[0]
     assert len(re.findall(r'<div class="?first', inside)) == 1
-    drawn_in_its_table = ("decoder-fusion-figure", "output-layer-figure", "capstone-figure", "spelling-figure")
+    drawn_in_its_table = ("decoder-fusion-figure", "capstone-figure", "spelling-figure")
     assert ("<svg" in inside) == (element not in drawn_in_its_table)
     tables = re.findall(r"<table.*?</table>", inside, flags=re.DOTALL)
     assert max(len(re.findall(r"<td[^>]*>[^<]*\d", table)) for table in tables) >= 6

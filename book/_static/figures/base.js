@@ -1,6 +1,5 @@
-/* <scoring-figure> and its family: native controls and a drawn view, all from the JSON that the page computed.
-   A figure defines controls(data), and draw(values, data) -> {view, says, more}: HTML, a sentence that is also read aloud,
-   and HTML with every value, which unfolds on demand below the caption. */
+/* A figure defines controls(data), of the page's JSON, and draw(values, data) -> {view, says, more}: HTML, a sentence that is
+   also read aloud, and HTML with every value, which unfolds on demand. */
 export const WIDE = 560; // pixels: above this, two drawings fit side by side
 export const digits = (x, n = 4) => (Number.isNaN(x) ? "no number" : Math.abs(x) === Infinity ? "∞" :
   (Math.abs(x) < 0.5 * 10 ** -n ? 0 : x).toFixed(n).replace("-", "−"));

@@ -7,7 +7,6 @@ export function steps(query, embedded, p) {
   return { word, old, bahdanau: { ...first, brought, state: tanh(add(word, old, brought)) }, luong: { ...look(luong, p), state: luong } };
 }
 
-/* One control, the previous word, and its effect: which decoder's weights it moves, and at which step. */
 customElements.define("decoder-fusion-figure", class extends Figure {
   controls() {
     return slider("word", "Change both entries of the previous word by", -1.5, 1.5, 0.05, 0);

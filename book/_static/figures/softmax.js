@@ -22,7 +22,7 @@ customElements.define("softmax-figure", class extends Figure {
     const e = scores.map((x, j) => (moved[`score${j + 1}`] ?? x) + (j ? 0 : ADDED[added])), weights = softmax(e, mask, tau);
     const highest = Math.max(...e.filter((_, j) => mask[j])), powers = e.map((x, j) => (mask[j] ? Math.exp((x - highest) / tau) : 0));
     const lost = Math.exp(highest / tau) === Infinity && `exp(${digits(highest / tau, 0)})`;
-    /* Three panels on one baseline or, on a phone, one below the other. An exponential of 1 is as long as all weights together. */
+    /* An exponential of 1 is as long as all weights together. */
     const { width } = this, wide = width > WIDE + 50, unit = wide ? 42 : 28, one = HIGH * unit, base = HEAD + one, end = base - LOW * unit + 26;
     const first = [0, wide ? width * 0.36 : width, base], second = wide ? [width * 0.44, width * 0.29, base] : [0, width, end + base], right = width * 0.8, last = end + base + 62;
     const rect = (x, y, width, height, j) => `<rect class="t${tone(j)}${mask[j] ? "" : " out"}" x="${x}" y="${y}" width="${width}" height="${height}"/>`;
