@@ -158,14 +158,18 @@ def picture(report: Report) -> "Figure":
 
 
 def held_out_markdown(report: Report) -> str:
-    """Return the held-out rates as a Markdown table, for the book."""
+    """Return the held-out rates as Markdown tables, one for each time of measurement, for the book."""
     titles = [title for title, _, _ in RATES]
-    lines = [f"| topic | {' | '.join(titles)} |", "|---|" + "---|" * len(titles)]
-    for label, rates in ((", as first measured", report.first), (", now" if report.first else "", report.now)):
-        for row in (*rates, totals(rates)) if rates else ():
-            cells = [_rate_words(getattr(row, hits), getattr(row, of)) for _, hits, of in RATES]
-            lines.append(f"| {row.topic}{label} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    tables = []
+    for when, rates in (("as first measured", report.first), ("now", report.now)):
+        if rates:
+            lines = [f"| topic, {when} | {' | '.join(titles)} |", "|---|" + "---|" * len(titles)]
+            for row in (*rates, totals(rates)):
+                cells = [_rate_words(getattr(row, hits), getattr(row, of)) for _, hits, of in RATES]
+                cells = [cell.replace("-", "\N{WORD JOINER}\N{EN DASH}\N{WORD JOINER}") for cell in cells]
+                lines.append(f"| {row.topic.replace('_', ' ')} | {' | '.join(cells)} |")
+            tables.append("\n".join(lines) + "\n")
+    return "\n".join(tables)
 
 
 def record_rates(report: Report, path: Path = RECORD) -> Path:

@@ -367,14 +367,13 @@ def test_what_is_set_among_the_text_ends_where_it_ends(browser, address):
                 "div.highlight",
                 "div.math",
                 "div.exercise",
-                "div.pst-scrollable-table-container",
             )
             for right in browser.execute_script(
                 RIGHT_EDGES, f".bd-article section > {part}, .bd-article .cell > {part}"
             )
         }
     (text,) = browser.execute_script(RIGHT_EDGES, ".bd-article > section > section > p")
-    assert len(edges) >= 4
+    assert len(edges) >= 3
     assert {right for _, right in edges} == {text}, edges
 
 
@@ -684,6 +683,23 @@ def test_on_paper_the_roots_and_arrows_of_formulas_are_drawn(browser, address):
             heights[page, media] = browser.execute_script(
                 """
                 return [...document.querySelectorAll(".katex svg")].map((drawn) => drawn.getBoundingClientRect().height
+def test_no_table_of_results_is_cut_in_a_wide_window_and_most_end_where_text_ends(browser, address):
+    size(browser, 1280)
+    ends = []
+    for name in ("capstone", "spelling", "for_instructors", "notation"):
+        browser.get(f"{address}/book/{name}.html")
+        lay_out_all(browser)
+        cut = """return [...document.querySelectorAll(".pst-scrollable-table-container")].filter((one) =>
+          one.checkVisibility() && one.scrollWidth > one.clientWidth).map((one) => one.textContent.slice(0, 40))"""
+        assert browser.execute_script(cut) == []
+        ends += browser.execute_script(
+            """const right = (part) => part.getBoundingClientRect().right, text = document.querySelector("article section > p");
+            return [...document.querySelectorAll("article table.table")].map((table) => right(table) - right(text))"""
+        )
+    assert max(ends) <= 64  # a figure's width
+    assert sum(abs(end) < 1 for end in ends) > len(ends) / 2
+
+
                   / parseFloat(getComputedStyle(drawn).fontSize));
                 """
             )

@@ -395,7 +395,7 @@ def test_the_page_on_spelling_computes_what_its_text_says(site):
     assert 3.3 < high - low < 3.7
     beam = rows_of_table(site, "width", "length power", page="spelling")
     (row,) = [row for row in beam if row[:2] == ["4", "1"]]
-    gain, (low, high) = float(row[3]), map(float, row[4].split(" to "))
+    gain, (low, high) = float(row[3]), map(float, re.split(r"\sto\s", row[4]))
     assert 0.15 < gain < 0.25
     assert 0 < low < high < 0.45
     assert 3.5 < (per[2] - per[1]) / gain < 5

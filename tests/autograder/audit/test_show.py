@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 
 import pytest
 from rich.console import Console
@@ -26,9 +27,14 @@ def test_what_is_saved_can_be_read_and_the_picture_has_a_panel_for_each_rate(tmp
     assert (tmp_path / "heldout.svg").stat().st_size > 1000
     recorded = show.read_rates(show.record_rates(Report(now=now, first=first), tmp_path / "rates.json"))
     assert recorded == Report(now=now, first=first)
-    rows = show.held_out_markdown(recorded).splitlines()
-    assert len(rows) == 2 + 2 * (1 + bool(first))
-    assert all(row.count("|") == len(show.RATES) + 2 for row in rows)
+    written = show.held_out_markdown(recorded)
+    intervals = re.findall(r"\[.*?\]", written)
+    tables = [table.splitlines() for table in written.split("\n\n")]
+    assert len(tables) == 1 + bool(first)
+    assert all(len(table) == 2 + 2 for table in tables)
+    assert all(row.count("|") == len(show.RATES) + 2 for table in tables for row in table)
+    assert intervals
+    assert all("\N{WORD JOINER}\N{EN DASH}\N{WORD JOINER}" in interval for interval in intervals)  # none breaks
     figure = show.picture(Report(now=now, first=first))
     assert len(figure.axes) == len(show.RATES)
 
