@@ -111,6 +111,23 @@ def test_every_chapter_ends_with_its_mistakes_questions_exercises_and_sources(si
         assert [name for name in ids if name in wanted] == wanted, topic
 
 
+def test_the_menu_numbers_the_chapters_as_their_figures_and_exercises_do(site):
+    menu = LexborHTMLParser(pages(site)["intro"]).css(".bd-sidenav a")
+    numbers = {link.attributes["href"]: match[1] for link in menu if (match := re.match(r"\s*(\d+) ", link.text()))}
+    assert list(numbers) == [f"{topic}.html" for topic in numbers_of_figures(site)]
+    assert list(numbers.values()) == list(numbers_of_figures(site).values())
+
+
+def numbers_of_figures(site):
+    """Return the number of each chapter, as its first figure has it, in their order."""
+    found = {
+        name: re.search(r'caption-number">Figure (\d+)\.1 ', text)
+        for name, text in pages(site).items()
+        if name in answer_key.topics()
+    }
+    return dict(sorted(((name, match[1]) for name, match in found.items()), key=lambda chapter: int(chapter[1])))
+
+
 def test_the_right_column_shows_the_sections_and_subsections_of_every_chapter(site):
     for topic in answer_key.topics():
         page = LexborHTMLParser(pages(site)[topic])
