@@ -22,14 +22,9 @@ class Translator extends Figure {
       event.preventDefault();
       this.take(event.dataTransfer.files[0]);
     });
-    /* Load the model after the page, once the figure is seen. */
-    const seen = new IntersectionObserver(([{ isIntersecting }]) => {
-      if (!isIntersecting) return;
-      seen.disconnect();
-      this.load().then(() => !this.pause && this.values.sentence !== this.data.examples[0] && this.play());
-    });
-    if (document.readyState === "complete") seen.observe(this);
-    else addEventListener("load", () => setTimeout(() => seen.observe(this), 1000));
+    /* The model comes at the first touch: its first example is in the page. */
+    for (const touch of ["focusin", "pointerdown"]) this.addEventListener(touch, () => this.load());
+    if (this.values.sentence !== this.data.examples[0]) this.play();
   }
   /* Leave the picture alone while somebody types. */
   changed() {
