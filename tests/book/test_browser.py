@@ -437,6 +437,21 @@ def test_beside_a_long_page_the_contents_follow_the_reader(browser, address):
     until(browser, lambda: browser.execute_script(f"return {box}"))
 
 
+@pytest.mark.parametrize("width", [768, 1280])
+def test_the_steps_of_attention_are_as_far_from_each_other_and_clear_of_the_bar(browser, address, width):
+    size(browser, width)
+    open_page(browser, f"{address}/book/scoring.html")
+    dots, bar = browser.execute_script(
+        """const box = (part) => part.getBoundingClientRect();
+        return [[...document.querySelectorAll(".steps a")].map((step) => [box(step).left, box(step).top]),
+                box(document.querySelector(".bd-header-article")).bottom]"""
+    )
+    apart = np.diff([left for left, _ in dots])
+    assert len(apart) == 6
+    assert apart.max() - apart.min() < 2
+    assert min(top for _, top in dots) >= bar + 12
+
+
 @pytest.mark.parametrize("width", [1280, 1920])
 def test_the_contents_mark_the_section_that_is_read_wherever_a_reader_scrolls(browser, address, width):
     shape = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
