@@ -56,6 +56,9 @@ TEMPLATES = {
     "layout.html": """
 {% extends "!layout.html" %}
 {% block extrahead %}{% endblock %}
+{% block htmltitle %}
+<title>{{ title|striptags|e }}{% if title|striptags != docstitle %}{{ titlesuffix }}{% endif %}</title>
+{% endblock %}
 {% block docs_body %}{{ super.super() }}{% endblock %}
 {% block header %}
 {{ super() }}

@@ -111,6 +111,11 @@ def test_every_chapter_ends_with_its_mistakes_questions_exercises_and_sources(si
         assert [name for name in ids if name in wanted] == wanted, topic
 
 
+def test_the_title_of_the_first_page_names_the_book_once_and_those_of_others_too(site):
+    titles = {name: re.search("<title>(.*?)</title>", text, flags=re.DOTALL) for name, text in pages(site).items()}
+    assert all(title and title[1].count("Attention, worked by hand") == 1 for title in titles.values())
+
+
 def test_the_menu_numbers_the_chapters_as_their_figures_and_exercises_do(site):
     menu = LexborHTMLParser(pages(site)["intro"]).css(".bd-sidenav a")
     numbers = {link.attributes["href"]: match[1] for link in menu if (match := re.match(r"\s*(\d+) ", link.text()))}

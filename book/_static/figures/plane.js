@@ -31,7 +31,7 @@ function plane(width, [x0, x1, y0, y1], { points, arrows = [], area = [[0, 0]], 
     }).join("") +
     points.map(({ at: p, name, tone, handle }) => {
       const [a, b] = at(p);
-      const dot = (r) => `<circle class="t${tone}" cx="${a}" cy="${b}" r="${r}"/>`, left = a > width - 30 || handle;
+      const dot = (r) => `<circle class="t${tone}" cx="${a}" cy="${b}" r="${r}"/>`, left = a > width - 30 || a < 50 || handle;
       return text(a + (left ? -11 : 10), b + (b < 20 ? 16 : -8), name, left ? "end" : "start") + (handle ? `<g class="handle">${dot(22)}${dot(9)}</g>` : dot(5));
     }).join(""), ` data-plane="${[x0, y1, scale]}"`);
 }
