@@ -554,10 +554,10 @@ def test_the_page_on_transformers_prints_what_was_recorded_of_blocks_and_recurre
         assert [row["seed"] for row in rows] == [0, 1, 2]
         assert {row["rate"] for row in rows} == {float(rate)}
         for group, cell in zip(GROUPS, shares, strict=True):
-            seeds = [np.divide(*row["right_of"][group]) for row in rows]
-            assert [float(number) for number in re.findall(r"\d\.\d+", cell)] == pytest.approx(
-                [np.mean(seeds), min(seeds), max(seeds)], abs=0.0005
-            )
+            seeds = [100 * np.divide(*row["right_of"][group]) for row in rows]
+            told = [float(number) for number in re.findall(r"[\d.]+", cell)]
+            assert told == pytest.approx([np.mean(seeds), min(seeds), max(seeds)][: len(told)], abs=0.051)
+            assert len(told) == (3 if np.ptp(seeds) >= 0.1 else 1)
         assert float(loss) == pytest.approx(np.mean([row["validation_loss"] for row in rows]), rel=0.05)
 
 
