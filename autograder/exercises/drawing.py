@@ -53,6 +53,7 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
             small = (int(size) for size in rng.free.permutation(SMALL_SIZES))
             alike = {**dict(zip(names, small, strict=False)), one: LARGE_SIZE, other: LARGE_SIZE}
             yield DrawnCall(name=f"{one} equal to {other}", inputs=alike)
+            yield DrawnCall(name=f"{one} and {other} exchanged", inputs={**last, one: last[other], other: last[one]})
         for one, other in itertools.permutations(names, 2):
             yield DrawnCall(name=f"{one} twice as large as {other}", inputs={**last, one: 2 * last[other]})
             yield DrawnCall(name=f"{one} much larger than {other}", inputs={**last, one: 5 * last[other]})

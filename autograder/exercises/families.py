@@ -261,6 +261,13 @@ def _pad_above_low(rng, context):
     return np.where(context.pads, _normal(rng, context), low)
 
 
+def _with_same_rows(rng, context):
+    """Return numbers that are the same in each sentence."""
+    return np.broadcast_to(_normal(rng, DrawContext((1, *context.shape[1:]))), context.shape).copy()
+
+
+SAME_ROWS = Family("same_rows", _with_same_rows, "the same {} in each sentence", WHERE_ALIKE, least={0: 2}, alone=True)
+
 KINDS["scores"] = KINDS["logits"] = (
     Family("ordinary", _normal),
     Family("alike", _alike, "{} all equal", WHERE_ALIKE),
@@ -273,6 +280,7 @@ KINDS["scores"] = KINDS["logits"] = (
         "pad_above", _pad_above, "{} at padding far above those of words", WHERE_MASKED, LARGE_PARTS, needs_pads=True
     ),
     Family("pad_low", _pad_above_low, "words whose {} are far below 0", WHERE_LARGE, LARGE_PARTS, needs_pads=True),
+    SAME_ROWS,
 )
 
 # --- annotations, states, parameters ---------------------------------------------------------------------------------
@@ -333,13 +341,7 @@ def _with_zero_row(draw):
     return draw_with_zero_row
 
 
-def _with_same_rows(rng, context):
-    """Return numbers that are the same in each sentence."""
-    return np.broadcast_to(_normal(rng, DrawContext((1, *context.shape[1:]))), context.shape).copy()
-
-
 _at_limits = partial(Family, "large", _large, "large {}", WHERE_LARGE)
-SAME_ROWS = Family("same_rows", _with_same_rows, "the same {} in each sentence", WHERE_ALIKE, least={0: 2}, alone=True)
 KINDS["annotations"] = (
     Family("ordinary", _normal),
     Family("zero", _one_zero, "zeros for one of the {}", WHERE_ZEROS),

@@ -64,17 +64,20 @@ def test_a_shape_exercise_is_called_with_distinct_primes_with_each_size_1_and_wi
     exercise = exercise_named(name)
     letters = list(exercise.hidden[0].inputs)
     pairs, ordered = list(itertools.combinations(letters, 2)), list(itertools.permutations(letters, 2))
-    assert len(exercise.hidden) == exercises.SHAPE_DRAWS + len(letters) + len(pairs) + 2 * len(ordered) + 1
+    assert len(exercise.hidden) == exercises.SHAPE_DRAWS + len(letters) + 2 * len(pairs) + 2 * len(ordered) + 1
     for case in exercise.hidden[: exercises.SHAPE_DRAWS]:
         assert len(set(case.inputs.values())) == len(case.inputs) > 0
         assert set(case.inputs.values()) <= set(exercises.PRIMES)
     rest = exercise.hidden[exercises.SHAPE_DRAWS :]
     ones = [[n for n, size in case.inputs.items() if size == 1] for case in rest]
-    assert ones == [[letter] for letter in letters] + [[]] * (len(pairs) + 2 * len(ordered) + 1)
-    for case, (one, other) in zip(rest[len(letters) :], pairs, strict=False):
+    assert ones == [[letter] for letter in letters] + [[]] * (2 * len(pairs) + 2 * len(ordered) + 1)
+    last = exercise.hidden[exercises.SHAPE_DRAWS - 1].inputs
+    of_pairs = rest[len(letters) : len(letters) + 2 * len(pairs)]
+    for case, exchanged, (one, other) in zip(of_pairs[::2], of_pairs[1::2], pairs, strict=True):
         assert case.inputs[one] == case.inputs[other] > np.sqrt(np.iinfo(np.int16).max)
         assert len({*case.inputs.values()}) == len(letters) - 1
-    larger = rest[len(letters) + len(pairs) : -1]
+        assert exchanged.inputs == {**last, one: last[other], other: last[one]}  # a key of a cache may be their product
+    larger = rest[len(letters) + 2 * len(pairs) : -1]
     for twice, much, (one, other) in zip(larger[::2], larger[1::2], ordered, strict=True):
         assert twice.inputs[one] == 2 * twice.inputs[other]
         assert much.inputs[one] == 5 * much.inputs[other]

@@ -277,7 +277,9 @@ def test_states_are_zero_in_one_sentence_alone():
         assert (drawn("states", "zero", (4, 3), seed) == 0).all(axis=1).sum() == 1
 
 
-@pytest.mark.parametrize(("kind", "shape"), [("states", (4, 3)), ("annotations", (4, 5, 3))])
+@pytest.mark.parametrize(
+    ("kind", "shape"), [("states", (4, 3)), ("annotations", (4, 5, 3)), ("scores", (4, 3)), ("logits", (4, 5, 3))]
+)
 def test_the_same_numbers_in_each_sentence_are_still_ordinary_and_meet_no_other_family(kind, shape):
     same = drawn(kind, "same_rows", shape)
     assert (same == same[0]).all()
