@@ -346,7 +346,7 @@ def _hints_by_kind(exercise, rows, skipped=()):
             continue
         here = _hints_of_one_mistake(exercise, [*ordinary, *alike])
         here = here if not first or here == first else ()
-        is_to_blame = sum(bool(row.wrong_entries) for row in alike) >= HALF * len(alike)
+        is_to_blame = kind != SIZE_ONE or sum(bool(row.wrong_entries) for row in alike) >= HALF * len(alike)
         if here or (is_to_blame and not (kind == WORDLESS and words[PADDING] in hints)):  # which has padding, too
             hints += here or [words[kind]]
     return tuple(dict.fromkeys(hints))

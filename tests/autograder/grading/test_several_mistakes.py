@@ -77,7 +77,7 @@ def _shifted_by_rows(scores, mask, axis):
 )
 def test_a_softmax_over_the_wrong_axis_gets_its_hint_in_every_form(name, answer, axis, weigh):
     hints = hints_on(name, answer(lambda scores, mask: weigh(scores, mask, axis)))
-    assert OTHER_AXIS in hints[0] or hints[0].startswith("Your softmax runs over the"), hints
+    assert OTHER_AXIS.format(it="the scores") in hints[0] or hints[0].startswith("Your softmax runs over the"), hints
 
 
 @pytest.mark.parametrize("axis", [0, (0, 1)], ids=str)
@@ -86,7 +86,7 @@ def test_so_does_one_that_is_written_in_numpy(axis):
         powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
         return powers / powers.sum(axis=axis, keepdims=True)
 
-    clause = OTHER_AXIS if axis == 0 else ALL_AXES
+    clause = OTHER_AXIS.format(it="the scores") if axis == 0 else ALL_AXES
     assert f"{EXACTLY} {clause}." in hints_on(SOFTMAX, masked_softmax)
 
 
@@ -128,7 +128,7 @@ SEVERAL = {
     "float32 root and the wrong axis": (
         HEADS,
         heads(lambda scores, mask: scores.softmax(0), in_single_precision),
-        (FEW_DIGITS, f"{EXACTLY} {OTHER_AXIS}."),
+        (FEW_DIGITS, f"{EXACTLY} {OTHER_AXIS.format(it='the scores')}."),
     ),
     "not scaled and no mask": (
         HEADS,
