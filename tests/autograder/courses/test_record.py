@@ -253,8 +253,10 @@ def test_each_change_of_the_rules_is_recorded_once_and_an_extension_with_the_stu
         late.format(20, extension + case),
     ):
         plan.write_text(text)
-        grade_quickly(course)
+        before = course.record.list_all()
         grade_quickly(course, dry=True)
+        assert course.record.list_all() == before
+        grade_quickly(course)
     rules = [event.data for event in course.record.events("scoring", "", ("rules",))]
     assert [(each["due"], each["late"]["percent_a_day"]) for each in rules] == [
         ("", 0),
