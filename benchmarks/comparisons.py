@@ -53,6 +53,7 @@ from solutions.in_torch.context import AdditiveAttention, Attention
 from solutions.in_torch.encoder import Encoder
 from solutions.in_torch.output_layer import Decoder, Seq2Seq
 from solutions.in_torch.scoring import DotProductScore
+from solutions.in_torch.spelling import add_dropout
 from solutions.in_torch.spelling import build_model as build_speller
 from solutions.trained import TRAINED, quantize
 
@@ -265,21 +266,6 @@ def build_model(run: TrainingRun) -> Seq2Seq:
     else:
         attention = AdditiveAttention(run.size, key_size, run.size)
     return Seq2Seq(encoder, Decoder(*sizes, attention))
-
-
-def add_dropout(model: Seq2Seq, share: float) -> None:
-    """Let ``model`` set a ``share`` of the entries to 0 while it is training.
-
-    These are the entries of word vectors, of annotations, and of what the output layer reads.
-    """
-
-    def drop(module, vectors):
-        return nn.functional.dropout(vectors, share, module.training)
-
-    for embedding in (model.encoder.embedding, model.decoder.embedding):
-        embedding.register_forward_hook(lambda module, _words, vectors: drop(module, vectors))
-    model.encoder.register_forward_hook(lambda module, _source, read: (drop(module, read[0]), read[1]))
-    model.decoder.output.register_forward_pre_hook(lambda module, inputs: drop(module, *inputs))
 
 
 class Training:

@@ -48,7 +48,7 @@ PROVIDED = (
     *("pronunciations", "words_of", "_split_words", "_divider", "encode_letters", "as_arrays", "as_tensors"),
     *("as_phonemes", "count_edits", "error_rates"),
     *("masked_softmax", "AdditiveScore", "Attention", "AdditiveAttention", "LastAnnotation", "BothEnds"),
-    *("Encoder", "Decoder", "Seq2Seq", "build_model", "pronounce", "save_weights", "load_weights"),
+    *("Encoder", "Decoder", "Seq2Seq", "build_model", "add_dropout", "pronounce", "save_weights", "load_weights"),
     *("draw_test_words", "pronounce_with_weights", "write_changed"),
 )
 
@@ -83,6 +83,21 @@ def build_model(seed=0, attention=True):
     encoder = Encoder(len(LETTERS), EMBEDDING_SIZE, SIZE, SIZE)
     context = AdditiveAttention(SIZE, 2 * SIZE, SIZE) if attention else BothEnds()
     return Seq2Seq(encoder, Decoder(len(PHONEMES), EMBEDDING_SIZE, SIZE, 2 * SIZE, context))
+
+
+def add_dropout(model, share):
+    """Let ``model`` set a ``share`` of the entries to 0 while it is training.
+
+    These are the entries of word vectors, of annotations, and of what the output layer reads.
+    """
+
+    def drop(module, vectors):
+        return nn.functional.dropout(vectors, share, module.training)
+
+    for embedding in (model.encoder.embedding, model.decoder.embedding):
+        embedding.register_forward_hook(lambda module, _words, vectors: drop(module, vectors))
+    model.encoder.register_forward_hook(lambda module, _source, read: (drop(module, read[0]), read[1]))
+    model.decoder.output.register_forward_pre_hook(lambda module, inputs: drop(module, *inputs))
 
 
 def as_tensors(words):

@@ -11,6 +11,7 @@ from benchmarks import comparisons, tasks
 from benchmarks.comparisons import Comparison, Training, TrainingRun, build_model, choose_rate
 from solutions.in_numpy import spelling
 from solutions.in_torch.output_layer import Decoder
+from solutions.in_torch.spelling import add_dropout
 
 pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 
@@ -90,7 +91,7 @@ def test_taking_all_steps_at_once_is_taking_one_after_the_other():
 
 def test_dropout_reaches_all_that_the_decoder_reads_in_training_alone():
     plain, dropped = build_model(FIXED), build_model(FIXED)
-    comparisons.add_dropout(dropped, 0.4)
+    add_dropout(dropped, 0.4)
     read, kept = {}, []
     dropped.decoder.output.register_forward_pre_hook(lambda _module, inputs: read.update(entries=inputs[0]))
     source, lengths, words = torch.tensor([[4, 9, 3]]), torch.tensor([3]), torch.tensor([[1, 5]])

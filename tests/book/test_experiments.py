@@ -26,6 +26,8 @@ from benchmarks.comparisons import (
     tuning_runs,
 )
 from benchmarks.interventions import RECORD as INTERVENTIONS
+from benchmarks.regularised import DROPOUTS, RATES, SEEDS, tabulate
+from benchmarks.regularised import RECORD as REGULARISED
 from benchmarks.trainings import RECORD as TRAININGS
 from solutions import answer_key
 from solutions.answer_key import worked_example
@@ -146,6 +148,34 @@ def test_the_model_answer_on_few_steps_and_many_has_the_numbers_of_the_record(ow
         f"Of the 500 translations after 100 steps with seed 1, all wrong, {errors['length']} have another number"
     )
     told.append(f"{errors['nouns']} have only wrong nouns, and {errors['others']} other faults too")
+    assert [sentence for sentence in told if sentence not in answer] == []
+
+
+def test_the_model_answer_on_the_regularised_ablation_has_the_numbers_of_the_record():
+    regularised = json.loads(REGULARISED.read_text(encoding="utf-8"))
+    answer = " ".join(answer_key.load("spelling")["spelling-ablation"].answer.split())
+    chosen, rows = regularised["chosen"], regularised["rows"]
+
+    def errors(side, rate, dropout):
+        settings = [row for row in rows if (row["side"], row["rate"], row["dropout"]) == (side, rate, dropout)]
+        assert sorted(row["seed"] for row in settings) == [*SEEDS]
+        return 100 * np.mean([row["validation_per"] for row in settings])
+
+    assert sum(row["cpu_seconds"] for row in rows) < 15 * 60  # "a quarter of an hour"
+    assert {row["stopped"] for row in rows if not row["dropout"]} == {200, 300, 400}
+    assert sorted(row["stopped"] for row in rows if row["dropout"]) == [400, *[600] * 15]
+    told, dropouts = [], {side: chosen[side]["dropout"] for side in chosen}
+    for side, dropout in dropouts.items():
+        shares = ", ".join(f"{errors(side, RATES[0], share):.1f}" for share in DROPOUTS)
+        others = " and ".join(f"{errors(side, rate, dropout):.1f}" for rate in RATES[1:])
+        told.append(f"{shares}; with {dropout:g} and the other rates, {others}")
+        told.append(f"{chosen[side]['dropout']:g} and {chosen[side]['rate']:g}")
+    without = errors("fixed", RATES[0], 0) - errors("attention", RATES[0], 0)
+    with_dropout = errors("fixed", **chosen["fixed"]) - errors("attention", **chosen["attention"])
+    told.append(f"from {without:.1f} to {with_dropout:.1f} points")
+    for compared in tabulate(regularised["test"]).values():
+        rates = f"{compared['attention']:.1f}, {compared['fixed']:.1f}, {compared['difference']:.1f}"
+        told.append("{} ({:.1f} to {:.1f})".format(rates, *compared["interval"]))
     assert [sentence for sentence in told if sentence not in answer] == []
 
 
