@@ -49,8 +49,9 @@ def test_the_core_path_is_short_and_reaches_every_chapter_and_every_kind_of_work
     assert {entry.kind for entry in core} == set(answer_key.MINUTES_A_POINT)
     most = answer_key.minutes(core)[1]
     assert most <= 600  # ten hours
-    mend, diagnose = "context-mended_attention", "softmax-broken_maps"
-    assert {mend, diagnose, "capstone-train_and_save", "capstone-train_own"} <= {entry.name for entry in core}
+    mend, diagnose, measure = "context-mended_attention", "softmax-broken_maps", "spelling-ablation"
+    train = {"capstone-train_and_save", "capstone-train_own", "capstone-corpus_bleu"}  # the last measures the second
+    assert {mend, diagnose, measure, "scoring-score_gradients", *train} <= {entry.name for entry in core}
 
 
 TOY = """
