@@ -673,11 +673,32 @@ def transformer_block__sees_only_what_is_before(*arguments):
     return _pass_through_block(arguments, seen=_not_after(states) & mask[:, None, None, :])
 
 
+def _filled(arguments, fill, zeroed=True):
+    def contexts(states, mask, matrices):
+        scores = torch.einsum("zrd,bid,zre,bje->bzij", matrices[0], states, matrices[1], states)
+        real = mask[:, None, None, :]
+        weights = torch.softmax(fill(scores / math.sqrt(matrices[1].shape[1]), real), dim=-1)
+        return torch.einsum("bzij,zwd,bjd->bizw", weights * real if zeroed else weights, matrices[2], states).flatten(2)
+
+    return _pass_through_block(arguments, contexts=contexts)
+
+
 def transformer_block__mean_of_padding(*arguments):
-    """In a sentence without a real word, your weights are equal at all positions. They should be zero, and so should
-    the contexts."""
-    mask = arguments[1]
-    return _pass_through_block(arguments, seen=(mask | ~mask.any(dim=1, keepdim=True))[:, None, None, :])
+    """In a sentence without a real word, your weights are equal at all positions. They should be zero, and so should the
+    contexts."""
+    return _filled(
+        arguments, lambda scores, real: scores.masked_fill(~real, torch.finfo(scores.dtype).min), zeroed=False
+    )
+
+
+def transformer_block__fill_too_high(*arguments):
+    """You replaced the scores of padding by a number that is not low enough: the words' scores can be as low, or lower."""
+    return _filled(arguments, lambda scores, real: scores.masked_fill(~real, -1e4))
+
+
+def transformer_block__penalty_subtracted(*arguments):
+    """You subtracted a number from the scores of padding, but these can be larger than it. Replace them."""
+    return _filled(arguments, lambda scores, real: scores - 1e9 * ~real)
 
 
 def transformer_block__masked_after_the_softmax(*arguments):
@@ -834,6 +855,13 @@ def transformer_block__norms_exchanged(*arguments):
     return _norm(attended + _network(attended, parameters), gain_1, bias_1)
 
 
+def transformer_block__gains_exchanged(*arguments):
+    """You swapped the gains of the two normalisations."""
+    states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, gain_2, bias_2 = arguments
+    attended = _norm(states + _contexts(states, mask, (W_query, W_key, W_value)) @ W_out.T, gain_2, bias_1)
+    return _norm(attended + _network(attended, parameters), gain_1, bias_2)
+
+
 def transformer_block__one_norm_for_both(*arguments):
     """You used the gain and bias of the attention in both normalisations. The network has its own."""
     states, mask, W_query, W_key, W_value, W_out, gain_1, bias_1, *parameters, _, _ = arguments
@@ -882,6 +910,25 @@ def transformer_block__epsilon_outside(*arguments):
     def norm(vectors, gain, bias):
         centred = vectors - vectors.mean(dim=-1, keepdim=True)
         return gain * centred / ((centred**2).mean(dim=-1, keepdim=True).sqrt() + 1e-5) + bias
+
+    return _pass_through_block(arguments, norm=norm)
+
+
+def transformer_block__epsilon_as_the_least(*arguments):
+    """You used epsilon only where the variance is smaller. Add it to every variance, under the root."""
+
+    def norm(vectors, gain, bias):
+        centred = vectors - vectors.mean(dim=-1, keepdim=True)
+        return gain * centred / (centred**2).mean(dim=-1, keepdim=True).clamp(min=1e-5).sqrt() + bias
+
+    return _pass_through_block(arguments, norm=norm)
+
+
+def transformer_block__smaller_epsilon(*arguments):
+    """Your epsilon is too small. It should be 1e-5 in both normalisations."""
+
+    def norm(vectors, gain, bias):
+        return _norm(vectors, gain, bias, epsilon=1e-6)
 
     return _pass_through_block(arguments, norm=norm)
 
