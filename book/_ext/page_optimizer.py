@@ -87,7 +87,7 @@ font-display:block}"""
 # clip margin is for focus rings. The space above a subsection is that of others, 2.75rem, less that below a paragraph, which
 # does not collapse with it.
 # Where a link has led into the page, subsections have their own heights, because with estimates it may miss its target.
-LATE_SECTION, LATE_SUBSECTION = ".bd-article > section > section ~ section", "section section section ~ section"
+LATE_SECTION, LATE_SUBSECTION = ".bd-article > section > section ~ section", "section section section"
 LAZY_LAYOUT = f"""@media screen {{
   :is({LATE_SECTION}, .bd-article:not(:has(:target)) {LATE_SUBSECTION}) {{
     content-visibility: auto;

@@ -235,7 +235,7 @@ def test_a_section_that_is_laid_out_late_states_about_how_high_it_will_be():
     page_optimizer.estimate_heights(tree)
     stated = [section.attrs.get("style") for section in tree.css("section")]
     # 1000 letters are about 13 lines, of 30 pixels, and the space around them; 16 pixels are a rem
-    assert stated == [None, None, "--rem:78", None, "--rem:0", "--rem:14"]
+    assert stated == [None, None, "--rem:78", "--rem:32", "--rem:0", "--rem:14"]
 
 
 def test_a_page_asks_early_for_the_typeface_and_for_the_fonts_of_formulas_if_it_has_any_and_they_are_there(site):
