@@ -7,6 +7,7 @@ also has a link that skips to them, its second keyboard stop; the element that h
 |---|---|---|
 | Font Awesome: a script and three fonts | an author might use any icon | the icons in use, by page_optimizer |
 | Sphinx's search index, with each page | it searches as the reader types | section_search's index, when a reader searches |
+| what Sphinx's search shows its results with | it leads to any page | only the page of results has it |
 | what dropdowns, cards, cells and copying need | a page might have them | only where the page has them |
 | the title and the contents again, for paper | its print sheet shows them | pdf's print sheet, without them |
 | a script that measures all code and tables at once | what scrolls needs a tab stop | the same, for what is laid out |
@@ -31,6 +32,7 @@ ASSET_TRIGGERS = {
     "mystnb": ("cell",),
     "side-notes": ("side-note",),
 }
+FOR_SPHINX_SEARCH = ("doctools", "sphinx_highlight")  # scripts of its page of results
 
 # Measuring an element in a section or a fold that is not laid out yet makes the browser lay out all of it.
 THEME_SCRIPT = "pydata-sphinx-theme.js"
@@ -90,6 +92,8 @@ def drop_unneeded_assets(app, pagename, templatename, context, doctree):
         name = Path(str(getattr(asset, "filename", asset))).name
         if "toggle" in str(getattr(asset, "attributes", {}).get("body", "")):  # the settings of its script
             name = "togglebutton"
+        if name.startswith(FOR_SPHINX_SEARCH):
+            return pagename == "search"
         for part, texts in ASSET_TRIGGERS.items():
             if name.startswith(part):
                 return any(text in body for text in texts)
