@@ -54,6 +54,8 @@ def printed(site):
 def rows_of_table(site, *head, page="capstone"):
     """Return the rows of the one table of a page whose first columns are called ``head``."""
     page = BeautifulSoup((site / "book" / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
+    for line_break in page("br"):
+        line_break.replace_with(" ")
     tables = [[[cell.text for cell in row(["th", "td"])] for row in table("tr")] for table in page("table")]
     (rows,) = [rows for first, *rows in tables if first[: len(head)] == [*head]]
     return rows
