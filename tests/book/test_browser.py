@@ -1025,6 +1025,7 @@ def test_each_part_of_the_whole_model_is_a_link_that_a_keyboard_reaches_and_show
     open_page(browser, f"{address}/book/whole_model.html")
     links = browser.find_elements(By.CSS_SELECTOR, "#picture-whole-model svg a")
     assert len(links) == 6
+    browser.find_element(By.TAG_NAME, "h1").click()  # the keyboard may have left the page in another test
     browser.execute_script("arguments[0].focus({focusVisible: true})", links[0])
     for link in links:
         assert browser.switch_to.active_element == link
