@@ -119,7 +119,7 @@ def open_batch(
             cgroup.remove_left_behind(run.options.limits)
             recorder = stack.enter_context(Recorder(course, topic, run.options.dry))
             if not run.options.dry:
-                recording.record_rules(run, recorder.lateness.due)
+                recording.record_rules(run, recorder.lateness)
         if recorder.was_restored and notice:
             notice(RESTORED_NOTICE.format(topic, course.command("restore")))
 

@@ -5,8 +5,6 @@ In: a ``GradingRun``, a ``Job``. Out: the record for the next run. Writes the re
 
 import hashlib
 import json
-from dataclasses import asdict
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from autograder.batch.context import GradingRun
@@ -15,21 +13,20 @@ from autograder.courses.standing import GRADED, PAGE, RULES, SET_ASIDE
 from autograder.feedback import notices
 from autograder.feedback.marks import CellResult, GradebookState, Marks
 from autograder.files import write_bytes
-from autograder.gradebook.lateness import parse_received
+from autograder.gradebook.lateness import Lateness, parse_received
 from autograder.platforms.attempts import load_attempts
 
 if TYPE_CHECKING:
     from autograder.grading.submission import GradingResult
 
 
-def record_rules(run: GradingRun, due: datetime | None) -> None:
-    """Record what decides the marks of everybody, unless that is as it was; ``due`` is when the assignment is due, in UTC.
+def record_rules(run: GradingRun, lateness: Lateness) -> None:
+    """Record what decides the marks of those who are graded from now on, unless that is as it was.
 
     Extensions are not among it: when the work of one student was due is recorded with each of their pages.
     """
     rules = {
-        "due": due.isoformat(" ") if due else "",
-        "late": asdict(run.course.plan().late),
+        **lateness.rules,
         "points": run.released.points,
         "exercises": run.released.digest,  # changes with the key, the reference and the course's own cases
     }
@@ -112,7 +109,7 @@ def write_record(run: GradingRun, job: Job, marks: Marks | None) -> None:
     page: dict[str, Any] = {"marks": hash_marks(marks), "notice": job.notice, "shown": job.shown}
     page["called"] = run.name_of(job.student)
     if marks:
-        page |= {"score": marks.score, "penalty": marks.late_penalty, "due": marks.due}
+        page |= {"score": marks.score, "penalty": marks.late_penalty, "due": marks.due.replace("T", " ")}
         page["by_person"] = {name: mark.score for name, mark in marks.cells.items() if mark.by_person}
     graded = [(GRADED, job.record)] if job.record else []
     run.course.record.add(run.topic, job.student, *graded, (PAGE, page))

@@ -6,7 +6,7 @@ whose marks a person has just changed into nbgrader's gradebook.
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -74,13 +74,26 @@ class Lateness:
         """Return when the work of ``student`` is due, in UTC; None if it never is."""
         return self.due and self.due + (self.extension(student, in_gradebook) or timedelta())
 
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The due dates of all and of sections, in UTC, and the late rule: course.toml's, or the plugin of nbgrader's settings."""
+        late: dict[str, Any] = asdict(self._late_rule)
+        if not self._is_ours:
+            late = {"plugin": str(self._config.AssignLatePenalties.get("plugin_class", "nbgrader's own"))}
+        own = {name: rule.due for name, rule in sorted(self.plan.sections.items()) if rule.due}
+        sections = {name: as_naive_utc(due).isoformat(" ") for name, due in own.items()}
+        return {"due": self.due.isoformat(" ") if self.due else "", "sections": sections, "late": late}
+
+    @property
+    def _is_ours(self) -> bool:
+        return self._config.AssignLatePenalties.get("plugin_class") == LATE_PLUGIN
+
     @cached_property
     def _rule(self) -> Callable[[str, float, float], float | None]:
         """The penalty function: usually course.toml's rule, which does not need nbgrader, or else nbgrader's late plugin."""
-        is_ours = self._config.AssignLatePenalties.get("plugin_class") == LATE_PLUGIN
-        if is_ours and self._late_rule.percent_a_day:
+        if self._is_ours and self._late_rule.percent_a_day:
             return lambda student, score, seconds: self._late_rule.penalty(score, seconds) or None
-        if is_ours and not self._config.LateSubmissionPlugin and not self._config.LateRule:
+        if self._is_ours and not self._config.LateSubmissionPlugin and not self._config.LateRule:
             return lambda student, score, seconds: None
         from nbgrader.preprocessors import AssignLatePenalties
 

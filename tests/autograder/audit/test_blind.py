@@ -1,6 +1,7 @@
 """Answers written without sight of the key get the right verdicts, apart from exceptions on record."""
 
 import hashlib
+import re
 import tomllib
 
 import pytest
@@ -50,6 +51,22 @@ def test_no_frozen_answer_has_been_edited():
     assert recorded == {
         path.relative_to(SUBMISSIONS).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
     }
+
+
+def test_the_guide_counts_what_the_rounds_have():
+    """From the fifth round on, only answers that were meant to be hard were accepted; the record does not count these apart."""
+    guide = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
+    total, accepted, ordinary, right = re.search(
+        r"Of these ([\d,]+) hard answers, (\d+) were accepted; of the ([\d,]+) ordinary wrong ones, none was. None of the "
+        r"([\d,]+) right answers was rejected",
+        guide,
+    ).groups()
+    later = [RATES[name][topic] for name in [*ROUNDS][4:] for topic in ROUNDS[name]]
+    counts = {key: sum(row[key] for row in later) for key in later[0]}
+    hard, ordinary, right = (int(number.replace(",", "")) for number in (total, ordinary, right))
+    assert (hard + ordinary, int(accepted)) == (counts["wrong"], counts["false_accepts"])
+    assert (right, counts["false_rejects"]) == (counts["right"], 0)
+    assert f"{len(ROUNDS) - 1} further rounds".replace("16", "Sixteen") in guide
 
 
 @pytest.mark.parametrize("name", ROUNDS)

@@ -346,7 +346,7 @@ class Grades(RuleBasedStateMachine):
         assert float(shown) == pytest.approx(self.earned(name) - self.penalty(name), abs=0.006)
         assert ("was not graded" in page) == (self.attempts[name][-1].right is None)
         shown = self.course.record.last_of_each("scoring", name, ("page",))["page"].data
-        assert shown["due"] == self.due(name).replace(tzinfo=None).isoformat()
+        assert shown["due"] == self.due(name).replace(tzinfo=None).isoformat(" ")
         attempt = self.recorded[name].attempt
         is_late = bool(attempt.received_at and attempt.received_at > self.due(name))
         lateness = re.search(r"<dt>Handed in</dt><dd>(.*?)</dd>", page)[1]

@@ -228,8 +228,9 @@ def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
     assert [json.loads(by_person) for *_, by_person, _ in shown] == [{}, {}, {ESSAY: 1.5}, {ESSAY: 0.5}]
     assert {due for *_, due in shown} == {""}
     (rule,) = rules  # six gradings by the same rules
-    assert rule[1:3] == ("", 0)
-    assert json.loads(rule[3]) == {e.name: e.points for e in course.released("scoring").exercises}
+    assert rule[1:3] == ("", "{}")
+    assert json.loads(rule[3]) == {"grace_minutes": 0, "most_percent": 100, "percent_a_day": 0}
+    assert json.loads(rule[4]) == {e.name: e.points for e in course.released("scoring").exercises}
     assert [sentence for _, _, sentence in told] == ["Hand in scoring.ipynb itself.", "The sum is over a."]
 
 
@@ -269,11 +270,23 @@ def test_each_change_of_the_rules_is_recorded_once_and_an_extension_with_the_stu
         name: [event.data["due"] for event in course.record.events("scoring", name, ("page",))]
         for name in ("ada", "ben")
     }
-    assert [*dict.fromkeys(due["ada"])] == ["", "2026-03-01T11:00:00", "2026-03-03T12:00:00"]
-    assert [*dict.fromkeys(due["ben"])] == ["", "2026-03-01T11:00:00"]
+    assert [*dict.fromkeys(due["ada"])] == ["", "2026-03-01 11:00:00", "2026-03-03 12:00:00"]
+    assert [*dict.fromkeys(due["ben"])] == ["", "2026-03-01 11:00:00"]
     plan.write_text("")
     with Gradebook(course.gradebook) as gradebook:  # as the formgrader does it
         gradebook.update_or_create_assignment("scoring", duedate="2026-03-05 00:00:00")
     grade_quickly(course)
     last = course.record.last_of_each("scoring", "", ("rules",))["rules"].data
-    assert (last["due"], last["late"]["percent_a_day"]) == ("2026-03-05 00:00:00", 0)
+    assert (last["due"], last["sections"], last["late"]["percent_a_day"]) == ("2026-03-05 00:00:00", {}, 0)
+    (course.root / "students.csv").write_text("id,section\nada,A\nben,B\n")
+    of_section = "[assignment.scoring.sections.A]\ndue = 2026-03-02T12:00:00Z\n"
+    plan.write_text(f'roster = "students.csv"\n{late.format(10, of_section)}')
+    grade_quickly(course)
+    config = course.config.read_text()
+    course.config.write_text(
+        f"{config}\nc.AssignLatePenalties.plugin_class = 'nbgrader.plugins.LateSubmissionPlugin'\n"
+    )
+    grade_quickly(course)
+    *_, by_section, by_plugin = (event.data for event in course.record.events("scoring", "", ("rules",)))
+    assert (by_section["sections"], by_section["late"]["percent_a_day"]) == ({"A": "2026-03-02 12:00:00"}, 10)
+    assert by_plugin["late"] == {"plugin": "nbgrader.plugins.LateSubmissionPlugin"}
