@@ -58,7 +58,8 @@ def describe_inputs(entry):
         sentences.append("A row may be all 0.")
     if entry.reaches:
         masked = any(argument.kind == "mask" for argument in arguments.values())
-        which = "Scores of real words" if masked else "The resulting scores"
+        asks = any(argument.kind == "states" for argument in arguments.values())  # otherwise, padding asks, too
+        which = ("Scores of real words" if asks else "Scores between real words") if masked else "The resulting scores"
         sentences.append(f"{which} stay within ±{_number(entry.reaches)}.")
     sentences.append(_describe_sizes(entry))
     return "*Inputs.* " + " ".join(sentences)

@@ -53,6 +53,15 @@ def test_the_paragraph_says_limits_masks_and_sizes():
     )
     assert not describe_inputs(exercise_named("softmax-score_differences").entry)
     assert not describe_inputs(None)
+    for name, whose in (
+        ("decoder_fusion-decoder_step", "of real words"),
+        (
+            "from_bahdanau_to_transformers-self_attention",
+            "between real words",
+        ),  # the query of padding scores words, too
+        ("from_bahdanau_to_transformers-transformer_block", "between real words"),
+    ):
+        assert f"Scores {whose} stay within" in describe_inputs(exercise_named(name).entry)
 
 
 @pytest.mark.parametrize("topic", TOPICS)
