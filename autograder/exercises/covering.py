@@ -20,6 +20,7 @@ from solutions.answer_key.domains import LONGEST, SCORES, limits
 LONG_AXIS_LENGTH = 20  # entries of an axis: two that must be alike are never longer than this
 MAX_LETTERS_FOR_ALL_PAIRS = 6  # with more, two letters are made alike only if an argument has both
 LEAST_ROWS = 20  # cases per exercise, at least
+SCORE_VECTOR = ("attention_size",)  # the axes of the vector whose product with a tanh is an additive score
 MAX_SIZE_DRAWS = 1000  # draws of the sizes to try until they fit
 SIZES = "the sizes"  # the one factor that is not an argument
 SIZE_ONE = ("size_one",)
@@ -74,9 +75,9 @@ def pairwise_cases(entry: Code, optional: frozenset[str], rng: SteadyGenerator) 
     if entry.gradients:
         calls += [(plan, entry.gradients) for plan in plans if _may_ask_for_gradients(plan)]
         if entry.reaches:
-            # gradients behind scores at their limits are small differences of large numbers; a vector at the end of the score
+            # gradients behind scores at their limits are small differences of large numbers; the vector of an additive score
             # keeps them small, and then only what it multiplies is at its limits
-            small = {name: ordinary[name] for name, argument in bounded.items() if argument.kind == "vector"}
+            small = {name: ordinary[name] for name, argument in bounded.items() if argument.axes == SCORE_VECTOR}
             at_limits = [{**at_limits[0], **small}] if small else []
         others = (*extra, *at_limits)
         calls += [(plan, entry.gradients) for plan in others if not _asks_for_words(plan)]
