@@ -39,7 +39,7 @@ class Translator extends Figure {
       await (this.ours ??= fetch(this.data.url).then((answer) => (answer.ok ? this.model("Ours", answer.arrayBuffer()) : Promise.reject())));
     } catch {
       this.ours = undefined;
-      this.trouble ||= "Our model could not be loaded.";
+      this.missing = "Our model could not be loaded.";
     }
   }
   async model(name, bytes) {
@@ -76,7 +76,7 @@ class Translator extends Figure {
     if (wrong || !models.length) {
       const [view, says] = this.querySelector(".still .first").children; // of the first example
       this.longest = 0;
-      return { view: this.picture ?? view.outerHTML, says: this.trouble || wrong || (sentence === examples[0] ? says.innerHTML : "The trained model is loading.") };
+      return { view: this.picture ?? view.outerHTML, says: this.trouble || wrong || this.missing || (sentence === examples[0] ? says.innerHTML : "The trained model is loading.") };
     }
     const translations = models.map(([name, p]) => [name, this.arithmetic.translate(p, this.arithmetic.read(p, words.map((word) => source.indexOf(word))), limits)]);
     this.longest = Math.max(...translations.map(([, steps]) => steps.length));
