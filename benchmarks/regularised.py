@@ -44,7 +44,10 @@ def few_words():
 
 
 def train(path, side, rate, dropout, seed, steps=STEPS):
-    """Train one model, write its best parameters to ``path``, and return the loss of each step and the learning curve."""
+    """Train one model, write its best parameters to ``path``, and return the loss of each step and the learning curve.
+
+    Only the first ``steps`` of a whole training are taken.
+    """
     model, words = build_model(seed, SIDES[side]), few_words()
     add_dropout(model, dropout)
     rng = np.random.default_rng(seed)
@@ -144,7 +147,8 @@ def tabulate(reports):
 
 
 def _path(side, rate, dropout, seed):
-    return FINISHED / f"{side}-{rate:g}-{dropout:g}-{seed}.npz"
+    version = torch.__version__.split("+")[0]  # what was trained otherwise is trained again
+    return FINISHED / f"{side}-{rate:g}-{dropout:g}-{seed}-{WORDS}-{STEPS}-{EVERY}-{BATCH}-torch{version}.npz"
 
 
 def _load(side, path):
