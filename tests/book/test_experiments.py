@@ -175,6 +175,14 @@ def test_the_model_answer_on_the_regularised_ablation_has_the_numbers_of_the_rec
     without = errors("fixed", RATES[0], 0) - errors("attention", RATES[0], 0)
     with_dropout = errors("fixed", **chosen["fixed"]) - errors("attention", **chosen["attention"])
     told.append(f"from {without:.1f} to {with_dropout:.1f} points")
+    per = {(row["side"], row["rate"], row["dropout"], row["seed"]): 100 * row["validation_per"] for row in rows}
+
+    def difference(seed, attention, fixed):
+        return per["fixed", *fixed, seed] - per["attention", *attention, seed]
+
+    best = [(chosen[side]["rate"], chosen[side]["dropout"]) for side in ("attention", "fixed")]
+    by_seed = [difference(seed, (RATES[0], 0), (RATES[0], 0)) - difference(seed, *best) for seed in SEEDS]
+    told.append("by {:.1f} with one seed and {:.1f} with the other".format(*by_seed))
     for compared in tabulate(regularised["test"]).values():
         rates = f"{compared['attention']:.1f}, {compared['fixed']:.1f}, {compared['difference']:.1f}"
         told.append("{} ({:.1f} to {:.1f})".format(rates, *compared["interval"]))
@@ -591,6 +599,14 @@ def test_the_page_on_transformers_prints_what_was_recorded_of_blocks_and_recurre
             assert told == pytest.approx([np.mean(seeds), min(seeds), max(seeds)][: len(told)], abs=0.051)
             assert len(told) == (3 if np.ptp(seeds) >= 0.1 else 1)
         assert float(loss) == pytest.approx(np.mean([row["validation_loss"] for row in rows]), rel=0.05)
+
+
+def test_a_step_of_a_transformer_took_longer_on_one_core_than_one_of_the_recurrent_model(record):
+    for steps in (1000, 4000):
+        blocks, recurrent = (
+            [row["cpu_seconds"] for row in rows_of_blocks(record, name, steps)] for name in ("transformer", "recurrent")
+        )
+        assert min(blocks) > max(recurrent)
 
 
 def test_what_the_page_on_transformers_says_of_blocks_and_recurrence_is_in_the_record(record):
