@@ -58,8 +58,9 @@ def describe_inputs(entry):
         sentences.append("A row may be all 0.")
     if entry.reaches:
         masked = any(argument.kind == "mask" for argument in arguments.values())
-        asks = any(argument.kind == "states" for argument in arguments.values())  # otherwise, padding asks, too
-        which = ("Scores of real words" if asks else "Scores between real words") if masked else "The resulting scores"
+        kinds = {argument.kind for argument in arguments.values()}
+        of = "between" if "annotations" in kinds and "states" not in kinds else "of"  # then padding asks, too
+        which = f"Scores {of} real words" if masked else "The resulting scores"
         sentences.append(f"{which} stay within ±{_number(entry.reaches)}.")
     sentences.append(_describe_sizes(entry))
     return "*Inputs.* " + " ".join(sentences)

@@ -55,6 +55,7 @@ def test_the_paragraph_says_limits_masks_and_sizes():
     assert not describe_inputs(None)
     for name, whose in (
         ("decoder_fusion-decoder_step", "of real words"),
+        ("capstone-assemble", "of real words"),
         (
             "from_bahdanau_to_transformers-self_attention",
             "between real words",
