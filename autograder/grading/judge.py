@@ -563,12 +563,10 @@ def _hint_broadcast(exercise, rows):
 def _hint_common_family(exercise, rows, wrong):
     """Return the hint on what all ``wrong`` cases, but not all cases, have in common; or "".
 
-    That is a family of inputs of which half are wrong at least, the rarest if there are several, or else two equal sizes.
+    That is a family of inputs, the rarest if there are several, or else two equal sizes.
     """
     families = wrong[0].case.families
-    shared = [
-        words for words in families if all(words in row.case.families for row in wrong) and _is_telling(words, rows)
-    ]
+    shared = [words for words in families if all(words in row.case.families for row in wrong)]
     counts = {words: sum(words in row.case.families for row in rows) for words in shared}
     if counts and min(counts.values()) < len(rows):
         # what all of these cases share beside their large sizes says more, as such sizes alone are a family, too

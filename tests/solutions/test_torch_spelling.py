@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from solutions.in_numpy import spelling
-from solutions.in_numpy.spelling import error_rates, words_of
 from solutions.in_torch import spelling as torch_spelling
 from solutions.in_torch.capstone import translation_loss
 from solutions.in_torch.output_layer import beam_search
@@ -24,7 +23,6 @@ from solutions.in_torch.spelling import (
     write_changed,
 )
 from solutions.trained import load_trained, quantize
-from tests.solutions.test_spelling import rates_of_the_model_answer
 
 pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 
@@ -174,17 +172,3 @@ def test_a_changed_letter_changes_what_is_written_at_that_step_only_as_the_answe
     np.testing.assert_allclose(weights[[2, 3]], [0.70, 0.25], atol=0.005)
     _, weights = write_changed(model, "though", 0)
     np.testing.assert_allclose(weights[[1, 0]], [0.91, 0.08], atol=0.005)
-
-
-LENGTHS = ((2, 5), (6, 7), (8, 9), (10, 16))
-
-
-@pytest.mark.full("trains for minutes what the model answer reports")
-@pytest.mark.parametrize(("kind", "attention"), [(0, True), (1, False)])
-def test_the_model_answer_reports_what_training_gives(tmp_path, kind, attention):
-    train_and_save(tmp_path / "a.npz", attention=attention)
-    model = load_weights(build_model(attention=attention), tmp_path / "a.npz")
-    for group, (least, most) in enumerate(LENGTHS):
-        words = [word for word in words_of("test") if least <= len(word) <= most]
-        per, _ = error_rates(pronounce(model, words), words)
-        assert 100 * per == pytest.approx(rates_of_the_model_answer()[kind, group, 0], abs=1.5)

@@ -1152,17 +1152,6 @@ def rows_with_wrong(exercise, is_wrong):
     ]
 
 
-def test_a_family_is_blamed_only_where_half_of_it_is_wrong():
-    exercise = exercise_named("softmax-masked_softmax")
-    words = "sentences whose scores are far apart"
-    members = [place for place, case in enumerate(exercise.hidden) if words in case.families]
-    assert len(members) > 4
-    for count, is_blamed in ((1, False), (len(members), True)):
-        rows = rows_with_wrong(exercise, lambda place, case, those=members[:count]: place in those)
-        hint = judge._hint_common_family(exercise, rows, [row for row in rows if row.wrong_entries])
-        assert hint.startswith(f"Only cases with {words} are wrong") == is_blamed, count
-
-
 def test_large_sizes_are_blamed_only_where_nothing_else_is_special():
     exercise = exercise_named("spelling-contexts_exchanged")
     largest = "all sizes as large as they may be"
