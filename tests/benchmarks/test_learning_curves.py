@@ -27,7 +27,8 @@ def tables(label):
 
 
 def as_printed(row):
-    return [f"{number:.3f}" for number in row]
+    """Return numbers as the page has them: with three decimals below 10, one below 100, and none above."""
+    return [f"{number:.{3 if number < 10 else 1 if number < 100 else 0}f}" for number in row]
 
 
 def test_the_tables_of_rates_are_the_record():

@@ -54,6 +54,6 @@ def test_the_first_view_of_a_figure_is_that_of_its_own_module(monkeypatch):
     rows = re.findall(r'<th scope="row">(\w+)</th><td>([\d.]+)<i .*?<td>([\d.]+)', drawn)
     assert rows == [("tea", "1.00", "0.73"), ("milk", "0.00", "0.27")]
     assert "Likeliest: tea, 0.73." in drawn
-    assert "The numbers." not in drawn  # which the view has already
+    assert "The numbers." in drawn  # which the picture does not state
     with pytest.raises(RuntimeError, match="the first view of <softmax-figure> cannot be drawn"):
         figures.moving("softmax", "A title", data, "")
