@@ -225,8 +225,18 @@ LEFT_OUT = Family(
 # --- scores and logits -----------------------------------------------------------------------------------------------
 
 
-def _alike(rng, context):
-    return np.broadcast_to(_normal(rng, DrawContext((*context.shape[:-1], 1))), context.shape).copy()
+def _alike_along(axis):
+    """Return a function that draws numbers that are all equal along ``axis``."""
+
+    def draw(rng, context):
+        shape = list(context.shape)
+        shape[axis] = 1
+        return np.broadcast_to(_normal(rng, DrawContext(tuple(shape))), context.shape).copy()
+
+    return draw
+
+
+_alike = _alike_along(-1)
 
 
 def _zeros_among_them(rng, context):
@@ -261,12 +271,7 @@ def _pad_above_low(rng, context):
     return np.where(context.pads, _normal(rng, context), low)
 
 
-def _with_same_rows(rng, context):
-    """Return numbers that are the same in each sentence."""
-    return np.broadcast_to(_normal(rng, DrawContext((1, *context.shape[1:]))), context.shape).copy()
-
-
-SAME_ROWS = Family("same_rows", _with_same_rows, "the same {} in each sentence", WHERE_ALIKE, least={0: 2}, alone=True)
+SAME_ROWS = Family("same_rows", _alike_along(0), "the same {} in each sentence", WHERE_ALIKE, least={0: 2}, alone=True)
 
 KINDS["scores"] = KINDS["logits"] = (
     Family("ordinary", _normal),
