@@ -104,9 +104,7 @@ def _plans_at_limits(entry, factors, bounded):
         family = families.at_one_limit(turned=number) if entry.reaches else families.AT_ONE_LIMIT
         plan |= _draw_all_from(family, {name: bounded[name]})
     plans = [{**plan, **mode, SIZES: sizes} for mode in (ordinary, *modes) for sizes in (plan[SIZES], longest)]
-    if full := {
-        name: levels[0] for name, levels in factors if name in entry.arguments and entry.arguments[name].kind == "mask"
-    }:
+    if full := {name: levels[0] for name, levels in factors if any(map(_has_pads, levels))}:
         plans.append({**plan, **full, SIZES: longest})  # as many words as there may be
     if entry.reaches and len(others) == 1:
         below = _draw_all_from(families.AT_LOWER_LIMIT, {parameters[0]: bounded[parameters[0]]})
