@@ -346,7 +346,7 @@ def _hints_by_kind(exercise, rows, skipped=()):
             continue
         here = _hints_of_one_mistake(exercise, [*ordinary, *alike])
         here = here if not first or here == first else ()
-        is_to_blame = kind != SIZE_ONE or sum(bool(row.wrong_entries) for row in alike) >= HALF * len(alike)
+        is_to_blame = kind != SIZE_ONE or _are_half_wrong(alike)
         if here or (is_to_blame and not (kind == WORDLESS and words[PADDING] in hints)):  # which has padding, too
             hints += here or [words[kind]]
     return tuple(dict.fromkeys(hints))
@@ -604,8 +604,11 @@ def _hint_several_families(rows):
 
 def _is_telling(words, rows):
     """Return whether at least half of the cases of the family ``words`` are wrong: other families may hide the mistake."""
-    wrong = [bool(row.wrong_entries) for row in rows if words in row.case.families]
-    return sum(wrong) >= HALF * len(wrong)
+    return _are_half_wrong([row for row in rows if words in row.case.families])
+
+
+def _are_half_wrong(rows):
+    return sum(bool(row.wrong_entries) for row in rows) >= HALF * len(rows)
 
 
 def _hint_mask_or_size(hidden, wrong):
