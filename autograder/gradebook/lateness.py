@@ -78,23 +78,24 @@ class Lateness:
     def rules(self) -> dict[str, Any]:
         """The due dates of all and of sections, in UTC, and the late rule: course.toml's, or the plugin of nbgrader's settings."""
         late: dict[str, Any] = asdict(self._late_rule)
-        if not self._is_ours:
+        if not self._is_of_plan:
             late = {"plugin": str(self._config.AssignLatePenalties.get("plugin_class", "nbgrader's own"))}
         own = {name: rule.due for name, rule in sorted(self.plan.sections.items()) if rule.due}
         sections = {name: as_naive_utc(due).isoformat(" ") for name, due in own.items()}
         return {"due": self.due.isoformat(" ") if self.due else "", "sections": sections, "late": late}
 
     @property
-    def _is_ours(self) -> bool:
-        return self._config.AssignLatePenalties.get("plugin_class") == LATE_PLUGIN
+    def _is_of_plan(self) -> bool:
+        """Whether course.toml's rule decides: the plugin may be another, or follow nbgrader's settings where that rule is none."""
+        is_ours = self._config.AssignLatePenalties.get("plugin_class") == LATE_PLUGIN
+        has_settings = self._config.LateSubmissionPlugin or self._config.LateRule
+        return bool(is_ours and (self._late_rule.percent_a_day or not has_settings))
 
     @cached_property
     def _rule(self) -> Callable[[str, float, float], float | None]:
         """The penalty function: usually course.toml's rule, which does not need nbgrader, or else nbgrader's late plugin."""
-        if self._is_ours and self._late_rule.percent_a_day:
+        if self._is_of_plan:
             return lambda student, score, seconds: self._late_rule.penalty(score, seconds) or None
-        if self._is_ours and not self._config.LateSubmissionPlugin and not self._config.LateRule:
-            return lambda student, score, seconds: None
         from nbgrader.preprocessors import AssignLatePenalties
 
         late: Any = AssignLatePenalties(config=self._config)

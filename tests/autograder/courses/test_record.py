@@ -20,13 +20,14 @@ from autograder.courses.course import Course, init
 from autograder.courses.record import Record
 from autograder.courses.standing import tell
 from autograder.errors import CourseError
+from autograder.gradebook.lateness import LATE_PLUGIN
 from autograder.gradebook.requests import answer_request, record_later_requests
 from autograder.marking.answers import CurrentMark, load_answers, save_marks
 from autograder.marking.override import override
 from autograder.notebooks.requests import RegradeRequest
 from autograder.paths import ROOT
 from autograder.platforms.collect import collect
-from tests.autograder.essays import ESSAY, all_right, grade_quickly
+from tests.autograder.essays import ESSAY, all_right, grade_quickly, hand_in
 from tests.autograder.test_main import autograder
 
 pytestmark = pytest.mark.suite("assignments")
@@ -236,8 +237,7 @@ def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
 
 def test_each_change_of_the_rules_is_recorded_once_and_an_extension_with_the_student_alone(course):
     for name in ("ada", "ben"):
-        course.submission(name, "scoring").parent.mkdir(parents=True)
-        shutil.copy(course.release("scoring"), course.submission(name, "scoring"))
+        hand_in(course, name)
     grade_quickly(course)
     plan = course.root / "course.toml"
     late = "[late]\npercent_a_day = {}\n[assignment.scoring]\ndue = 2026-03-01T12:00:00+01:00\n{}"
@@ -290,3 +290,8 @@ def test_each_change_of_the_rules_is_recorded_once_and_an_extension_with_the_stu
     *_, by_section, by_plugin = (event.data for event in course.record.events("scoring", "", ("rules",)))
     assert (by_section["sections"], by_section["late"]["percent_a_day"]) == ({"A": "2026-03-02 12:00:00"}, 10)
     assert by_plugin["late"] == {"plugin": "nbgrader.plugins.LateSubmissionPlugin"}
+    plan.write_text("")
+    course.config.write_text(f"{config}\nc.LateSubmissionPlugin.penalty_method = 'zero'\n")
+    grade_quickly(course)
+    by_setting = course.record.last_of_each("scoring", "", ("rules",))["rules"].data
+    assert by_setting["late"] == {"plugin": LATE_PLUGIN}  # which follows that setting where course.toml has no rule
