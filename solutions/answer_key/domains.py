@@ -11,11 +11,8 @@ LIMITS = {  # of the entries, by kind of argument, as in a small network; a key 
     **dict.fromkeys(("scores", "logits"), SCORES),
     **dict.fromkeys(("annotations", "states", "parameter", "vector"), (-10, 10)),
 }
-AT_PADDING = {
-    "scores": "±10³⁰⁰",
-    "logits": "±10³⁰⁰",
-    "annotations": "±10¹⁴⁰",
-}  # the limits of entries at padding, by kind
+# the limits of entries at padding, by kind
+AT_PADDING = {"scores": "±10³⁰⁰", "logits": "±10³⁰⁰", "annotations": "±10¹⁴⁰"}
 LONGEST = 12  # entries of an axis, unless the key says how many
 SMALLEST_WEIGHT = 1e-7  # of those that are not 0
 LEAST_LIKELY = -1000  # the log-probability of a hypothesis, that of a long sentence
@@ -52,7 +49,7 @@ def describe_inputs(entry):
     arguments = entry.arguments
     sentences = [*_describe_limits(arguments), *_describe_masks(arguments), *_describe_whole_numbers(arguments)]
     for kind, sentence in OF_KIND.items():
-        if names := _of_kind(arguments, kind):
+        if names := _select_kind(arguments, kind):
             sentences.append(sentence.format(_join(names), least=_number(LEAST_LIKELY)))
     if any(a.kind == "weights" and "empty_row" not in a.without for a in arguments.values()):
         sentences.append("A row may be all 0.")
@@ -99,7 +96,7 @@ def _describe_whole_numbers(arguments):
     """Return one sentence, in a list, for all arguments of whole numbers; [] without any."""
     clauses, last = [], ""
     for kind, (what, interval) in WHOLE.items():
-        if names := _of_kind(arguments, kind):
+        if names := _select_kind(arguments, kind):
             start, whole = "those of" if what == last else what, "" if clauses else " are whole numbers (`int64`)"
             clauses.append(f"{start} {_join(names)}{whole} from {interval.format(below=arguments[names[0]].below)}")
             last = what
@@ -107,7 +104,7 @@ def _describe_whole_numbers(arguments):
     return [f"{text[0].upper()}{text[1:]}."] if text else []
 
 
-def _of_kind(arguments, kind):
+def _select_kind(arguments, kind):
     return [name for name, argument in arguments.items() if argument.kind == kind]
 
 
@@ -123,10 +120,9 @@ def _describe_masks(arguments):
         for other, argument in arguments.items():
             if argument.kind in AT_PADDING and argument.axes[: len(mask.axes)] == mask.axes:
                 masked.setdefault(AT_PADDING[argument.kind], []).append(other)
-        if masked:
-            (limit, those), *more = masked.items()
-            text += f"; there, {_join(those)} may hold numbers up to {limit}"
-            text += "".join(f", and {_join(others)} up to {another}" for another, others in more)
+        reach = ", and ".join(f"{_join(names)} up to {limit}" for limit, names in masked.items())
+        if reach:
+            text += f"; there, {reach.replace(' up to', ' may hold numbers up to', 1)}"
         yield f"{text}."
 
 
