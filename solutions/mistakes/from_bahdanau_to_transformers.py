@@ -1,6 +1,7 @@
 """Wrong answers that students give to the exercises on what came after Bahdanau. The docstring is the hint."""
 
 import math
+from functools import partial
 
 import numpy as np
 import torch
@@ -582,8 +583,8 @@ def self_attention__detached(states, mask, W_query, W_key, W_value):
     return weights.detach() @ (states @ W_value.T)
 
 
-def _norm(vectors, gain, bias, dim=-1, correction=0, epsilon=1e-5):
-    variance, mean = torch.var_mean(vectors, dim=dim, correction=correction, keepdim=True)
+def _norm(vectors, gain, bias, dim=-1, epsilon=1e-5):
+    variance, mean = torch.var_mean(vectors, dim=dim, correction=0, keepdim=True)
     return gain * (vectors - mean) / torch.sqrt(variance + epsilon) + bias
 
 
@@ -673,7 +674,7 @@ def transformer_block__sees_only_what_is_before(*arguments):
     return _pass_through_block(arguments, seen=_not_after(states) & mask[:, None, None, :])
 
 
-def _filled(arguments, fill, zeroed=True):
+def _fill_scores(arguments, fill, zeroed=True):
     def contexts(states, mask, matrices):
         scores = torch.einsum("zrd,bid,zre,bje->bzij", matrices[0], states, matrices[1], states)
         real = mask[:, None, None, :]
@@ -686,19 +687,19 @@ def _filled(arguments, fill, zeroed=True):
 def transformer_block__mean_of_padding(*arguments):
     """In a sentence without a real word, your weights are equal at all positions. They should be zero, and so should the
     contexts."""
-    return _filled(
+    return _fill_scores(
         arguments, lambda scores, real: scores.masked_fill(~real, torch.finfo(scores.dtype).min), zeroed=False
     )
 
 
 def transformer_block__fill_too_high(*arguments):
     """You replaced the scores of padding by a number that is not low enough: the words' scores can be as low, or lower."""
-    return _filled(arguments, lambda scores, real: scores.masked_fill(~real, -1e4))
+    return _fill_scores(arguments, lambda scores, real: scores.masked_fill(~real, -1e4))
 
 
 def transformer_block__penalty_subtracted(*arguments):
     """You subtracted a number from the scores of padding, but these can be larger than it. Replace them."""
-    return _filled(arguments, lambda scores, real: scores - 1e9 * ~real)
+    return _fill_scores(arguments, lambda scores, real: scores - 1e9 * ~real)
 
 
 def transformer_block__masked_after_the_softmax(*arguments):
@@ -926,20 +927,12 @@ def transformer_block__epsilon_as_the_least(*arguments):
 
 def transformer_block__smaller_epsilon(*arguments):
     """Your epsilon is too small. It should be 1e-5 in both normalisations."""
-
-    def norm(vectors, gain, bias):
-        return _norm(vectors, gain, bias, epsilon=1e-6)
-
-    return _pass_through_block(arguments, norm=norm)
+    return _pass_through_block(arguments, norm=partial(_norm, epsilon=1e-6))
 
 
 def transformer_block__no_epsilon(*arguments):
     """If all entries are equal, you divide 0 by 0: epsilon is missing under the root."""
-
-    def norm(vectors, gain, bias):
-        return _norm(vectors, gain, bias, epsilon=0.0)
-
-    return _pass_through_block(arguments, norm=norm)
+    return _pass_through_block(arguments, norm=partial(_norm, epsilon=0.0))
 
 
 def transformer_block__divided_by_one_less(*arguments):
@@ -956,20 +949,12 @@ def transformer_block__divided_by_one_less(*arguments):
 
 def transformer_block__normalized_over_the_positions(*arguments):
     """You took the mean and variance over the positions of a sentence. Take them over the entries of one position."""
-
-    def norm(vectors, gain, bias):
-        return _norm(vectors, gain, bias, dim=1)
-
-    return _pass_through_block(arguments, norm=norm)
+    return _pass_through_block(arguments, norm=partial(_norm, dim=1))
 
 
 def transformer_block__normalized_over_the_sentence(*arguments):
     """You took one mean and one variance for a whole sentence, but each position should have its own."""
-
-    def norm(vectors, gain, bias):
-        return _norm(vectors, gain, bias, dim=(1, 2))
-
-    return _pass_through_block(arguments, norm=norm)
+    return _pass_through_block(arguments, norm=partial(_norm, dim=(1, 2)))
 
 
 def transformer_block__squeezed(*arguments):
