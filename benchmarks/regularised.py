@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from autograder.files import write_text
 from benchmarks.comparisons import ROOT
 from benchmarks.learning_curves import describe_machine
 from solutions.in_numpy.spelling import PAD, count_edits, error_rates, words_of
@@ -94,7 +95,7 @@ def measure(side, rate, dropout, seed):
         validation = words_of("validation")
         row["validation_per"], _ = error_rates(pronounce(_load(side, path), validation), validation)
         row["cpu_seconds"] = round(time.process_time() - began, 1)
-        path.with_suffix(".json").write_text(json.dumps(row), encoding="utf-8")
+        write_text(json.dumps(row), path.with_suffix(".json"))
     return json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
 
 
@@ -171,7 +172,7 @@ def main() -> None:
     reports = {side: report(side, **choice) for side, choice in chosen.items()}
     record = {"command": "python -m benchmarks.regularised", "machine": describe_machine()}
     record |= {"rows": rows, "chosen": chosen, "test": reports}
-    RECORD.write_text(json.dumps(record).replace(', {"side"', ',\n{"side"') + "\n", encoding="utf-8")
+    write_text(json.dumps(record).replace(', {"side"', ',\n{"side"') + "\n", RECORD)
 
 
 if __name__ == "__main__":
