@@ -11,7 +11,7 @@
   };
   /* What lies near the top of the window tells the section without laying out others. */
   const mark = () => {
-    if (!contents?.checkVisibility()) return;
+    if (!contents?.checkVisibility?.()) return;
     const atEnd = scrollY && scrollY + innerHeight > document.documentElement.scrollHeight - 2, { left } = document.querySelector("article").getBoundingClientRect();
     let here = atEnd ? null : document.elementFromPoint(left + 60, 140)?.closest("section[id]");
     while (here && !links[here.id]) here = here.parentElement.closest("section[id]");
