@@ -34,6 +34,11 @@ NAMES = list(ENTRIES)
 AUTOMATIC = sum(e.points for e in answer_key.load("scoring").values() if e.kind != "text")  # what the grader marks
 
 
+def read_files(*folders):
+    """Return the bytes of all files below ``folders``, by path."""
+    return {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+
+
 def sample(names, chosen, reason):
     """Return parameters for a test of each of ``names``; those not ``chosen`` only a full run tries, for the ``reason`` given."""
     return [name if name in chosen else pytest.param(name, marks=pytest.mark.full(reason)) for name in names]

@@ -18,6 +18,7 @@ from autograder.courses.course import Course
 from autograder.grading import grade
 from autograder.notebooks.cell_ids import id_of
 from autograder.sandbox import Limits
+from tests.autograder.samples import read_files
 
 pytestmark = pytest.mark.suite("sandbox")
 CLASS = demo.load_students()
@@ -161,14 +162,14 @@ def test_notebooks_and_pages_that_are_gone_are_written_again_from_the_stored_ver
     for folder in ("autograded", "feedback"):
         shutil.rmtree(course.root / folder / "wim_exits_in_calls")
     folders = course.root / "autograded", course.root / "feedback"
-    before = {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    before = read_files(*folders)
     for folder in folders:
         shutil.rmtree(folder)
     with mock.patch.object(grade, "grade", side_effect=AssertionError("a notebook ran")), ThreadPoolExecutor(1) as pool:
         options = GradingOptions(demo.LIMITS, accepts_provisional=True)
         rows = grade_class(course, "scoring", options, executor=pool)
     assert [row.student for row in rows if row.failed] == []
-    after = {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    after = read_files(*folders)
     assert after.keys() == before.keys()
     assert [str(path) for path in before if after[path] != before[path]] == []
 

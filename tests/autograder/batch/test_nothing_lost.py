@@ -45,7 +45,7 @@ from autograder.reports import tables as report
 from solutions import answer_key
 from tests.autograder.batch.test_resume import below
 from tests.autograder.essays import ESSAY, all_right, grade_quickly, hand_in, mark, page, written
-from tests.autograder.samples import AUTOMATIC
+from tests.autograder.samples import AUTOMATIC, read_files
 from tests.autograder.test_main import assert_refused, autograder, succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
@@ -439,7 +439,7 @@ def test_pages_and_notebooks_that_are_gone_are_written_again_without_running_any
     tell(course, "refused", "scoring", "Hand in scoring.ipynb itself.")
     grade_quickly(course)
     folders = course.root / "autograded", course.root / "feedback"
-    before = {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    before = read_files(*folders)
     assert len(before) == 15
     for words, name in (
         ("The sum is over a.", "asks"),
@@ -452,7 +452,7 @@ def test_pages_and_notebooks_that_are_gone_are_written_again_without_running_any
         shutil.rmtree(folder)
     rows = grade_quickly(course, grade_one=lambda *args: pytest.fail("a notebook ran"))
     assert [row.failed for row in rows.values() if row.failed] == []
-    after = {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    after = read_files(*folders)
     assert [str(path) for path in before if after.get(path) != before[path]] == []
     assert after.keys() == before.keys()
     assert load_results(course, "scoring") == marks

@@ -30,6 +30,7 @@ from autograder.platforms.times import format_time
 from autograder.reports import tables
 from autograder.sandbox import Limits
 from tests.autograder.essays import enrol, grade_quickly
+from tests.autograder.samples import read_files
 from tests.autograder.test_main import assert_refused, autograder, succeed
 
 pytestmark = pytest.mark.suite("assignments")
@@ -658,9 +659,8 @@ def test_two_of_one_full_name_are_not_guessed_apart(course, tmp_path):
 
 def everything(course):
     """Return all files of ``course`` with their bytes and, in place of its record, the attempts that count by student."""
-    files = {
-        path: path.read_bytes() for path in course.root.rglob("*") if path.is_file() and path != course.record.path
-    }
+    files = read_files(course.root)
+    files.pop(course.record.path, None)
     students = {event.student for event in course.record.events("scoring", None, attempts.KINDS)}
     known = {student: load_attempts(course, student, "scoring") for student in sorted(students)}
     return files | {student: tries for student, tries in known.items() if tries}
@@ -1296,11 +1296,11 @@ def test_a_damaged_record_is_refused_before_anything_is_written(course, tmp_path
     path = handed_out(tmp_path, ("ada/scoring.ipynb", OURS), ("ben/scoring.ipynb", OURS))
     collect(course, "scoring", path)
     course.record.path.write_bytes(b"no database" * 1000)
-    before = {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
+    before = read_files(course.root)
     refused = autograder("collect", "scoring", path, "--course", course.root)
     assert (refused.returncode, "the record of the course cannot be used" in refused.stderr) == (2, True)
     assert "restore a copy of this file" in refused.stderr
-    assert {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()} == before
+    assert read_files(course.root) == before
     course.record.path.rename(tmp_path / "damaged")  # as the message advises
     collected, _ = collect(course, "scoring", path)
     assert [(hand_in.problem, hand_in.unchanged) for hand_in in collected] == [("", True)] * 2
