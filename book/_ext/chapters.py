@@ -4,9 +4,9 @@ In: the table of contents, the answer key, the chapters' titles, the notebooks t
 Out: on the first page, a card for each chapter with its question; above a page about a part of attention, all its steps, with that
 part lit; after a chapter's first paragraph, a card with the size of its assignment and links to the exercises and notebooks. A host
 is a label and an address that contains ``{notebook}``, such as Binder's for the branch with the notebooks. Exercises, equations and
-figures are numbered by chapter: 2.1 is the first of the second chapter that has exercises, as in notebooks and feedback, because
-``autograder.notebooks.chapter`` numbers the chapters for all of them. On other pages they are numbered from 1. The text of an
-exercise in code ends with the inputs that the key allows.
+figures are numbered by chapter, whose number stands before its title: 2.1 is the first of the second chapter that has exercises, as
+in notebooks and feedback, because ``autograder.notebooks.chapter`` numbers the chapters for all of them. On other pages they are
+numbered from 1. The text of an exercise in code ends with the inputs that the key allows.
 """
 
 import copy
@@ -120,6 +120,13 @@ def add_steps(app, pagename, templatename, context, doctree):
     context["body"] = f'<nav class="steps" aria-label="The steps of attention"><ol>{steps}</ol></nav>{context["body"]}'
 
 
+def number_title(app, pagename, templatename, context, doctree):
+    """Put a chapter's number before its title, as it stands in the menu and begins the numbers of its figures."""
+    number = chapter_number(Path(app.srcdir, f"{pagename}.md"))
+    if number and context.get("body"):
+        context["body"] = context["body"].replace("<h1>", f'<h1><span class="chapter-number">{number}</span> ', 1)
+
+
 def complete_exercises(app, docname, source):
     """Mark the exercises of the core path, and append to the text of each what the inputs of its function may be."""
     topic = docname.rpartition("/")[2]
@@ -161,6 +168,7 @@ def setup(app):
     app.connect("source-read", complete_exercises)
     app.connect("doctree-read", add_assignment_card)
     app.connect("html-page-context", add_steps)
+    app.connect("html-page-context", number_title)
     app.connect("env-before-read-docs", restore_numbers)
     app.connect("env-get-updated", number_by_chapter, priority=900)  # after Sphinx has numbered them
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -224,16 +224,19 @@ def test_every_equation_with_a_label_is_mentioned_somewhere():
 def test_the_steps_of_attention_lead_to_their_pages_and_those_of_a_page_are_lit(small):
     (small / "whole_model.md").write_text("---\norphan: true\n---\n\n# All\n\nAll of it.\n", encoding="utf-8")
     site, _ = build_site(small.parents[1])
-    lit = {}
+    lit, numbers = {}, {}
     for path in (site / "book").glob("*.html"):
         page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
         for steps in page.select("nav.steps"):
             assert [link.text for link in steps.select("a")] == list(chapters.STEPS)
             assert [link["href"] for link in steps.select("a")] == [f"{name}.html" for name in chapters.STEPS.values()]
             assert [link["href"] for link in steps.select("[aria-current]")] in ([path.name], [])
-            assert steps.find_next("h1")
+            title = steps.find_next("h1")
+            assert title
+            numbers[path.stem] = [number.text for number in title.select(".chapter-number")]
             lit[path.stem] = [link.text for link in steps.select(".lit")]
     assert lit == {"encoder": ["annotations"], "scoring": ["scores"], "whole_model": list(chapters.STEPS)}
+    assert numbers == {"encoder": ["1"], "scoring": ["2"], "whole_model": []}
     assert all((ROOT / "book" / f"{name}.md").is_file() for name in [*chapters.STEPS.values(), chapters.WHOLE])
 
 
