@@ -4,6 +4,7 @@ import contextlib
 import functools
 import gzip
 import io
+import itertools
 import json
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -437,15 +438,20 @@ def test_beside_a_long_page_the_contents_follow_the_reader(browser, address):
     until(browser, lambda: browser.execute_script(f"return {box}"))
 
 
-@pytest.mark.parametrize("width", [768, 1280])
+@pytest.mark.parametrize("width", [320, 375, 768, 1280])
 def test_the_steps_of_attention_are_as_far_from_each_other_and_clear_of_the_bar(browser, address, width):
     size(browser, width)
     open_page(browser, f"{address}/book/scoring.html")
-    dots, bar = browser.execute_script(
+    dots, bar, names = browser.execute_script(
         """const box = (part) => part.getBoundingClientRect();
-        return [[...document.querySelectorAll(".steps a")].map((step) => [box(step).left, box(step).top]),
-                box(document.querySelector(".bd-header-article")).bottom]"""
+        const named = (step) => { const range = document.createRange(); range.selectNodeContents(step); return box(range); };
+        const steps = [...document.querySelectorAll(".steps a")];
+        return [steps.map((step) => [box(step).left, box(step).top]), box(document.querySelector(".bd-header-article")).bottom,
+                steps.map(named).map(({left, right, top, bottom}) => [left, right, top, bottom])]"""
     )
+    for (left, right, top, bottom), other in itertools.combinations(names, 2):
+        assert right < other[0] or bottom <= other[2] or other[3] <= top, (left, other)
+    assert all(right <= width for _, right, _, _ in names)
     apart = np.diff([left for left, _ in dots])
     assert len(apart) == 6
     assert apart.max() - apart.min() < 2
