@@ -60,8 +60,8 @@ NAN_GRADIENT = (
 ONLY_SIZE_ONE = "Only cases with an axis of length 1 are wrong: which line treats such an axis differently?"
 GRADIENT_OF = "The values are right, but not the gradient with respect to {}"
 WRONG_GRADIENT = (
-    f"{GRADIENT_OF}: where is it cut off on the way to the result, for example by detach, no_grad, numpy or a plain "
-    "number?"
+    f"{GRADIENT_OF}: where is it cut off on the way to the result (by detach, no_grad, numpy, a plain number), or changed "
+    "(by clamp, max or abs where two numbers are equal)?"
 )
 NO_GRADIENT = (
     "The values are right, but no gradient can be computed from them: does everything up to the return value stay a tensor in "
@@ -110,9 +110,9 @@ LOST_AXIS = "An axis of length 1 went missing: where an axis of the result has l
 EXTRA_AXIS = "Your result has an axis of length 1 too many: index it with 0, or squeeze that axis alone."
 EXCHANGED = "Your values for {} and {} are exchanged."
 CHOICES = 20  # a smaller whole number may be a choice, and that two are exchanged would answer both
-SMALLEST = "The smallest of our inputs that shows it: {}."
+SMALLEST = "The smallest of our inputs that shows it: {}. If you are right there, something is kept between calls."
 MAX_READABLE = 12  # numbers of an input that is shown
-ROUNDED = "Right, but rounded to fewer decimals than asked for."
+ROUNDED = "Right, but rounded to fewer decimals than asked for, in the end or on the way."
 
 NO_WEIGHTS = {
     "no file": "The weights file was not handed in with the notebook.",

@@ -117,6 +117,11 @@ def two_decimals__mean_as_the_sum():
     return {"weights": [*_RIGHT_WEIGHTS[:4], 0.3741, _RIGHT_WEIGHTS[5]], "alike": [1, 5]}
 
 
+def two_decimals__mean_taken_twice():
+    """For method 5 you took the mean twice. Add the two entries of the tanh, and divide by 2 once."""
+    return {"weights": [*_RIGHT_WEIGHTS[:4], 0.4679, _RIGHT_WEIGHTS[5]], "alike": [1, 4]}
+
+
 def two_decimals__first_entry_alike():
     """For one of the methods in `alike`, only the first entry of the new state rounds as stated. Both entries must."""
     return {"weights": _RIGHT_WEIGHTS, "alike": [1, 5]}

@@ -23,7 +23,7 @@ def annotate__state_detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back
 
 
 def scores_by_hand_twin__two_decimals():
-    """Right, but rounded to fewer decimals than asked for."""
+    """Right, but rounded to fewer decimals than asked for, in the end or on the way."""
     s = np.array([0.5, -0.2, 0.1])
     h = np.array([[0.2, 0.3, 0.1, -0.4], [-0.5, 0.4, 0.2, 0.1], [0.1, -0.6, 0.3, 0.2]])
     W_query, W_key = np.array([[1, 0, 2], [0, -1, 1]]), np.array([[1, 0, 0, 1], [0, 2, -1, 0]])
@@ -37,8 +37,8 @@ def score_every_step__new_layer(queries, projected_keys, W_query, v):
 
 
 def score_every_step__w_detached(queries, projected_keys, W_query, v):
-    """The values are right, but not the gradient with respect to W_query: where is it cut off on the way to the result,
-    for example by detach, no_grad, numpy or a plain number?
+    """The values are right, but not the gradient with respect to W_query: where is it cut off on the way to the result
+    (by detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two numbers are equal)?
     """
     return torch.tanh((queries @ W_query.data.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
@@ -51,14 +51,14 @@ def score_every_step__lists(queries, projected_keys, W_query, v):
 
 
 def score_every_step__queries_detached(queries, projected_keys, W_query, v):
-    """The values are right, but not the gradient with respect to queries: where is it cut off on the way to the result,
-    for example by detach, no_grad, numpy or a plain number?
+    """The values are right, but not the gradient with respect to queries: where is it cut off on the way to the result
+    (by detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two numbers are equal)?
     """
     return torch.tanh((queries.detach() @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
 
 def weights_by_hand_twin__three_decimals():
-    """Right, but rounded to fewer decimals than asked for."""
+    """Right, but rounded to fewer decimals than asked for, in the end or on the way."""
     w = np.exp([0.5, -0.3, 1.2, 0.1])
     return [round(x, 3) for x in (w / w.sum()).tolist()]
 
@@ -76,7 +76,8 @@ def masked_softmax__nan_hidden(scores, source_mask=None):
 
 def entropy__temperature_as_float(scores, temperature):
     """The values are right, but not the gradient with respect to temperature: where is it cut off on the way to the
-    result, for example by detach, no_grad, numpy or a plain number?
+    result (by detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two numbers are
+    equal)?
     """
     results = []
     for b in range(len(scores)):
@@ -92,8 +93,8 @@ def entropy__weights_detached(scores, temperature):
 
 
 def attend__weights_detached(scores, keys, source_mask):
-    """The values are right, but not the gradient with respect to scores: where is it cut off on the way to the result, for
-    example by detach, no_grad, numpy or a plain number?
+    """The values are right, but not the gradient with respect to scores: where is it cut off on the way to the result (by
+    detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two numbers are equal)?
     """
     filled = np.where(source_mask.numpy(), scores.detach().numpy(), -1e30)
     e = np.exp(filled - filled.max(axis=1, keepdims=True)) * source_mask.numpy()
@@ -102,13 +103,14 @@ def attend__weights_detached(scores, keys, source_mask):
 
 
 def weights_from_context__two_decimals():
-    """Right, but rounded to fewer decimals than asked for."""
+    """Right, but rounded to fewer decimals than asked for, in the end or on the way."""
     return [0.48, 0.16, 0.36]
 
 
 def decoder_step__no_gradient_through_weights(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """The values are right, but not the gradient with respect to query, keys, W_query, W_key, v: where is it cut off on
-    the way to the result, for example by detach, no_grad, numpy or a plain number?
+    the way to the result (by detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two
+    numbers are equal)?
     """
     with torch.no_grad():
         e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v
