@@ -29,7 +29,7 @@ from autograder.options import (
     Topic,
     Workers,
 )
-from autograder.paths import require_checkout
+from autograder.paths import format_command, require_checkout
 from autograder.sandbox import Limits
 from solutions.errors import AnswerKeyError
 
@@ -105,14 +105,7 @@ def _release_command(course):
 
 def _print_next(command, course, also=""):
     """Print the next command to run, for the same ``course``, as the last line."""
-    _print_line(f"Next: {_format_command(command, course)}{also}")
-
-
-def _format_command(command, course):
-    """Return ``command`` as it is typed, with --course unless ``course`` is the default one."""
-    from autograder.courses.course import Course
-
-    return Course(Path(course).resolve()).command(command)
+    _print_line(f"Next: {format_command(command, course)}{also}")
 
 
 @app.command()
@@ -257,7 +250,7 @@ def collect(
     if undo:
         collected = take_back(root, topic)
         out.print(tabulate_collected(collected, root.plan().names_by_id()))
-        _print_line(f"{len(collected)} undone. Run `{_format_command(f'grade {topic}', course)}` to update the grades.")
+        _print_line(f"{len(collected)} undone. Run `{format_command(f'grade {topic}', course)}` to update the grades.")
         raise typer.Exit(SET_ASIDE if any(hand_in.problem for hand_in in collected) else 0)
     (limits, _), collection = settings(root), Collection(root, topic)
     stated = read_times(times, root.plan().students) if times else {}
@@ -283,11 +276,12 @@ def collect(
 
 def _report_collection(root, topic, collected, left):
     """Print what was collected, and what is late, ``left`` over or missing; return the exit status."""
+    from autograder.courses.submissions import list_submitters
     from autograder.platforms.attempts import find_late_without_time, find_without_time
     from autograder.platforms.collect import escape_unprintable
     from autograder.platforms.formats import is_notebook
 
-    called, give_times = root.plan().names_by_id(), root.command(f"collect {topic} --times FILE")
+    called, give_times = root.plan().names_by_id(), format_command(f"collect {topic} --times FILE", root.root)
     if unknown := [called.get(student, student) for student in find_late_without_time(root, topic)]:
         remedy = f"{root.plan().late.cost_without_time()} Give the times with `{give_times}`."
         _print_line(f"Late, by an unknown amount: {_join_names(unknown)}. {remedy}")
@@ -302,7 +296,7 @@ def _report_collection(root, topic, collected, left):
     taken = f"{len(collected) - aside - same} collected ({again} replaced)" + f", {same} unchanged" * bool(same)
     not_taken = f"{len(left)} not collected, {len(notebooks)} of them notebooks or archives"
     _print_line(f"{taken}, {aside} set aside, {not_taken}")
-    here = set(root.students(topic))
+    here = set(list_submitters(root, topic))
     if missing := [called.get(student.id, student.id) for student in root.plan().students if student.id not in here]:
         _print_line(f"{len(missing)} in the roster without a submission: {_join_names(missing)}")
     return SET_ASIDE if aside or notebooks else 0
@@ -345,10 +339,13 @@ def grade(
     stopped. Exit status 3: everything else was done, but some submissions were set aside.
     """
     from autograder.courses.standing import load_graded
+    from autograder.courses.submissions import list_submitters, select_submissions
 
     root = _open_course(course)
-    students = root.select_submissions(topic, students, section)
-    waiting = again or any(not load_graded(root, student, topic) for student in students or root.students(topic))
+    students = select_submissions(root, topic, students, section)
+    waiting = again or any(
+        not load_graded(root, student, topic) for student in students or list_submitters(root, topic)
+    )
     if waiting and not scheduler:
         from autograder.grading import workers as processes
 
@@ -482,7 +479,7 @@ def mark(
         before, now = override(root, topic, exercise, student, points, reason)
         name = plan.names_by_id().get(student, student) if names else student
         _print_line(f"{name}, {exercise}: {before:g} points before, {now:g} now.")
-        _print_line(f"Next: `{_format_command(f'grade {topic}', course)}` updates the feedback page.")
+        _print_line(f"Next: `{format_command(f'grade {topic}', course)}` updates the feedback page.")
         return
     if overrides:
         raise CourseError("it is not clear whose points these are", "--student", "name the student.")
@@ -512,6 +509,7 @@ def list_requests(
     A student asks in the notebook's last cell, or in a Markdown cell that begins with "Please look again at", and hands in
     the notebook again. `mark` changes the points; an answer given here appears on the feedback page after the next `grade`.
     """
+    from autograder.courses.submissions import select_submissions
     from autograder.gradebook.requests import answer_request
     from autograder.reports.requests import find_ungraded, request_rows
     from autograder.reports.tables import requests_table
@@ -525,9 +523,9 @@ def list_requests(
         answered = answer_request(root, topic, student, exercise, answer)
         about = ", ".join(sorted({request.exercise or "no exercise named" for request in answered}))
         _print_line(f"Answered: {root.plan().names_by_id().get(student, student)}, {about}.")
-        _print_line(f"Next: `{_format_command(f'grade {topic}', course)}` puts the answer on the feedback page.")
+        _print_line(f"Next: `{format_command(f'grade {topic}', course)}` puts the answer on the feedback page.")
         return
-    selected = root.select_submissions(topic, None, section)
+    selected = select_submissions(root, topic, None, section)
     rows, waiting = request_rows(root, topic, selected, everything)
     if rows:
         out.print(requests_table(rows))
@@ -538,9 +536,9 @@ def list_requests(
             if count == 1
             else f"{count} hand-ins are not graded yet: requests in them"
         )
-        _print_line(f"{what} will be listed after `{_format_command(f'grade {topic}', course)}`.")
+        _print_line(f"{what} will be listed after `{format_command(f'grade {topic}', course)}`.")
     if waiting:
-        command = _format_command(f"requests {topic} --student ID --answer '…'", course)
+        command = format_command(f"requests {topic} --student ID --answer '…'", course)
         _print_line(f"Next: `{command}`; `mark` changes points.")
 
 
@@ -609,7 +607,7 @@ def report(
     from solutions.answer_key import topics
 
     root = _open_course(course)
-    chosen = [topic] if topic else [assignment for assignment in topics() if root.release(assignment).is_file()]
+    chosen = [topic] if topic else [assignment for assignment in topics() if root.releases(assignment).file.is_file()]
     plan = root.plan()
     only = plan.select_sections(section)
     target = output or root.root / ("-".join(["report", *map(_as_file_name, section or ())]) + ".html")
@@ -670,7 +668,7 @@ def pack(
     root = _open_course(course)
     target = output or root.root / f"{topic}-autograder-{platform}.zip"
     refuse_overwriting(target, force)
-    released, (limits, _) = root.released(topic), settings(root)
+    released, (limits, _) = root.releases(topic).load(), settings(root)
     _say_key_changes(topic, released, root.root)
     archive = make(root, topic, released, limits, web_address(torch_index, "--torch-index") if torch_index else "")
     write_bytes(archive.content, target)
@@ -727,7 +725,7 @@ def forget_student(
     if yes:
         raise typer.Exit(SET_ASIDE if left else 0)
     if lines:
-        command = _format_command(f"forget {shlex.quote(student)} --yes", course)
+        command = format_command(f"forget {shlex.quote(student)} --yes", course)
         _print_line(f"Nothing was erased. `{command}` erases it.")
 
 
@@ -744,6 +742,7 @@ def doctor(
     If the course uses nbgrader's exchange, also report whether others could replace it. Limits and isolation come from
     the course's nbgrader_config.py, if there is a course.
     """
+    from autograder.courses.course import list_hidden_paths
     from autograder.paths import DEFAULT_COURSE
     from autograder.sandbox import DEFAULT as USUAL
     from autograder.sandbox.doctor import examine, remedy, warnings
@@ -753,7 +752,7 @@ def doctor(
     root = _open_course(course or folders[0]) if course or folders else None
     limits, configured = settings(root) if root else (Limits(), USUAL)
     isolation = isolation or configured
-    findings = examine(isolation, limits, root.hidden if root else ())
+    findings = examine(isolation, limits, list_hidden_paths(root) if root else ())
     for what, stopped in findings:
         out.print(f"[green]stopped[/]  a submission that {what}" if stopped else f"[red]NOT stopped[/]  it {what}")
     if not all(stopped for _, stopped in findings):
@@ -769,9 +768,10 @@ def doctor(
 
 def _check_exchange(course):
     """Print what is unsafe about the folders of ``course`` and its exchange, and exit if anything is."""
+    from autograder.courses.course import find_access_problem
     from autograder.with_nbgrader.exchange import exchange_problems
 
-    problem = course.find_access_problem()
+    problem = find_access_problem(course)
     problems = [("course", *problem)] if problem else []
     problems += [("exchange", *problem) for problem in exchange_problems(course)]
     for which, what, folder, command in problems:
@@ -859,7 +859,7 @@ def demo(
     for topic in topics():
         with out.status(f"Releasing {topic} …"):
             make(course, topic, seed=0, website=website)
-        out.print(f"Released {topic}: {course.release(topic)}")
+        out.print(f"Released {topic}: {course.releases(topic).file}")
     everybody = demonstration.hand_in(course, "scoring", hostile=isolation != "none")
     out.print(f"{len(everybody)} students of the demonstration class handed in scoring.")
     rows = _grade_and_report(course, "scoring", GradingOptions(demonstration.LIMITS, isolation))
@@ -870,7 +870,7 @@ def demo(
         what = "; ".join(f"{name} got {points} but deserves {deserved[name]}" for name, points in wrong.items())
         raise CourseError(what, "the demonstration class", "see tests/submissions/class and the table above.")
     out.print("Every student of the demonstration class got the points that their answers deserve.")
-    out.print(f"To open:  {course.release('scoring')}")
+    out.print(f"To open:  {course.releases('scoring').file}")
     out.print(f"          {course.feedback('emil_no_tanh', 'scoring')}")
 
 
@@ -914,6 +914,8 @@ def _website_address(base_url, no_links, of_the_course=""):
 def _grade_and_report(course, topic, options, students=(), machines=("",)):
     from autograder import sandbox
     from autograder.batch.grade_class import grade_class
+    from autograder.courses.course import list_hidden_paths
+    from autograder.courses.submissions import find_misplaced_notebooks
     from autograder.feedback import notices
     from autograder.gradebook.requests import load_requests
     from autograder.grading import cluster
@@ -922,13 +924,15 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     sandbox.require_known(options.isolation)
     if options.isolation == "none":
         out.print(TRUSTED_ONLY)
-    released, called = course.released(topic), course.plan().names_by_id()
+    released, called = course.releases(topic).load(), course.plan().names_by_id()
     _say_key_changes(topic, released, course.root)
     with contextlib.ExitStack() as stack:
         executor, (scheduler, *certificates) = None, machines
         if scheduler:
             shown = cluster.Certificates(*certificates)
-            executor = stack.enter_context(cluster.executor(scheduler, options.isolation, course.hidden, shown))
+            executor = stack.enter_context(
+                cluster.executor(scheduler, options.isolation, list_hidden_paths(course), shown)
+            )
         bar = stack.enter_context(_progress_bar())
         task, began = bar.add_task("grading", total=None, rate=""), time.monotonic()
 
@@ -959,7 +963,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     out.print(report.summary_line(rows))
     if slowest := report.slowest_line(rows, called):
         _print_line(slowest)
-    for path in course.find_misplaced_notebooks():
+    for path in find_misplaced_notebooks(course):
         place = f"submitted/STUDENT/{topic}/{topic}.ipynb"
         out.print(f"Ignored: {notices.plain(path)}. Submissions belong in {place}.", markup=False)
     out.print(f"Feedback: {course.feedback('*', topic)}", markup=False)
@@ -967,10 +971,10 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
         _print_line(f"Feedback pages that have changed, published again in the exchange: {len(changed)}.")
     requests = load_requests(course, topic, [row.student for row in rows])
     if count := sum(not request.answer for request in requests):
-        command = _format_command(f"requests {topic}", course.root)
+        command = format_command(f"requests {topic}", course.root)
         _print_line(f"Students have asked for another look: {count}. `{command}` lists them.")
     if any(row.waiting for row in rows):
-        how = f"`{_format_command(f'mark {topic} EXERCISE', course.root)}`, or nbgrader's formgrader"
+        how = f"`{format_command(f'mark {topic} EXERCISE', course.root)}`, or nbgrader's formgrader"
         out.print(f"To be marked by a person: {how}; scheme: {course.marking_scheme(topic)}", markup=False)
     waiting = {name for row in rows for name in row.waiting}
     written = [
@@ -980,7 +984,7 @@ def _grade_and_report(course, topic, options, students=(), machines=("",)):
     ]
     marker = " --marker NAME" if course.plan().markers else ""
     next_step = f"mark {topic} {written[0]}{marker}" if written else f"export {topic}"
-    feedback = _format_command(f"feedback {topic}", course.root)
+    feedback = format_command(f"feedback {topic}", course.root)
     _print_next(next_step, course.root, f", or pack the feedback pages as they are: {feedback}")
     return rows
 
@@ -1005,7 +1009,7 @@ def _say_key_changes(topic, released, course):
     for name, points in released.other_points.items():
         out.print(
             f"[yellow]{name} is worth {released.points[name]:g} points as released, which is what counts; the key or course.toml "
-            f"now says {points:g}.[/] To use that instead, run `{_format_command(f'release {topic}', course)}`."
+            f"now says {points:g}.[/] To use that instead, run `{format_command(f'release {topic}', course)}`."
         )
 
 
@@ -1019,7 +1023,7 @@ def _say_mark_changes(rows, topic, called, course):
         if row.set_aside or row.failed:
             _print_line(f"{notices.plain(called.get(row.student, row.student))}: {report.describe_status(row)}")
     summary = report.changes_summary(rows)
-    command = _format_command(f"grade {topic}", course.root)
+    command = format_command(f"grade {topic}", course.root)
     _print_line(f"{summary}. Nothing was recorded: `{command}` records it.")
 
 

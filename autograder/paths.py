@@ -39,9 +39,9 @@ def prepare_for_alembic() -> None:
         os.environ["LC_ALL"] = "C.UTF-8"
 
 
-def format_command(words: str, course: Path) -> str:
+def format_command(words: str, course: str | Path) -> str:
     """Return the command line ``words`` as it is typed: with --course unless commands here find ``course`` without it."""
-    here = Path.cwd()
+    here, course = Path.cwd(), Path(course).resolve()
     is_inside = course == here and not (DEFAULT_COURSE / "nbgrader_config.py").is_file()
     if is_inside or course == DEFAULT_COURSE.resolve():
         return f"python -m autograder {words}"

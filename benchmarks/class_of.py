@@ -24,6 +24,7 @@ import psutil
 
 from autograder import sandbox
 from autograder.courses.course import init
+from autograder.courses.submissions import list_submitters
 from autograder.releases.release import release
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -113,7 +114,7 @@ def check_complete(course, count, folder):
         pages = sum(name.endswith(".html") for name in bundle.namelist())
     with (folder / "grades.csv").open(encoding="utf-8", newline="") as file:
         grades = len(list(csv.reader(file))) - 2  # header and points
-    if {pages, grades, len(course.students("scoring"))} != {count} or not (folder / "report.html").is_file():
+    if {pages, grades, len(list_submitters(course, "scoring"))} != {count} or not (folder / "report.html").is_file():
         sys.exit(f"error: of {count} students, {grades} have a grade and {pages} a page")
 
 

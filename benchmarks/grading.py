@@ -35,7 +35,7 @@ from nbgrader.api import Gradebook
 from autograder import exercises, sandbox
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
-from autograder.courses.course import Course, init
+from autograder.courses.course import Course, init, list_hidden_paths
 from autograder.grading import cluster
 from autograder.grading.cluster import Certificates
 from autograder.releases.release import release
@@ -91,7 +91,7 @@ def _options():
 def class_of(course, count, topic=TOPIC):
     """Yield ``(name, notebook as text)`` of ``count`` students, who answer correctly, in another style, wrongly, or not at all."""
     source = nbformat.read(course.source(topic), as_version=4)
-    released = nbformat.read(course.release(topic), as_version=4)
+    released = nbformat.read(course.releases(topic).file, as_version=4)
     answers = {cell.metadata.nbgrader.grade_id: cell.source for cell in source.cells}
     asked = exercises.load(topic, 0)
     for number in range(count):
@@ -223,7 +223,7 @@ def _nbgrader(root, *command):
 def _compare_grades(ours, plain, sample):
     tables = []
     for course in (ours, plain):
-        with Gradebook(course.gradebook) as gradebook:
+        with Gradebook(course.gradebook.url) as gradebook:
             tables.append({name: _grades(gradebook, name) for name in sample})
     different = [name for name in sample if tables[0][name] != tables[1][name]]
     if different:
@@ -274,7 +274,7 @@ def _coordinator(course, names):
     grade_class(course, TOPIC, students=names, executor=known)  # fills the cache
     for kept in ("autograded", "feedback", ".autograder/verdicts", ".autograder/recorded"):
         shutil.rmtree(course.root / kept)
-    with Gradebook(course.gradebook, "") as gradebook:
+    with Gradebook(course.gradebook.url, "") as gradebook:
         for student in list(gradebook.students):
             gradebook.remove_student(student.id)
     for title, is_reused in ("for each submission", False), ("where nothing has changed since", True):
@@ -336,7 +336,10 @@ def _dask(course, names, options):
         grade_class(course, TOPIC, options, students=names, executor=executor)
         return len(names) / (time.monotonic() - began)
 
-    with dask_cluster(2) as (address, shown, _), cluster.executor(address, "zygote", course.hidden, shown) as executor:
+    with (
+        dask_cluster(2) as (address, shown, _),
+        cluster.executor(address, "zygote", list_hidden_paths(course), shown) as executor,
+    ):
         grade_class(course, TOPIC, GradingOptions(feedback=False, again=True), students=names[:4], executor=executor)
         rates = [(rate(None), rate(executor)) for _ in range(options.rounds)]
     local, remote = (statistics.median(pair[i] for pair in rates) for i in (0, 1))

@@ -93,7 +93,7 @@ def load_run(course: Course, topic: str, options: GradingOptions, released: Rele
         course,
         topic,
         options,
-        released or course.released(topic),
+        released or course.releases(topic).load(),
         plan.assignment(topic),
         page_settings.from_config(PyFileConfigLoader(str(course.config)).load_config()),
         hashlib.sha256(rules).hexdigest(),

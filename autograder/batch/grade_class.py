@@ -24,10 +24,11 @@ from autograder.batch import jobs, recording
 from autograder.batch.context import GradingOptions, GradingRun, load_run
 from autograder.batch.jobs import Job
 from autograder.batch.results import SubmissionResult, mark_changes
-from autograder.courses.course import TIMESTAMP, Course
+from autograder.courses.course import TIMESTAMP, Course, list_hidden_paths
 from autograder.courses.locking import exclusive_lock
 from autograder.courses.released import Released
 from autograder.courses.standing import load_graded, write_set_aside_page
+from autograder.courses.submissions import list_submitters, remove_leftovers
 from autograder.errors import CourseError, describe_os_error
 from autograder.feedback import notices
 from autograder.feedback.marks import GradebookState, Marks
@@ -37,6 +38,7 @@ from autograder.gradebook.lateness import ReceivedTime, parse_received
 from autograder.gradebook.recorder import Recorder
 from autograder.grading.stopwatch import Stopwatch
 from autograder.notebooks.submitted_file import SIZE_NOTE, FileTooLarge
+from autograder.paths import format_command
 from autograder.platforms.attempts import earlier_attempts
 from autograder.sandbox import cgroup
 from solutions.answer_key import AnswerKeyError
@@ -121,7 +123,7 @@ def open_batch(
             if not run.options.dry:
                 recording.record_rules(run, recorder.lateness)
         if recorder.was_restored and notice:
-            notice(RESTORED_NOTICE.format(topic, course.command("restore")))
+            notice(RESTORED_NOTICE.format(topic, format_command("restore", course.root)))
 
         def start():  # called once there is something to run
             return executor or stack.enter_context(start_workers([run], count))
@@ -131,7 +133,7 @@ def open_batch(
 
 
 def _select_students(run, students):
-    handed_in = run.course.students(run.topic)
+    handed_in = list_submitters(run.course, run.topic)
     missing = sorted(set(students) - set(handed_in))
     if missing or not handed_in:
         what = f"nobody has handed in anything for {run.topic}"
@@ -140,9 +142,9 @@ def _select_students(run, students):
             unknown = [student for student in missing if roster and student not in roster]
             what = f"no submission for {run.topic} from {', '.join(missing)}"
             what += f"; not in the roster: {', '.join(unknown)}" if unknown else ""
-        collect = run.course.command(f"collect {run.topic} ARCHIVE")
+        collect = format_command(f"collect {run.topic} ARCHIVE", run.course.root)
         remedy = f"run `{collect}` first, or put notebooks at submitted/STUDENT/{run.topic}/{run.topic}.ipynb."
-        raise CourseError(what, str(run.course.submitted), remedy)
+        raise CourseError(what, str(run.course.root / "submitted"), remedy)
     return list(dict.fromkeys(students)) or handed_in
 
 
@@ -158,7 +160,7 @@ def start_workers(runs: Sequence[GradingRun], count: int) -> Iterator[Executor]:
     from autograder.grading.workers import Workers
     from autograder.sandbox import doctor
 
-    limits, isolation, hidden = runs[0].options.limits, runs[0].options.isolation, runs[0].course.hidden
+    limits, isolation, hidden = runs[0].options.limits, runs[0].options.isolation, list_hidden_paths(runs[0].course)
     prepared = reduce(sandbox.Prepared.merge, [sources_to_prepare(run.released.notebooks[0]) for run in runs])
     page = PAGE_SECONDS, PAGE_BRAKE_SECONDS
     seconds = {pages.feedback_page: page, submission.read_requests: page}
@@ -272,7 +274,7 @@ class Batch:
         """Read a submission, and send it to a worker unless its results are known."""
         earlier = load_graded(self.course, row.student, self.topic)
         if not self.options.dry:
-            self.course.remove_leftovers(row.student, self.topic)
+            remove_leftovers(self.course, row.student, self.topic)
         try:
             job = jobs.read_job(self.run, row, earlier)
         except CourseError as error:
@@ -314,7 +316,7 @@ class Batch:
         from autograder.grading import submission
 
         run, paper = self.run, None
-        confinement = submission.Confinement(self.options.limits, self.options.isolation, run.course.hidden)
+        confinement = submission.Confinement(self.options.limits, self.options.isolation, list_hidden_paths(run.course))
         if run.makes_pages and with_page:
             texts = job.earlier.get("told", {})
             paper = submission.FeedbackRequest(run.name_of(job.student), job.state, texts, PAGE_SECONDS, job.shown)

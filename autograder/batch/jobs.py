@@ -77,7 +77,7 @@ def read_job(run: GradingRun, row: SubmissionResult, earlier: dict[str, Any]) ->
     """
     student, path = row.student, run.course.submission(row.student, run.topic)
     try:
-        content = read_file(path, run.course.submitted, run.options.limits.submission_mb)
+        content = read_file(path, run.course.root / "submitted", run.options.limits.submission_mb)
         files = read_handed_in_files(run.released.exercises, path.parent)
         beside = read_beside(path)
     except OSError as error:  # concerns only this student's files

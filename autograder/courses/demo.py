@@ -124,7 +124,7 @@ def hand_in(
     Only students of these ``kinds`` hand in; hostile ones, only if ``hostile`` is set, which needs a sandbox.
     """
     source = nbformat.read(course.source(topic), as_version=4)
-    released = nbformat.read(course.release(topic), as_version=4)
+    released = nbformat.read(course.releases(topic).file, as_version=4)
     everybody = [student for student in load_students(folder, topic) if student.kind in kinds]
     everybody = [student for student in everybody if hostile or student.kind != "hostile"]
     for student in everybody:

@@ -25,6 +25,7 @@ from autograder.gradebook.database import (
     open_gradebook,
 )
 from autograder.notebooks.cell_ids import exercise_of_test
+from autograder.paths import format_command
 
 NOTEBOOK_ID = (
     select(NOTEBOOK.c.id)
@@ -83,10 +84,11 @@ def store_assignment(course: Course, topic: str) -> bool:
     if stored is not None and stored[0] == wanted:
         return False
     if not course.source(topic).is_file():
+        release, restore = (format_command(words, course.root) for words in (f"release {topic}", "restore"))
         raise CourseError(
             f"the gradebook does not know {topic}, and its source is gone",
             str(course.source(topic)),
-            f"run `{course.command(f'release {topic}')}`, or restore a backup: `{course.command('restore')}` lists them.",
+            f"run `{release}`, or restore a backup: `{restore}` lists them.",
         )
     from autograder.gradebook.generate import begin_gradebook, generate
 
@@ -95,7 +97,7 @@ def store_assignment(course: Course, topic: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         trial = init(folder)
         write_bytes(course.source(topic).read_bytes(), trial.source(topic))
-        generate(trial, topic, course.gradebook, course.id_in_gradebook)
+        generate(trial, topic, course.gradebook.url, course.gradebook.course_id)
     return True
 
 
@@ -135,7 +137,7 @@ def _refuse_graded(changes, count, topic):
 
 
 def _read_release(course, topic):
-    return json.loads(course.release(topic).read_text(encoding="utf-8"))
+    return json.loads(course.releases(topic).file.read_text(encoding="utf-8"))
 
 
 def _select_graded_cells(notebook):
@@ -146,7 +148,7 @@ def _select_graded_cells(notebook):
 
 def _cells_in_gradebook(course, topic):
     """Return ``({name: points}, number of submissions)`` of ``topic`` in the gradebook, or None if it is not there."""
-    if not course.has_gradebook:
+    if not course.gradebook.exists:
         return None
     with open_connection(course) as connection:
         notebook = connection.scalar(NOTEBOOK_ID, {"topic": topic})

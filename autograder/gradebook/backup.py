@@ -18,6 +18,7 @@ from sqlalchemy.engine import make_url
 
 from autograder.courses.course import Course
 from autograder.errors import CourseError
+from autograder.paths import format_command
 
 MAX_BACKUPS = 10
 TIMESTAMP_FORMAT = "%Y-%m-%d-%H%M%S-%f"
@@ -34,16 +35,18 @@ def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
 
     Raises ``CourseError`` if the gradebook exists but cannot be copied.
     """
-    gradebook = course.gradebook_file
-    if not course.has_gradebook:
+    gradebook = course.gradebook.file
+    if not course.gradebook.exists:
         return
     try:
         with _lock_folder(course) as folder:
             newest = next(iter(list_backups(course)), None)
-            path = folder / f"{_new_timestamp(newest)}-before-{occasion}{BACKUP_SUFFIXES[course.is_on_a_server]}"
+            path = (
+                folder / f"{_new_timestamp(newest)}-before-{occasion}{BACKUP_SUFFIXES[course.gradebook.is_on_a_server]}"
+            )
             draft = path.with_name(path.name + ".draft")
             try:
-                _dump_database(course, draft) if course.is_on_a_server else _copy_database(gradebook, draft)
+                _dump_database(course, draft) if course.gradebook.is_on_a_server else _copy_database(gradebook, draft)
                 if newest is not None and _comparable_content(course, newest) == _comparable_content(course, draft):
                     return
                 draft.replace(path)
@@ -57,7 +60,7 @@ def back_up(course: Course, occasion: str, spare: Path | None = None) -> None:
             f"the gradebook cannot be backed up ({error})",
             str(gradebook),
             "free some disk space, make sure that you can write to the course directory, or close any other program that uses the "
-            f"gradebook; or restore a backup: `{course.command('restore')}` lists them.",
+            f"gradebook; or restore a backup: `{format_command('restore', course.root)}` lists them.",
         ) from None
 
 
@@ -81,7 +84,9 @@ def _lock_folder(course):
 
 def list_backups(course: Course) -> list[Path]:
     """Return the backups, the newest first."""
-    return sorted(_backup_folder(course).glob(f"*-before-*{BACKUP_SUFFIXES[course.is_on_a_server]}"), reverse=True)
+    return sorted(
+        _backup_folder(course).glob(f"*-before-*{BACKUP_SUFFIXES[course.gradebook.is_on_a_server]}"), reverse=True
+    )
 
 
 def restore(course: Course, name: str) -> None:
@@ -93,11 +98,11 @@ def restore(course: Course, name: str) -> None:
     if path not in list_backups(course):
         raise CourseError(f"there is no backup {name!r}", str(_backup_folder(course)), "name one that `restore` lists.")
     _require_gradebook_copy(course, path)
-    gradebook = course.gradebook_file
-    if course.has_gradebook:
+    gradebook = course.gradebook.file
+    if course.gradebook.exists:
         with contextlib.suppress(CourseError):  # a gradebook that cannot be copied may be the reason for restoring
             back_up(course, "restore", spare=path)
-    if course.is_on_a_server:
+    if course.gradebook.is_on_a_server:
         how = ["--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", f"--file={path}"]
         _run_postgresql(course, "psql", how)  # all of it, or nothing
         return
@@ -117,7 +122,7 @@ def restore(course: Course, name: str) -> None:
 def _require_gradebook_copy(course, path):
     """Refuse a backup that is empty, cut short, or of another database."""
     where, remedy = str(path), "name another one that `restore` lists."
-    if course.is_on_a_server:
+    if course.gradebook.is_on_a_server:
         content = path.read_text(encoding="utf-8", errors="replace")
         tables = set(re.findall(r"^CREATE TABLE (?:\w+\.)?(\w+) ", content, flags=re.MULTILINE))
         if DUMP_END not in content:
@@ -179,7 +184,7 @@ def _dump_database(course, target):
 
 def _run_postgresql(course, program, options):
     """Run a PostgreSQL program on the gradebook's database, without its address on the command line."""
-    url = make_url(course.gradebook)
+    url = make_url(course.gradebook.url)
     settings = {"HOST": url.host, "PORT": url.port, "USER": url.username, "PASSWORD": url.password}
     settings["DATABASE"] = url.database
     for name, value in url.query.items():  # may name the host, a socket's folder, or the encryption
@@ -201,7 +206,7 @@ def _run_postgresql(course, program, options):
 
 def _comparable_content(course, copy):
     content = copy.read_bytes()
-    return VOLATILE_LINES.sub(b"", content) if course.is_on_a_server else content
+    return VOLATILE_LINES.sub(b"", content) if course.gradebook.is_on_a_server else content
 
 
 def _backup_folder(course):

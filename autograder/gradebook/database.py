@@ -15,7 +15,7 @@ from sqlalchemy import Boolean, Connection, DateTime, Engine, Interval, column, 
 
 from autograder.courses.course import Course
 from autograder.errors import CourseError
-from autograder.paths import prepare_for_alembic
+from autograder.paths import format_command, prepare_for_alembic
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -66,7 +66,7 @@ def open_database(course: Course) -> Engine:
     Raises ``CourseError`` if the database fails.
     """
     with database_errors(course):
-        engine = create_engine(course.gradebook)
+        engine = create_engine(course.gradebook.url)
         if not inspect(engine).has_table(ASSIGNMENT.name):
             with open_gradebook(course):
                 pass
@@ -102,7 +102,7 @@ def open_gradebook(course: Course) -> Iterator["Gradebook"]:
     try:
         with (
             database_errors(course),
-            Gradebook(course.gradebook, course_id="") as gradebook,  # a name would be written
+            Gradebook(course.gradebook.url, course_id="") as gradebook,  # a name would be written
         ):
             yield gradebook
     except InvalidEntry as error:
@@ -114,7 +114,7 @@ def describe_db_error(error: Exception, course: Course) -> tuple[str, str, str]:
     reason = str(getattr(error, "orig", None) or error).strip()
     if OLD_SCHEMA.search(reason):
         remedy = "it was made by another version of nbgrader: run `nbgrader db upgrade` in the course directory, and try again."
-    elif course.is_on_a_server:
+    elif course.gradebook.is_on_a_server:
         remedy = "make sure that the database is running and accepts the user in nbgrader_config.py, and try again."
     elif "locked" in reason:
         remedy = "close any other program that uses it (nbgrader, the formgrader, a database browser), and run the command again."
@@ -123,6 +123,10 @@ def describe_db_error(error: Exception, course: Course) -> tuple[str, str, str]:
     elif "full" in reason or "I/O" in reason:
         remedy = "free some disk space, and run the command again: it picks up where it stopped."
     else:
-        remedy = f"restore a backup: `{course.command('restore')}` lists them."
-    where = "CourseDirectory.db_url in nbgrader_config.py" if course.is_on_a_server else str(course.gradebook_file)
+        remedy = f"restore a backup: `{format_command('restore', course.root)}` lists them."
+    where = (
+        "CourseDirectory.db_url in nbgrader_config.py"
+        if course.gradebook.is_on_a_server
+        else str(course.gradebook.file)
+    )
     return f"the gradebook cannot be used ({reason})", where, remedy

@@ -25,8 +25,8 @@ from autograder.paths import prepare_for_alembic
 
 def begin_gradebook(course: Course) -> None:
     """Give ``course`` an empty gradebook if it has none; on a server, nbgrader creates one when it connects."""
-    path = course.gradebook_file
-    if not path.exists() and not course.is_on_a_server:
+    path = course.gradebook.file
+    if not path.exists() and not course.gradebook.is_on_a_server:
         write_bytes(_empty_gradebook(), path)
 
 
@@ -58,7 +58,7 @@ def generate(course: Course, topic: str, gradebook: str, course_id: str = "") ->
     handler = logging.StreamHandler(log)
     handler.setLevel(logging.ERROR)
     app.log.handlers, app.log.propagate = [handler], False
-    shutil.rmtree(course.release(topic).parent, ignore_errors=True)
+    shutil.rmtree(course.releases(topic).file.parent, ignore_errors=True)
     try:
         with database_errors(course):
             app.start()

@@ -114,7 +114,7 @@ def nbgrader_config(course: Course, topic: str) -> Config:
     config = PyFileConfigLoader(str(course.config)).load_config()
     top = Config()
     top.CourseDirectory.root = str(course.root)
-    top.CourseDirectory.db_url = course.gradebook
+    top.CourseDirectory.db_url = course.gradebook.url
     top.CourseDirectory.assignment_id = topic
     config.merge(top)
     return config

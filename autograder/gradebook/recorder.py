@@ -39,7 +39,7 @@ from autograder.gradebook.database import (
 )
 from autograder.gradebook.lateness import Lateness, ReceivedTime, nbgrader_config
 from autograder.gradebook.requests import load_replies
-from autograder.paths import prepare_for_alembic
+from autograder.paths import format_command, prepare_for_alembic
 
 # The queries for every submission, built once.
 SUBMISSION = (
@@ -96,7 +96,7 @@ class Recorder(contextlib.ExitStack):
             raise CourseError(
                 "the gradebook does not have this assignment as it was released, so there is nothing to compare with",
                 str(self.course.root),
-                f"run `{self.course.command(f'grade {self.topic}')}` without --dry-run to put it there.",
+                f"run `{format_command(f'grade {self.topic}', self.course.root)}` without --dry-run to put it there.",
             )
         self.was_restored = not self.dry and store_assignment(self.course, self.topic)
         if not self.dry:
@@ -115,7 +115,7 @@ class Recorder(contextlib.ExitStack):
         from nbgrader.coursedir import CourseDirectory
 
         try:
-            gradebook = Gradebook(self.course.gradebook, CourseDirectory(config=self.config).course_id)
+            gradebook = Gradebook(self.course.gradebook.url, CourseDirectory(config=self.config).course_id)
         except (InvalidEntry, DatabaseError) as error:
             raise CourseError(*describe_db_error(error, self.course)) from None
         self.callback(gradebook.close)

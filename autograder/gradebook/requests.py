@@ -14,6 +14,7 @@ from autograder.errors import CourseError
 from autograder.feedback.marks import InstructorReply
 from autograder.notebooks.cell_ids import full_name
 from autograder.notebooks.requests import RegradeRequest
+from autograder.paths import format_command
 
 ASKED, ANSWERED = "asked", "answered"  # kinds of events
 
@@ -80,7 +81,7 @@ def _select_requests(course, topic, student, exercise):
         selected = waiting if len(about) == 1 else []
     if not selected:
         which = f"name one with --exercise: {', '.join(filter(None, about))}." if len(about) > 1 else ""
-        remedy = which or f"`{course.command(f'requests {topic}')}` lists them."
+        remedy = which or f"`{format_command(f'requests {topic}', course.root)}` lists them."
         raise CourseError(f"no request from {student!r} matches this", "--student, --exercise", remedy)
     return selected
 

@@ -21,6 +21,7 @@ from autograder.gradebook.database import (
     open_connection,
 )
 from autograder.notebooks.cell_ids import exercise_of_test
+from autograder.paths import format_command
 
 GRADES_OF_ASSIGNMENT = (
     select(
@@ -73,8 +74,10 @@ class StudentResult:
 
 def require_gradebook(course: Course, topic: str) -> None:
     """Refuse if nothing was graded yet."""
-    if not course.has_gradebook:
-        raise CourseError("there is no gradebook yet", str(course.root), f"run `{course.command(f'grade {topic}')}`.")
+    if not course.gradebook.exists:
+        raise CourseError(
+            "there is no gradebook yet", str(course.root), f"run `{format_command(f'grade {topic}', course.root)}`."
+        )
 
 
 def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
@@ -88,7 +91,7 @@ def load_results(course: Course, topic: str) -> dict[str, StudentResult]:
         assignment = connection.scalar(select(ASSIGNMENT.c.id).where(ASSIGNMENT.c.name == topic))
         rows = connection.execute(GRADES_OF_ASSIGNMENT.where(SUBMITTED_ASSIGNMENT.c.assignment_id == assignment)).all()
     if assignment is None:
-        remedy = f"run `{course.command(f'release {topic}')}`."
+        remedy = f"run `{format_command(f'release {topic}', course.root)}`."
         raise CourseError(f"the gradebook does not know {topic}", str(course.root), remedy)
     for student, time, penalty, cell, points, automatic, manual, extra, waiting in rows:
         result = results.setdefault(student, StudentResult(student, time, float(penalty or 0.0)))

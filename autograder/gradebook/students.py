@@ -24,7 +24,7 @@ from autograder.gradebook.database import (
 
 def list_students(course: Course) -> list[str]:
     """Return the ids of all students in the gradebook; [] if there is no gradebook yet."""
-    if not course.has_gradebook:
+    if not course.gradebook.exists:
         return []
     with open_connection(course) as connection:
         return sorted(connection.scalars(select(STUDENT.c.id)))
@@ -32,7 +32,7 @@ def list_students(course: Course) -> list[str]:
 
 def count_rows(course: Course, students: Collection[str]) -> int:
     """Return how many rows the gradebook has of ``students``."""
-    if not students or not course.has_gradebook:
+    if not students or not course.gradebook.exists:
         return 0
     submissions = select(SUBMITTED_ASSIGNMENT.c.id).where(SUBMITTED_ASSIGNMENT.c.student_id.in_(students))
     notebooks = select(SUBMITTED_NOTEBOOK.c.id).where(SUBMITTED_NOTEBOOK.c.assignment_id.in_(submissions))
@@ -51,7 +51,7 @@ def erase_students(course: Course, students: Collection[str]) -> None:
 
     Raises ``CourseError`` if the gradebook cannot be written. What was erased until then stays erased.
     """
-    if not course.has_gradebook:
+    if not course.gradebook.exists:
         return
     if students:
         from nbgrader.api import MissingEntry
@@ -60,8 +60,8 @@ def erase_students(course: Course, students: Collection[str]) -> None:
             for student in students:
                 with contextlib.suppress(MissingEntry):
                     gradebook.remove_student(student)
-    if not course.is_on_a_server:
-        engine = create_engine(course.gradebook, isolation_level="AUTOCOMMIT")
+    if not course.gradebook.is_on_a_server:
+        engine = create_engine(course.gradebook.url, isolation_level="AUTOCOMMIT")
         try:
             with database_errors(course), engine.connect() as connection:
                 connection.exec_driver_sql("VACUUM")

@@ -96,7 +96,7 @@ class AnswersChanged(Exception):
 
 def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
     """Return the ``Scheme`` of ``exercise``, named with or without its topic; raise CourseError if no person marks it."""
-    released = course.released(topic)
+    released = course.releases(topic).load()
     name = full_name(topic, exercise)
     names = list_written(course, topic)
     remedy = f"name one that a person marks: {', '.join(names)}." if names else "none of it is marked by a person."
@@ -112,13 +112,13 @@ def load_scheme(course: Course, topic: str, exercise: str) -> Scheme:
 
 def list_written(course: Course, topic: str) -> list[str]:
     """Return the exercises whose answers a person marks, without their topic."""
-    return [asked.name.partition("-")[2] for asked in course.released(topic).exercises if not asked.is_automatic]
+    return [asked.name.partition("-")[2] for asked in course.releases(topic).load().exercises if not asked.is_automatic]
 
 
 def is_written(course: Course, topic: str, exercise: str) -> bool:
     """Return whether ``exercise``, named with or without its topic, is one whose answers a person marks."""
     name = full_name(topic, exercise)
-    return any(asked.name == name and not asked.is_automatic for asked in course.released(topic).exercises)
+    return any(asked.name == name and not asked.is_automatic for asked in course.releases(topic).load().exercises)
 
 
 def load_answers(course: Course, topic: str, exercise: str, only: Selection = None) -> list[Answer]:

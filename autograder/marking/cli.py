@@ -14,6 +14,7 @@ from autograder.errors import CourseError
 from autograder.gradebook.backup import back_up
 from autograder.marking.server import serve
 from autograder.marking.session import Session
+from autograder.paths import format_command
 
 RETRY_SECONDS = 0.2  # between two looks at what is not saved yet
 REDIRECT = '<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>Marking</title>'
@@ -27,7 +28,8 @@ def run_server(session: Session, port: int, browser: bool, say: Callable[[str], 
         left = f"all {untouched} were left as handed out" if untouched else "nobody has been graded yet"
         if student:
             left = f"{student!r} left it as handed out" if untouched else f"nothing from {student!r} has been graded"
-        collect, grade = map(session.course.command, (f"collect {topic} ARCHIVE", f"grade {topic}"))
+        steps = f"collect {topic} ARCHIVE", f"grade {topic}"
+        collect, grade = (format_command(words, session.course.root) for words in steps)
         remedy = f"`{collect}`, then `{grade}`."
         raise CourseError(f"there is no answer to {session.exercise}: {left}", str(session.course.root), remedy)
     if session.student:
@@ -52,7 +54,7 @@ def run_server(session: Session, port: int, browser: bool, say: Callable[[str], 
     progress, count = session.progress(), len(session.marked)
     lines = [f"Marked now: {count}. {progress['marked']} of {progress['of']} answers to {session.exercise} are marked."]
     if session.marked:
-        grade = session.course.command(f"grade {topic}")
+        grade = format_command(f"grade {topic}", session.course.root)
         lines.append(f"Next: `{grade}` puts points and comments into the feedback pages.")
     return lines
 

@@ -17,6 +17,7 @@ from autograder.gradebook.lateness import update_penalties
 from autograder.gradebook.provenance import OVERRIDDEN
 from autograder.gradebook.scores import require_gradebook
 from autograder.notebooks.cell_ids import full_name, points_id
+from autograder.paths import format_command
 
 
 def override(
@@ -30,12 +31,12 @@ def override(
     out of range, the reason is missing, or a class is being graded.
     """
     name = full_name(topic, exercise)
-    exercises = {exercise.name: exercise for exercise in course.released(topic).exercises}
+    exercises = {exercise.name: exercise for exercise in course.releases(topic).load().exercises}
     if name not in exercises:
         remedy = f"name one of {', '.join(name.partition('-')[2] for name in exercises)}."
         raise CourseError(f"{topic} has no exercise {exercise!r}", str(course.root), remedy)
     if not exercises[name].is_automatic:
-        command = course.command(f"mark {topic} {name.partition('-')[2]} --student {student}")
+        command = format_command(f"mark {topic} {name.partition('-')[2]} --student {student}", course.root)
         remedy = f"run `{command}` alone: it shows the answer, to be marked again."
         raise CourseError(f"{name} is a written answer", "--student", remedy)
     most = exercises[name].points

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from autograder.courses.course import SECRET, TIMESTAMP, Course
 from autograder.courses.plan import Assignment
+from autograder.courses.submissions import list_submitters
 from autograder.errors import CourseError
 from autograder.files import write_bytes, write_text
 from autograder.platforms.archives import RefusedEntry
@@ -268,7 +269,7 @@ def find_without_time(course: Course, topic: str) -> list[str]:
 
 def _select_by_attempt(course, topic, is_meant):
     """Return the students for whose current attempt ``is_meant`` is true."""
-    last = {student: load_attempts(course, student, topic)[-1:] for student in course.students(topic)}
+    last = {student: load_attempts(course, student, topic)[-1:] for student in list_submitters(course, topic)}
     return [student for student, attempts in last.items() if any(map(is_meant, attempts))]
 
 

@@ -165,7 +165,7 @@ def collect(
 
     Raises ``CourseError`` if there is no such assignment, the archive itself cannot be read, or nothing can be written.
     """
-    released, plan = released or course.released(topic), course.plan()
+    released, plan = released or course.releases(topic).load(), course.plan()
     try:
         attempts.refuse_links(course, course.root / "submitted")
     except RefusedEntry as refusal:

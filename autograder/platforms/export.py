@@ -33,10 +33,12 @@ from nbformat import v4
 
 from autograder.courses.course import Course
 from autograder.courses.plan import Selection, Student, fold_name, students_by_id
+from autograder.courses.submissions import list_submitters
 from autograder.errors import CourseError
 from autograder.files import write_bytes, write_text
 from autograder.gradebook.scores import load_results
 from autograder.notebooks.handout import find_release, handout, receipt_of_notebook
+from autograder.paths import format_command
 from autograder.platforms.attempts import load_attempts
 from autograder.platforms.formats import normalise_moodle_name
 
@@ -105,7 +107,7 @@ def export(
     refuse_overwriting(target, force)
     everybody, students = load_results(course, topic), course.plan().students
     _refuse_ungraded(course, topic, everybody)
-    released = course.released(topic)
+    released = course.releases(topic).load()
     selected = {name: result for name, result in everybody.items() if only is None or name in only}
     listed = {student.id: student for student in students if only is None or student.id in only}
     most = sum(released.points.values())
@@ -119,7 +121,7 @@ def export(
     else:
         listed = _read_canvas_students(given, students) if given else listed
         sheet = _canvas_sheet(selected, listed, most, column or _find_canvas_column(given, topic), unmarked)
-    for student in course.students(topic):
+    for student in list_submitters(course, topic):
         if student not in everybody and (only is None or student in only):
             sheet.leave_out("have handed in without having been graded: run `grade`", student)
     if sheet.count:
@@ -134,9 +136,9 @@ def export(
 def _refuse_ungraded(course, topic, graded):
     """Refuse a class without any results, which would give an empty file."""
     if not graded:
-        waiting = course.students(topic)
+        waiting = list_submitters(course, topic)
         what = f"nothing has been graded for {topic}" if waiting else f"nobody has handed in anything for {topic}"
-        command = course.command(f"grade {topic}" if waiting else f"collect {topic} ARCHIVE")
+        command = format_command(f"grade {topic}" if waiting else f"collect {topic} ARCHIVE", course.root)
         raise CourseError(what, str(course.root), f"run `{command}` first.")
 
 
@@ -409,11 +411,13 @@ def write_feedback_archive(
         raise CourseError(f"there is no platform {to!r}", "--to", f"name one of {', '.join(FEEDBACK_PLATFORMS)}.")
     refuse_overwriting(target, force)
     results, file, exported = load_results(course, topic), io.BytesIO(), ExportSummary()
-    _refuse_ungraded(course, topic, course.students(topic))
+    _refuse_ungraded(course, topic, list_submitters(course, topic))
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
         if to == "canvas":
             bundle.writestr(zipfile.ZipInfo("README.txt"), README.format(topic=topic), zipfile.ZIP_DEFLATED)
-        for student in (student_id for student_id in course.students(topic) if only is None or student_id in only):
+        for student in (
+            student_id for student_id in list_submitters(course, topic) if only is None or student_id in only
+        ):
             page, name = course.feedback(student, topic), _archive_name(course, topic, student, to)
             if not page.is_file():
                 exported.leave_out("have no feedback page yet: run `grade`", student)

@@ -79,8 +79,8 @@ def release(
         trial = init(folder)
         assemble.write_notebook(source, trial.source(topic))
         begin_gradebook(trial)
-        generate(trial, topic, trial.gradebook)
-        released = nbformat.read(trial.release(topic), as_version=4)
+        generate(trial, topic, trial.gradebook.url)
+        released = nbformat.read(trial.releases(topic).file, as_version=4)
         prove(source, released, questions, tuple(attempts.values()), progress)
         with patient_lock(course, progress):
             if course.releases(topic).hash() != state:
@@ -91,21 +91,21 @@ def release(
 
 def _write(course, trial, topic, seed, everything, questions, source, attempts):
     """Write the release made in ``trial``; ``attempts`` has the questions with later attempts' hidden cases, by seed."""
-    before, released = course.releases(topic).last(), nbformat.read(trial.release(topic), as_version=4)
+    before, released = course.releases(topic).last(), nbformat.read(trial.releases(topic).file, as_version=4)
     refuse_changed_exercises(course, topic, released)
     back_up(course, "release")
     begin_gradebook(course)
-    generate(trial, topic, course.gradebook, course.id_in_gradebook)
+    generate(trial, topic, course.gradebook.url, course.gradebook.course_id)
     assemble.write_notebook(source, course.source(topic))
     write_text(assemble.marking_scheme(topic, questions), course.marking_scheme(topic))
-    write_bytes(trial.release(topic).read_bytes(), course.release(topic))
+    write_bytes(trial.releases(topic).file.read_bytes(), course.releases(topic).file)
     digest = exercises.digest(everything)
     changes = describe_changes_since(before, released, (seed, digest))
     attempt_seeds = [*attempts, *course.releases(topic).attempt_seeds(seed)[len(attempts) :]]
     number = course.releases(topic).record(seed, digest, changes, attempt_seeds)
-    course.released(topic)  # caches the facts of its exercises
+    course.releases(topic).load()  # caches the facts of its exercises
     store_due_dates(course, topic)
-    return Release(course.release(topic), number, changes)
+    return Release(course.releases(topic).file, number, changes)
 
 
 def refuse_changed_selection(course: Course, topic: str) -> None:
@@ -131,8 +131,8 @@ def write_handouts(folder: str | Path, topics: Sequence[str], website: str = "")
         for topic in topics:
             source = assemble.source_notebook(topic, exercises.load(topic, 0), website=website)
             assemble.write_notebook(source, trial.source(topic))
-            generate(trial, topic, trial.gradebook)
-        notebooks = [trial.release(topic).read_bytes() for topic in topics]
+            generate(trial, topic, trial.gradebook.url)
+        notebooks = [trial.releases(topic).file.read_bytes() for topic in topics]
     paths = [Path(folder) / f"{topic}.ipynb" for topic in topics]
     for path, content in zip(paths, notebooks, strict=True):
         write_bytes(content, path)

@@ -22,6 +22,7 @@ from autograder.courses.course import Course
 from autograder.courses.plan import Selection
 from autograder.courses.released import Released
 from autograder.courses.standing import load_graded
+from autograder.courses.submissions import list_submitters
 from autograder.errors import CourseError
 from autograder.exercises import Exercise
 from autograder.gradebook.provenance import load_given
@@ -95,13 +96,13 @@ def analyse(course: Course, topic: str, only: Selection = None) -> AssignmentAna
 
     Raises ``CourseError`` if it was not released, or the gradebook cannot be read.
     """
-    released, everybody = course.released(topic), load_results(course, topic)
+    released, everybody = course.releases(topic).load(), load_results(course, topic)
     everybody = {student: result for student, result in everybody.items() if only is None or student in only}
     asked = released.load_exercises()
     tries = {student: _load_verdicts(course, student, topic) for student in everybody}
     tries = {student: attempts for student, attempts in tries.items() if attempts}
     roster = [student.id for student in course.plan().students]
-    handed_in = set(course.students(topic))
+    handed_in = set(list_submitters(course, topic))
     if only is not None:
         roster, handed_in = [student for student in roster if student in only], handed_in & only
     starters = {cell.metadata.nbgrader.grade_id: cell.source for cell in released.notebooks[0].cells}
@@ -216,7 +217,7 @@ def _correlation(one, other):
 def _load_answers(course, student, topic, names):
     """Return the student's answers to the exercises ``names``, except very long ones; {} if there is no notebook."""
     try:
-        sources = sources_by_id(read_file(course.submission(student, topic), course.submitted))
+        sources = sources_by_id(read_file(course.submission(student, topic), course.root / "submitted"))
     except (CourseError, OSError):
         return {}
     return {name: source for name, source in sources.items() if name in names and len(source) <= MAX_ANSWER_CHARACTERS}

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from autograder.courses.course import Course
 from autograder.courses.standing import load_graded
+from autograder.courses.submissions import list_submitters
 from autograder.gradebook.requests import WaitingRequest, load_replies, load_requests
 from autograder.gradebook.scores import load_results
 
@@ -22,7 +23,7 @@ def request_rows(
     feedback page keeps them, with the answer.
     """
     results, called = load_results(course, topic), course.plan().names_by_id()
-    names = sorted(students or course.students(topic))
+    names = sorted(students or list_submitters(course, topic))
     requests = load_requests(course, topic, names)
     if everything:
         answered = [
@@ -44,7 +45,7 @@ def request_rows(
 
 def find_ungraded(course: Course, topic: str, students: Sequence[str] = ()) -> list[str]:
     """Return those of ``students`` (by default, all) whose notebook is not the one that was graded last."""
-    return [name for name in students or course.students(topic) if not _is_graded(course, topic, name)]
+    return [name for name in students or list_submitters(course, topic) if not _is_graded(course, topic, name)]
 
 
 def _is_graded(course, topic, student):

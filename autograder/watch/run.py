@@ -15,7 +15,7 @@ import sqlalchemy.exc
 
 from autograder.batch.context import GradingOptions, load_run
 from autograder.batch.grade_class import start_workers
-from autograder.courses.course import Course
+from autograder.courses.course import Course, find_access_problem, list_hidden_paths
 from autograder.courses.locking import patient_lock, watch_lock
 from autograder.errors import CourseError, describe_os_error
 from autograder.feedback import notices
@@ -109,7 +109,7 @@ def _prepare(stack, course, topics, grading, options, status):
     grading = replace(grading, accepts_provisional=True)  # `grade` runs again what reached a limit
     runs = [load_run(course, topic, grading) for topic in topics]
     sources, exchange = find_sources(course, topics, options.folder)
-    if problem := course.find_access_problem():
+    if problem := find_access_problem(course):
         what, folder, remedy = problem
         status.report_error(f"The course is not safe: {folder}: {what}. Remedy: {remedy}")
     for what, folder, remedy in exchange_problems(course) if exchange else ():
@@ -117,7 +117,7 @@ def _prepare(stack, course, topics, grading, options, status):
     address, *certificates = options.machines
     if address:
         shown = cluster.Certificates(*certificates)
-        executor = stack.enter_context(cluster.executor(address, grading.isolation, course.hidden, shown))
+        executor = stack.enter_context(cluster.executor(address, grading.isolation, list_hidden_paths(course), shown))
         count = executor.workers
     else:
         count = options.workers

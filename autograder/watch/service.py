@@ -155,5 +155,5 @@ class Service:
     def _load_released(self):
         state = self.course.releases(self.topic).hash()
         if self._released is None or self._released[0] != state:
-            self._released = state, self.course.released(self.topic)
+            self._released = state, self.course.releases(self.topic).load()
         return self._released[1]

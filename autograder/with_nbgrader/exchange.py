@@ -20,6 +20,7 @@ from nbgrader.utils import notebook_hash
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.courses.course import EXCHANGE_FILES, SECRET, Course
+from autograder.courses.submissions import remove_leftovers
 from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.platforms.collect import INBOUND, collect, escape_unprintable
@@ -77,7 +78,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
         directory = cast(CourseDirectory, self.coursedir)
         course, topic, pattern = Course.at(directory.root), directory.assignment_id, self.src_path
         for folder in map(Path, sorted(glob.glob(pattern))):
-            course.remove_leftovers(folder.parent.name, topic)
+            remove_leftovers(course, folder.parent.name, topic)
             missing = [name for name in EXCHANGE_FILES if not (folder / name).is_file()]
             if missing:
                 self.log.warning(
@@ -166,7 +167,7 @@ class ExchangeFolders:
 
 def read_page(course: Course, student: str, topic: str) -> tuple[bytes, str]:
     """Return ``(feedback page, secret of its submission)``: both empty without a page, the secret alone without its file."""
-    course.remove_leftovers(student, topic)
+    remove_leftovers(course, student, topic)
     path = course.feedback(student, topic)
     if path.is_symlink() or not path.is_file():
         return b"", ""

@@ -21,7 +21,8 @@ from traitlets.log import get_logger
 from autograder.batch.context import GradingOptions, load_run
 from autograder.batch.jobs import read_job
 from autograder.batch.results import SubmissionResult
-from autograder.courses.course import EXCHANGE_FILES, TIMESTAMP, Course
+from autograder.courses import submissions
+from autograder.courses.course import EXCHANGE_FILES, TIMESTAMP, Course, list_hidden_paths
 from autograder.courses.standing import load_graded
 from autograder.errors import CourseError
 from autograder.feedback import pages
@@ -46,7 +47,7 @@ def _load_released(course, topic):
 
 @lru_cache(maxsize=4)
 def _load_released_state(course, topic, _):
-    return course.released(topic)
+    return course.releases(topic).load()
 
 
 def _load_run(resources, options):
@@ -72,7 +73,7 @@ def set_unexpected_files_aside(assignment: str, student: str, notebooks: list[st
         links = [path for path in (folder.parent, folder) if path.is_symlink()]
         beside = {name for name in EXCHANGE_FILES if _is_readable_beside(folder / name)}
         unexpected = find_unexpected_entries(folder, {f"{assignment}.ipynb", *trained, *beside})
-        target = course.set_aside_folder(folder.parent.name, assignment)
+        target = submissions.set_aside_folder(course, folder.parent.name, assignment)
         for path in links[:1] or [path for path in unexpected if not _is_ignored_by_nbgrader(path)]:
             target.mkdir(parents=True, exist_ok=True)
             kept = next(new for number in count() if not os.path.lexists(new := target / f"{number}-{path.name}"))
@@ -97,14 +98,14 @@ def _is_ignored_by_nbgrader(path):
 def remove_leftovers(assignment: str, student: str, notebooks: list[str]) -> None:
     """Delete other files beside the autograded ``notebooks``, and copies of them that ``generate_feedback`` has made."""
     for folder in {Path(notebook).parent for notebook in notebooks}:
-        Course.at(Path.cwd()).remove_leftovers(folder.parent.name, assignment)
+        submissions.remove_leftovers(Course.at(Path.cwd()), folder.parent.name, assignment)
 
 
 class HandedIn(NotebookExporter):
     """nbgrader's exporter, except that submissions are not parsed here: ``Repair`` reads them by the rules of `grade`."""
 
     def from_file(self, file_stream: Any, resources: dict[str, Any] | None = None, **kwargs: Any) -> tuple[Any, Any]:
-        if not Path(file_stream.name).resolve().is_relative_to(Course.at(Path.cwd()).submitted.resolve()):
+        if not Path(file_stream.name).resolve().is_relative_to((Course.at(Path.cwd()).root / "submitted").resolve()):
             return super().from_file(file_stream, resources, **kwargs)
         return self.from_notebook_node(v4.new_notebook(), resources, **kwargs)
 
@@ -116,7 +117,7 @@ class Repair(NbGraderPreprocessor):
         course, names = Course.at(Path.cwd()), resources["nbgrader"]
         topic = names["assignment"]
         store_due_dates(course, topic, names["student"])
-        content = read_file(course.submission(names["student"], topic), course.submitted)
+        content = read_file(course.submission(names["student"], topic), course.root / "submitted")
         nb, template = repair.read_notebook(content, _load_released(course, topic).notebooks, topic)
         notes = repair.repair(nb, template)
         repair.add_notes(nb, notes)
@@ -159,13 +160,13 @@ class Judge(limits.Judge, NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         run, student = _load_run(resources, GradingOptions(self.limits(), self.isolation))
         course, released = run.course, run.released
-        doctor.require_once(self.isolation, course.hidden)
+        doctor.require_once(self.isolation, list_hidden_paths(course))
         job = _read_job(run, student)
         cases = released.extra, released.attempt_seeds
         questions = submission.exercises_for(run.topic, released.seed, job.attempt, released.points, *cases)
         graded = course.store.get_standing(job.key, self.limits())
         if graded is None:
-            graded = grade.grade(nb, questions, self.limits(), self.isolation, job.files, course.hidden)
+            graded = grade.grade(nb, questions, self.limits(), self.isolation, job.files, list_hidden_paths(course))
             if not graded.killed:
                 course.store.put(job.key, graded)
         pages.write_verdicts(nb, graded)

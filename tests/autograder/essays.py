@@ -39,7 +39,7 @@ def enrol(course, roster, plan='roster = "students.csv"\n'):
 
 def hand_in(course, student, essay="Because U h_j does not change from step to step.", change=None):
     """Hand in scoring with ``essay`` as the written answer, unless it is None, after ``change(notebook)``; return the path."""
-    data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+    data = json.loads(course.releases("scoring").file.read_text(encoding="utf-8"))
     if essay is not None:
         next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = essay
     if change:
@@ -66,7 +66,7 @@ def grade_quickly(course, *students, grade_one=all_right, notice=None, **options
 
 def mark(course, student, points, comment=None):
     """Mark the written answer as a person does in the formgrader."""
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         entry = gradebook.find_grade(ESSAY, "scoring", "scoring", student)
         entry.manual_score, entry.needs_manual_grade = points, False
         gradebook.find_comment(ESSAY, "scoring", "scoring", student).manual_comment = comment
@@ -75,7 +75,7 @@ def mark(course, student, points, comment=None):
 
 def written(course, student):
     """Return the points of the written answer, and whether it waits to be marked."""
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         entry = gradebook.find_grade(ESSAY, "scoring", "scoring", student)
         return entry.manual_score, entry.needs_manual_grade
 

@@ -23,6 +23,7 @@ from autograder import forget
 from autograder.courses.course import SECRET, Course, init
 from autograder.courses.locking import exclusive_lock, watch_lock
 from autograder.courses.record import NEVER_DELETED, Record
+from autograder.courses.submissions import list_submitters, set_aside_folder
 from autograder.errors import CourseError
 from autograder.gradebook.backup import back_up, list_backups
 from autograder.gradebook.requests import answer_request, load_requests
@@ -121,7 +122,7 @@ def fill(hub, folder):
     collect(course, "scoring", folder / "again")  # refused: which one counts?
     shutil.rmtree(folder / "again")
     grade_quickly(course, grade_one=echo)
-    (aside := course.set_aside_folder(GONE, "scoring")).mkdir(parents=True)
+    (aside := set_aside_folder(course, GONE, "scoring")).mkdir(parents=True)
     (aside / "notes.txt").write_text("zephyrquartz")
     (course.root / ".autograder" / "marking" / "scoring" / f"{ESSAY}.json.draft").write_text(f'{{"open": {GONE}')
     with zipfile.ZipFile(course.root / "pages.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -178,7 +179,7 @@ def list_left(place):
 
 def rows_of(course):
     """Return all rows of the gradebook, with their tables."""
-    with contextlib.closing(sqlite3.connect(course.gradebook_file)) as connection:
+    with contextlib.closing(sqlite3.connect(course.gradebook.file)) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {(table, *row) for table in tables for row in connection.execute(f"SELECT * FROM {table}")}
 
@@ -299,7 +300,9 @@ def test_the_course_goes_on_as_if_the_student_had_never_been_there(filled):
     succeed("report", "--names", "--course", course.root)
     (course.root / "pages.zip").unlink()
     succeed("feedback", "scoring", "--course", course.root)
-    assert [request.student for request in load_requests(course, "scoring", course.students("scoring"))] == ["ben"]
+    assert [request.student for request in load_requests(course, "scoring", list_submitters(course, "scoring"))] == [
+        "ben"
+    ]
     listed = succeed("requests", "scoring", "--all", "--course", course.root)
     assert "Ben Ito (ben)" in listed
     with contextlib.closing(Session(course, "scoring", "what_to_recompute", marker="dora")) as session:
@@ -487,7 +490,7 @@ def test_a_hand_in_that_now_leads_to_somebody_elses_costs_nobody_a_page(filled):
 
 
 def test_what_a_student_has_made_is_searched_but_not_opened(filled):
-    folders = filled.course.submission("ben", "scoring").parent, filled.course.set_aside_folder("ben", "scoring")
+    folders = filled.course.submission("ben", "scoring").parent, set_aside_folder(filled.course, "ben", "scoring")
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
         with contextlib.closing(sqlite3.connect(folder / "a.db")) as connection:
@@ -516,7 +519,7 @@ def test_what_was_half_published_goes_with_the_page(filled):
 
 
 def test_a_backup_that_has_no_more_than_the_students_name_is_named(filled):
-    with Gradebook(filled.course.gradebook) as gradebook:
+    with Gradebook(filled.course.gradebook.url) as gradebook:
         gradebook.update_or_create_student("zoe", first_name="Zoe", last_name="Absent", email="zoe@university.edu")
     for path in list_backups(filled.course):
         path.unlink()
@@ -565,7 +568,7 @@ def test_a_name_in_another_spelling_of_unicode_is_the_same_student(filled):
         hand_in(filled.course, name, f"by {name}")
         filled.course.record.add("scoring", name, ("told", {"sentence": "no"}))
     forget.erase(filled.course, decomposed)
-    assert not [path for path in filled.course.submitted.iterdir() if path.name.startswith("ren")]
+    assert not [path for path in (filled.course.root / "submitted").iterdir() if path.name.startswith("ren")]
     assert not [event for event in filled.course.record.list_all() if event.student.startswith("ren")]
 
 
@@ -587,18 +590,18 @@ def test_a_student_of_whom_there_is_only_a_line_in_the_roster_is_known(tmp_path)
     printed = succeed("forget", "ada_king", "--course", course.root)
     assert "nothing is there" in printed
     assert "students.csv, line 2" in printed
-    assert not course.gradebook_file.exists()
+    assert not course.gradebook.file.exists()
     assert not course.record.path.exists()
 
 
 def test_no_page_of_a_database_is_left_over(filled):
     course, long = filled.course, "zephyrquartz " * 5000
     course.record.add("scoring", GONE, ("told", {"sentence": long}))
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         gradebook.find_comment(ESSAY, "scoring", "scoring", GONE).manual_comment = long
         gradebook.db.commit()
     forget.erase(course, GONE)
-    for path in (course.record.path, course.gradebook_file):
+    for path in (course.record.path, course.gradebook.file):
         with contextlib.closing(sqlite3.connect(path)) as connection:
             assert connection.execute("PRAGMA freelist_count").fetchone() == (0,), path
 

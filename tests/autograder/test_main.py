@@ -19,6 +19,7 @@ from autograder.audit import show as audit_show
 from autograder.courses.course import init
 from autograder.errors import CourseError
 from autograder.notebooks import website
+from autograder.paths import format_command
 from autograder.sandbox import Limits
 from tests.autograder.essays import enrol
 
@@ -61,14 +62,14 @@ def assert_refused(done, *words):
 
 
 def test_a_hint_repeats_the_course_unless_it_is_the_usual_one(tmp_path, monkeypatch):
-    assert __main__._format_command("grade scoring", "course") == "python -m autograder grade scoring"
+    assert format_command("grade scoring", "course") == "python -m autograder grade scoring"
     spaced = tmp_path / "my course"
-    assert __main__._format_command("grade scoring", spaced).endswith(f"grade scoring --course '{spaced}'")
+    assert format_command("grade scoring", spaced).endswith(f"grade scoring --course '{spaced}'")
     below = init(spaced)
     monkeypatch.chdir(tmp_path)
-    assert below.command("grade scoring") == "python -m autograder grade scoring --course 'my course'"
+    assert format_command("grade scoring", below.root) == "python -m autograder grade scoring --course 'my course'"
     monkeypatch.chdir(spaced)  # where commands find it by themselves
-    assert below.command("grade scoring") == "python -m autograder grade scoring"
+    assert format_command("grade scoring", below.root) == "python -m autograder grade scoring"
 
 
 def test_help_is_everywhere():
@@ -112,7 +113,7 @@ def test_a_release_that_would_link_to_a_placeholder_is_refused_before_anything_i
 def test_a_release_links_to_the_address_that_was_given(tmp_path, unproved):
     course = init(tmp_path)
     succeed("release", "scoring", "--course", tmp_path, "--seed", 0, "--base-url", "http://localhost:8000")
-    text = course.release("scoring").read_text()
+    text = course.releases("scoring").file.read_text()
     assert "(http://localhost:8000/book/scoring.html)" in text
     assert "example.org" not in text
 
@@ -162,7 +163,7 @@ def test_a_demonstration_never_overwrites_a_folder_that_is_none(tmp_path):
 
 
 def test_the_exit_status_says_that_something_was_set_aside(course):
-    shutil.copytree(course.release("scoring").parent, course.root / "submitted" / "ada" / "scoring")
+    shutil.copytree(course.releases("scoring").file.parent, course.root / "submitted" / "ada" / "scoring")
     command = ["grade", "scoring", "--course", course.root, "--workers", 1]
     done = program(*command)
     assert done.returncode == 0, done.stdout + done.stderr

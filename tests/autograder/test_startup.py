@@ -28,7 +28,7 @@ def course(demonstration, tmp_path_factory):
     for student in ("ada", "ben"):
         folder = root.parent / "archive" / student
         folder.mkdir(parents=True)
-        shutil.copy(graded.release("scoring"), folder)
+        shutil.copy(graded.releases("scoring").file, folder)
     succeed("grade", "scoring", *STUDENTS, "--course", root)  # by the verdicts that are known
     return root
 

@@ -53,7 +53,7 @@ def crowd(count):
 @pytest.fixture
 def course(released):
     source = nbformat.read(released.source("scoring"), as_version=4)
-    handed_out = nbformat.read(released.release("scoring"), as_version=4)
+    handed_out = nbformat.read(released.releases("scoring").file, as_version=4)
     (reference,) = [student for student in demo.load_students() if student.name == "ada_loops"]
     for name, cell in CELLS.items():
         notebook = nbformat.reads(demo.make_submission(reference, "scoring", source, handed_out), as_version=4)

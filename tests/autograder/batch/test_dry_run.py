@@ -36,7 +36,7 @@ def untouched(course):
 
 
 def points(course):
-    (exercise,) = (candidate for candidate in course.released("scoring").exercises if candidate.name == HARDER)
+    (exercise,) = (candidate for candidate in course.releases("scoring").load().exercises if candidate.name == HARDER)
     return exercise.points
 
 
@@ -100,7 +100,7 @@ def test_a_dry_run_names_written_answers_that_are_no_longer_those_that_were_mark
     mark(course, "ada", 2.0)
     mark(course, "ben", 2.0)
     grade_quickly(course)
-    release = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+    release = json.loads(course.releases("scoring").file.read_text(encoding="utf-8"))
     (released_text,) = (
         cell["source"] for cell in release["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == ESSAY
     )

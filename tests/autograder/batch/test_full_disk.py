@@ -26,6 +26,7 @@ from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
 from autograder.platforms.collect import collect
 from autograder.courses.course import Course
+from autograder.courses.submissions import list_submitters
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.sandbox import Limits
@@ -61,7 +62,7 @@ def restoring():
 
 with zipfile.ZipFile(archive) as bundle:
     with_room(int(2.5 * bundle.infolist()[0].file_size), collecting)
-files = [course.submission(name, "scoring") for name in course.students("scoring")]
+files = [course.submission(name, "scoring") for name in list_submitters(course, "scoring")]
 told["at first"] = [file.stat().st_size for file in files if file.is_file()]
 told["between"] = with_room(None, grading)
 told["collected"] = with_room(None, collecting)
@@ -77,7 +78,7 @@ print(json.dumps(told))
 
 @pytest.mark.skipif(not bubblewrap.is_installed(), reason="a disk of one's own needs bubblewrap")
 def test_on_a_disk_that_is_full_nothing_is_half_written_and_with_room_all_is_done(released, tmp_path):
-    data = json.loads(released.release("scoring").read_bytes())
+    data = json.loads(released.releases("scoring").file.read_bytes())
     next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = "Because."
     data["metadata"]["padding"] = "x" * 40_000
     content = json.dumps(data)

@@ -26,6 +26,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
+from autograder.courses.submissions import list_submitters
 from autograder.forget import erase
 from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
@@ -87,7 +88,7 @@ class Grades(RuleBasedStateMachine):
         self.is_unknown = False  # how much a killed grading had recorded
         self.points = {
             exercise.name: exercise.points
-            for exercise in self.course.released("scoring").exercises
+            for exercise in self.course.releases("scoring").load().exercises
             if exercise.is_automatic
         }
         self.write_plan()
@@ -124,7 +125,7 @@ class Grades(RuleBasedStateMachine):
     )
     def hand_in(self, name, right, essay, late, hours):
         self.count += 1
-        data = json.loads(self.course.release("scoring").read_text(encoding="utf-8"))
+        data = json.loads(self.course.releases("scoring").file.read_text(encoding="utf-8"))
         for cell in data["cells"]:
             if cell["metadata"]["nbgrader"]["grade_id"] == "scoring-batched_additive_shapes":
                 cell["source"] = f"# {right} right, attempt {self.count}"
@@ -252,7 +253,7 @@ class Grades(RuleBasedStateMachine):
             self.is_unknown = True
         else:
             assert done.exists(), "the grading failed"
-            self.enter_what_was_graded(self.course.students("scoring"))
+            self.enter_what_was_graded(list_submitters(self.course, "scoring"))
 
     @rule()
     def grade_what_is_new(self):

@@ -28,7 +28,7 @@ STUDENTS = ("ada", "ben", "cem")
 
 def hand_in(course, folder):
     """Make a folder like an unpacked platform archive, in which everybody has answered the written question."""
-    data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+    data = json.loads(course.releases("scoring").file.read_text(encoding="utf-8"))
     for student in STUDENTS:
         next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == ESSAY)["source"] = (
             f"{student}'s words"
@@ -92,7 +92,7 @@ BEFORE = {"collect": 0, "grade": 1, "mark": 2, "restore": 3}  # how many steps o
 
 def state(course):
     """Return the final state: rows of the gradebook, submissions and feedback pages."""
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         rows = sorted(
             (notebook.student.id, grade.name, grade.auto_score, grade.manual_score, grade.needs_manual_grade)
             for notebook in gradebook.notebook_submissions("scoring", "scoring")

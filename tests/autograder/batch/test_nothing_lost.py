@@ -124,7 +124,7 @@ def test_a_page_is_made_again_with_another_version_of_the_grader_or_another_sett
 def test_automatic_points_that_something_else_has_overwritten_are_put_back(course):
     hand_in(course, "mia")
     grade_quickly(course)
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         entry = gradebook.find_grade("scoring-additive_score-test", "scoring", "scoring", "mia")
         entry.auto_score = 0.0
         gradebook.db.commit()
@@ -144,7 +144,7 @@ def test_the_same_notebook_is_graded_again_with_another_file_beside_it(course, m
 def test_the_table_counts_all_points_and_says_what_waits(course):
     hand_in(course, "mia")
     rows = list(grade_quickly(course).values())
-    exercises = course.released("scoring").exercises
+    exercises = course.releases("scoring").load().exercises
     console = Console(width=200, record=True)
     with console.capture() as captured:
         console.print(report.grade_table(exercises, rows, 200))
@@ -388,7 +388,7 @@ def test_who_was_graded_before_a_broken_attempt_has_the_points_in_a_new_gradeboo
     assert row.set_aside
     assert (row.points, row.waiting) == (before.points, before.waiting) == (foreseen.points, foreseen.waiting)
     assert page(course, "mia") == shown
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         assert gradebook.find_submission("scoring", "mia").timestamp == datetime(2025, 11, 30, 12)
 
 
@@ -408,7 +408,7 @@ def test_a_hand_in_made_from_a_release_that_asked_other_exercises_loses_nothing_
         release(course, "scoring", seed=0)
     hand_in(course, "new", None)
     rows = grade_quickly(course)
-    points = course.released("scoring").points
+    points = course.releases("scoring").load().points
     expected_total, later = points["scoring-additive_score"], "scoring-score_gradients"
     assert (rows["new"].total, rows["new"].waiting) == (sum(points.values()), ())
     assert (rows["old"].total, rows["old"].waiting) == (expected_total, (later,))
@@ -479,7 +479,7 @@ def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course):
 
 def test_a_gradebook_with_earlier_points_gets_those_of_the_release(course):
     hand_in(course, "mia")
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         cells = gradebook.find_notebook("scoring", "scoring").grade_cells
         points = sum(cell.max_score for cell in cells)
         for cell in cells:
@@ -515,7 +515,7 @@ def test_a_clock_that_goes_backwards_loses_no_backup(course, monkeypatch):
 
     monkeypatch.setattr(backup, "datetime", Backwards)
     for number in range(backup.MAX_BACKUPS + 3):
-        with Gradebook(course.gradebook) as gradebook:
+        with Gradebook(course.gradebook.url) as gradebook:
             gradebook.add_student(f"student{number}")
         backup.back_up(course, "grade")
         backups.append(backup.list_backups(course)[0].read_bytes())
@@ -542,7 +542,7 @@ def test_what_a_killed_grader_left_half_done_is_taken_back_and_backed_up(course)
     assert subprocess.run([sys.executable, "-c", HALF_DONE, gradebook]).returncode == 9
     assert gradebook.with_name("gradebook.db-journal").is_file()
     assert grade_quickly(course)["mia"].total == AUTOMATIC
-    with Gradebook(course.gradebook) as opened:
+    with Gradebook(course.gradebook.url) as opened:
         assert [student.id for student in opened.students] == ["mia"]
 
 
@@ -552,7 +552,7 @@ def test_points_changed_after_the_release_stop_nobody_and_those_of_the_release_c
     dearer = {**key, "scoring-additive_score": replace(key["scoring-additive_score"], points=5.0)}
 
     monkeypatch.setattr("autograder.courses.released.load_key", lambda topic: dearer)
-    released = course.released("scoring")
+    released = course.releases("scoring").load()
     assert released.other_points == {"scoring-additive_score": 5.0}
     row = grade_quickly(course)["mia"]
     assert (row.failed, row.points["scoring-additive_score"], row.total) == ("", 3.0, AUTOMATIC)
@@ -566,7 +566,7 @@ def test_a_hidden_case_that_the_course_adds_after_the_release_stops_nobody(cours
     (course.root / "course.toml").write_text(f"[[assignment.scoring.case]]\n{case}", encoding="utf-8")
     row = grade_quickly(course)["mia"]
     assert (row.failed, row.reused, row.total) == ("", False, AUTOMATIC)
-    assert course.released("scoring").changed
+    assert course.releases("scoring").load().changed
 
 
 def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, tmp_path, unproved):
@@ -579,7 +579,7 @@ def test_an_old_submission_is_read_by_the_release_that_it_was_made_from(course, 
     assert changed != chapter.read_text(encoding="utf-8")
     chapter.write_text(changed, encoding="utf-8")
     release(course, "scoring", seed=0, book=tmp_path / "book")
-    assert len(course.released("scoring").templates) == 2
+    assert len(course.releases("scoring").load().templates) == 2
     hand_in(course, "noa")
     rows = grade_quickly(course)
     assert (rows["mia"].notes, rows["noa"].notes) == ((), ())
@@ -733,7 +733,7 @@ def test_a_course_that_cannot_be_written_is_said(course):
     source += "from autograder.reports import tables; from autograder.grading import cluster; "
     source += "from autograder.grading import workers; from autograder.sandbox import doctor; "
     source += "from autograder.with_nbgrader import limits, plugin; "
-    source += "course.Course.at(sys.argv[4]).released('scoring'); "
+    source += "course.Course.at(sys.argv[4]).releases('scoring').load(); "
     source += "os.setgid(65534); os.setuid(65534); " if other else ""
     source += "__main__.main()"
     command = [sys.executable, "-c", source, "grade", "scoring", "--course", course.root, "--isolation", "none"]

@@ -141,7 +141,8 @@ LINKS = ["link_to_a_student", "link_to_the_source", "link_to_a_file"]
 def answers(released):
     """The right answers to scoring, as a student hands them in."""
     (ada,) = (student for student in demo.load_students() if student.name == "ada_loops")
-    source, handed_out = (nbformat.read(f("scoring"), as_version=4) for f in (released.source, released.release))
+    files = released.source("scoring"), released.releases("scoring").file
+    source, handed_out = (nbformat.read(file, as_version=4) for file in files)
     return demo.make_submission(ada, "scoring", source, handed_out)
 
 
@@ -165,11 +166,11 @@ def spoilt(released, answers, tmp_path_factory):
         data = json.loads(answers)
         content = change(data, folder) or json.dumps(data)
         hand_in(course, change.__name__, content.encode())
-    (course.submitted / "link_to_a_student").symlink_to(course.submitted / "mia")
+    (course.root / "submitted" / "link_to_a_student").symlink_to(course.root / "submitted" / "mia")
     for name in ("link_to_the_source", "link_to_a_file"):
-        (course.submitted / name).mkdir()
-    (course.submitted / "link_to_the_source" / "scoring").symlink_to(course.source("scoring").parent)
-    (course.submitted / "link_to_a_file" / "scoring").mkdir()
+        (course.root / "submitted" / name).mkdir()
+    (course.root / "submitted" / "link_to_the_source" / "scoring").symlink_to(course.source("scoring").parent)
+    (course.root / "submitted" / "link_to_a_file" / "scoring").mkdir()
     course.submission("link_to_a_file", "scoring").symlink_to(course.source("scoring"))
     rows = grade_class(course, "scoring", GradingOptions(LIMITS))
     return course, {row.student: row for row in rows}
@@ -222,7 +223,7 @@ def test_cells_that_sleep_end_with_the_submissions_idle_seconds(spoilt):
 
 
 def test_no_answer_steers_the_terminal(spoilt):
-    released = spoilt[0].released("scoring")
+    released = spoilt[0].releases("scoring").load()
     rows = list(spoilt[1].values())
     for width in (80, 200):
         console = Console(width=width, force_terminal=True, color_system=None, record=True)
@@ -238,7 +239,7 @@ def test_a_name_in_brackets_is_a_name(spoilt):
     console = Console(width=200, record=True)
     with console.capture() as captured:
         console.print(
-            report.grade_table(spoilt[0].released("scoring").exercises, [SubmissionResult("a[/b][red]c")], 200)
+            report.grade_table(spoilt[0].releases("scoring").load().exercises, [SubmissionResult("a[/b][red]c")], 200)
         )
     assert "a[/b][red]c" in captured.get()
 
@@ -374,7 +375,7 @@ def test_another_try_meets_other_hidden_cases(course, answers, monkeypatch):
 
 
 def test_a_cell_that_an_old_release_lacked_earns_nothing_and_stops_nothing(released):
-    handed_out = nbformat.read(released.release("scoring"), as_version=4)
+    handed_out = nbformat.read(released.releases("scoring").file, as_version=4)
     shorter = nbformat.from_dict(
         {**handed_out, "cells": [c for c in handed_out.cells if "additive_score" not in c.metadata.nbgrader.grade_id]}
     )
@@ -385,7 +386,7 @@ def test_a_cell_that_an_old_release_lacked_earns_nothing_and_stops_nothing(relea
 
 
 def test_a_written_exercise_added_after_a_notebook_was_handed_out_waits_for_a_person_without_a_comment(released):
-    handed_out = nbformat.read(released.release("scoring"), as_version=4)
+    handed_out = nbformat.read(released.releases("scoring").file, as_version=4)
     cells = [cell for cell in handed_out.cells if cell.metadata.nbgrader.grade_id != ESSAY]
     older = nbformat.from_dict({**handed_out, "cells": cells})
     results = pages.enter_results(older, Graded((), {}), handed_out, {}, later=[ESSAY])
@@ -400,7 +401,7 @@ def test_an_output_is_bounded_in_every_kind():
 
 
 def test_outputs_are_cut_at_the_length_that_the_course_has_configured(released):
-    handed_out = nbformat.read(released.release("scoring"), as_version=4)
+    handed_out = nbformat.read(released.releases("scoring").file, as_version=4)
     printed = new_output("stream", text="a line\n" * 100)
     settings = page_settings.from_config(Config({"LimitOutput": {"max_lines": 7}}))
     pages.enter_results(handed_out, Graded((), {0: (1, [printed])}), handed_out, settings)
@@ -422,7 +423,7 @@ def test_a_file_that_is_a_pipe_does_not_hold_anybody_up(tmp_path):
         read_file(tmp_path / "scoring.ipynb")
 
 
-def test_a_worker_may_take_longer_than_a_submission_may_run(monkeypatch):
+def test_a_worker_may_take_longer_than_a_submission_may_run(tmp_path, monkeypatch):
     seconds = {}
 
     class NoWorkers(Exception):
@@ -436,7 +437,7 @@ def test_a_worker_may_take_longer_than_a_submission_may_run(monkeypatch):
     monkeypatch.setattr(grade, "sources_to_prepare", lambda notebook: sandbox.Prepared())
     run = SimpleNamespace(
         options=GradingOptions(Limits(submission_seconds=100)),
-        course=SimpleNamespace(hidden=()),
+        course=Course(tmp_path),
         released=SimpleNamespace(notebooks=[None]),
     )
     with pytest.raises(NoWorkers), start_workers([run], 1):

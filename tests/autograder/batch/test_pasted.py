@@ -174,5 +174,5 @@ def test_the_instructor_s_table_names_the_package_that_the_grader_lacks(graded, 
     _, rows = graded
     assert any("no_such_" in hint for hint in rows[student].hints)
     table = Console(width=250, file=io.StringIO())
-    table.print(grade_table(graded[0].released("scoring").exercises, [rows[student]], 250))
+    table.print(grade_table(graded[0].releases("scoring").load().exercises, [rows[student]], 250))
     assert "no_such_" in table.file.getvalue()

@@ -21,6 +21,7 @@ from autograder.batch.grade_class import grade_class
 from autograder.batch.results import PROVISIONAL_NOTE
 from autograder.courses import demo
 from autograder.courses.course import Course
+from autograder.courses.submissions import list_submitters
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.sandbox import Call, Cell, Limits, SandboxLost, Script, doctor, protocol, start
@@ -123,7 +124,7 @@ def verdicts(course):
 
 def rows_in_gradebook(course):
     """Return all rows as ``[(student, exercise, points)]``."""
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         submissions = gradebook.assignment_submissions("scoring")
         return sorted((s.student.id, g.name, g.auto_score) for s in submissions for n in s.notebooks for g in n.grades)
 
@@ -150,7 +151,7 @@ def killed_on_the_way(course, rng):
 def test_killed_at_many_moments_and_started_again_nothing_is_lost(course, tmp_path):
     clean = Course(tmp_path / "clean")
     shutil.copytree(course.root, clean.root)
-    rng, students, killed_kinds = random.Random(4), len(course.students("scoring")), set()
+    rng, students, killed_kinds = random.Random(4), len(list_submitters(course, "scoring")), set()
     for _ in range(RUNS):
         before = verdicts(course)
         killed, started = killed_on_the_way(course, rng)

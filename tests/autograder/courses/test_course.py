@@ -13,6 +13,7 @@ from nbformat.v4 import new_notebook
 from autograder.courses import locking
 from autograder.courses.course import Course, init
 from autograder.courses.locking import exclusive_lock
+from autograder.courses.submissions import set_aside_folder
 from autograder.errors import CourseError
 from autograder.files import write_text
 from tests.autograder.test_main import assert_refused, autograder
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.slow
 def test_a_release_of_before_is_read_and_its_log_goes_on(tmp_path):
     """Release records of earlier versions have no log, and the oldest have no list of releases."""
     course = init(tmp_path / "course")
-    write_text(nbformat.writes(new_notebook()), course.release("scoring"))
+    write_text(nbformat.writes(new_notebook()), course.releases("scoring").file)
     assert course.releases("scoring").record(0, "one", ["The first release."]) == 1
     path = course.releases("scoring")._record_file
     record = json.loads(path.read_text(encoding="utf-8"))
@@ -43,7 +44,7 @@ def test_an_address_of_a_database_that_cannot_be_read_is_refused_without_its_pas
     with course.config.open("a", encoding="utf-8") as config:
         config.write(f"\nc.CourseDirectory.db_url = {address!r}\n")
     with pytest.raises(CourseError, match="db_url") as refusal:
-        _ = course.gradebook
+        _ = course.gradebook.url
     assert "hush" not in str(refusal.value)
 
 
@@ -73,9 +74,9 @@ def test_a_record_of_a_release_that_is_damaged_is_refused_with_its_file(course, 
     "content", [b"", b"\xff\xfe", b"{}", b'{"cells": [1]}'], ids=["empty", "no text", "no cells", "odd"]
 )
 def test_a_released_notebook_that_is_damaged_is_refused_with_its_file(course, content):
-    course.release("scoring").write_bytes(content)
+    course.releases("scoring").file.write_bytes(content)
     with pytest.raises(CourseError, match=r"scoring\.ipynb: the released notebook"):
-        course.released("scoring")
+        course.releases("scoring").load()
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o750), (0o002, 0o770), (0o077, 0o700)])
@@ -146,5 +147,5 @@ def test_a_folder_in_the_place_of_a_file_to_read_is_refused(demonstration, tmp_p
 
 
 def test_what_is_set_aside_of_a_submission_lies_where_nothing_is_published(tmp_path):
-    folder = Course(tmp_path).set_aside_folder("ada", "scoring")
+    folder = set_aside_folder(Course(tmp_path), "ada", "scoring")
     assert folder == tmp_path / ".autograder" / "set_aside" / "scoring" / "ada"

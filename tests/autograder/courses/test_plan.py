@@ -239,9 +239,9 @@ def chosen(tmp_path_factory):
 
 
 def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is_due(chosen):
-    notebook = nbformat.read(chosen.release("scoring"), as_version=4)
+    notebook = nbformat.read(chosen.releases("scoring").file, as_version=4)
     assert "**Attention 2026. Due: Monday, 30 November 2026, 23:59 (UTC+01:00).**" in notebook.cells[0].source
-    released = chosen.released("scoring")
+    released = chosen.releases("scoring").load()
     assert [exercise.function for exercise in released.exercises] == [
         name for name in functions() if name in ("batched_additive_shapes", "additive_score", "what_to_recompute")
     ]
@@ -250,7 +250,7 @@ def test_a_release_asks_what_the_course_chose_for_its_points_and_says_when_it_is
     (additive_score,) = (exercise for exercise in released.load_exercises() if exercise.function == "additive_score")
     assert "a long sentence" in [case.name for case in additive_score.hidden]
     assert "a long sentence" not in nbformat.writes(notebook)
-    assert chosen.releases("scoring").number_of(chosen.release("scoring").read_text(encoding="utf-8")) == 1
+    assert chosen.releases("scoring").number_of(chosen.releases("scoring").file.read_text(encoding="utf-8")) == 1
     assert "## Version 1" in chosen.releases("scoring").log.read_text(encoding="utf-8")
 
 
@@ -259,7 +259,7 @@ def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_num
     course = Course.at(tmp_path / "course")
     log = course.releases("scoring").log.read_bytes()
     release(course, "scoring", website=WEBSITE)
-    assert course.releases("scoring").number_of(course.release("scoring").read_text(encoding="utf-8")) == 1
+    assert course.releases("scoring").number_of(course.releases("scoring").file.read_text(encoding="utf-8")) == 1
     assert course.releases("scoring").log.read_bytes() == log
     written(
         course.root, WHOLE.replace("points.additive_score = 6", "points.additive_score = 5").replace("-11-30", "-11-29")
@@ -270,7 +270,7 @@ def test_another_release_says_what_has_changed_and_one_like_the_last_has_its_num
     assert "The heading." in output
     log = course.releases("scoring").log.read_text(encoding="utf-8")
     assert log.index("## Version 2") < log.index("## Version 1")
-    assert "https://attention.university.edu/book/scoring.html" in course.release("scoring").read_text()
+    assert "https://attention.university.edu/book/scoring.html" in course.releases("scoring").file.read_text()
 
 
 def test_a_plan_that_cannot_be_read_stops_the_command_with_its_line(chosen, tmp_path):

@@ -189,7 +189,7 @@ def nothing_right(notebook, exercises, *rest):
 def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
     shutil.copytree(released.root, tmp_path / "course")
     course, days = Course.at(tmp_path / "course"), (datetime(2026, 4, day, tzinfo=UTC) for day in itertools.count(1))
-    notebook = course.release("scoring").read_bytes()
+    notebook = course.releases("scoring").file.read_bytes()
     when = {"ada": "2026-03-01 09:00:00.000000 UTC", "ben": "2026-03-02 10:30:00.000000 UTC"}
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as bundle:
         for name, time in when.items():
@@ -207,7 +207,7 @@ def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
         record_later_requests(course, "scoring", "ada", [RegradeRequest("scoring-additive_score", "Why?")])
         answer_request(course, "scoring", "ada", "", "The sum is over a.")
         grade_quickly(course)
-        with Gradebook(course.gradebook) as gradebook:  # as the formgrader does it
+        with Gradebook(course.gradebook.url) as gradebook:  # as the formgrader does it
             gradebook.find_grade(ESSAY, "scoring", "scoring", "ben").manual_score = 0.5
             gradebook.db.commit()
         grade_quickly(course)
@@ -218,7 +218,7 @@ def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
     assert [(student, stated) for student, stated, _ in handed_in] == [*when.items()]
     assert all(at.startswith("2026-04-0") for *_, at in handed_in)
     assert [(student, after) for student, _, _, after in moved] == [("ada", 0.0)]
-    assert moved[0][2] == sum(e.points for e in course.released("scoring").exercises if e.is_automatic)
+    assert moved[0][2] == sum(e.points for e in course.releases("scoring").load().exercises if e.is_automatic)
     assert [row[1:] for row in by_person] == [
         ("ben", ESSAY, 1.5, "dora"),
         ("ada", "scoring-additive_score", 0.5, "It was disputed."),
@@ -231,7 +231,7 @@ def test_the_queries_of_the_guide_say_what_happened(released, tmp_path):
     (rule,) = rules  # six gradings by the same rules
     assert rule[1:3] == ("", "{}")
     assert json.loads(rule[3]) == {"grace_minutes": 0, "most_percent": 100, "percent_a_day": 0}
-    assert json.loads(rule[4]) == {e.name: e.points for e in course.released("scoring").exercises}
+    assert json.loads(rule[4]) == {e.name: e.points for e in course.releases("scoring").load().exercises}
     assert [sentence for _, _, sentence in told] == ["Hand in scoring.ipynb itself.", "The sum is over a."]
 
 
@@ -273,7 +273,7 @@ def test_each_change_of_the_rules_is_recorded_once_and_an_extension_with_the_stu
     assert [*dict.fromkeys(due["ada"])] == ["", "2026-03-01 11:00:00", "2026-03-03 12:00:00"]
     assert [*dict.fromkeys(due["ben"])] == ["", "2026-03-01 11:00:00"]
     plan.write_text("")
-    with Gradebook(course.gradebook) as gradebook:  # as the formgrader does it
+    with Gradebook(course.gradebook.url) as gradebook:  # as the formgrader does it
         gradebook.update_or_create_assignment("scoring", duedate="2026-03-05 00:00:00")
     grade_quickly(course)
     last = course.record.last_of_each("scoring", "", ("rules",))["rules"].data

@@ -204,7 +204,7 @@ def test_penalty_and_page_follow_the_due_date_of_the_section(taught):
 
 def test_nbgrader_itself_has_the_due_date_of_the_section(taught):
     grade_quickly(taught)
-    with Gradebook(taught.gradebook, "") as gradebook:
+    with Gradebook(taught.gradebook.url, "") as gradebook:
         dates = {
             submission.student.id: f"{submission.duedate:%d}"
             for submission in gradebook.assignment_submissions("scoring")
@@ -215,6 +215,6 @@ def test_nbgrader_itself_has_the_due_date_of_the_section(taught):
 
 def test_the_notebook_states_the_due_date_of_each_section(taught, unproved):
     release(taught, "scoring", seed=0)
-    text = taught.release("scoring").read_text(encoding="utf-8")
+    text = taught.releases("scoring").file.read_text(encoding="utf-8")
     assert "Due: Monday, 01 December 2025, 00:00 (UTC+00:00). Section A: Thursday, 04 December 2025" in text
     assert "Section B: Saturday, 29 November 2025, 00:00 (UTC+00:00)." in text

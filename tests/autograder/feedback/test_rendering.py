@@ -497,7 +497,7 @@ def test_a_page_remembers_questions_and_nothing_of_a_student():
 def graded(demonstration):
     """The arguments of ``pages.feedback_page`` for each student of the demonstration class."""
     course, rows, _ = demonstration
-    releases = [handout(course.released("scoring").notebooks[0])]
+    releases = [handout(course.releases("scoring").load().notebooks[0])]
     with Recorder(course, "scoring") as recorder:
         names = [name for name, row in rows.items() if not row.set_aside]
         recorded_marks = {name: recorder.current_state(name).marks for name in names}

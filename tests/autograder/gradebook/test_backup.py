@@ -18,12 +18,12 @@ pytestmark = pytest.mark.suite("assignments")
 
 
 def add_student(course, name):
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         gradebook.add_student(name)
 
 
 def students(course):
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         return {student.id for student in gradebook.students}
 
 
@@ -94,7 +94,7 @@ def foreign_database(path):
 
 
 def damaged_gradebook(path, course):
-    shutil.copy(course.gradebook_file, path)
+    shutil.copy(course.gradebook.file, path)
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * 20_000)
@@ -114,8 +114,8 @@ def test_only_a_gradebook_is_put_in_the_gradebooks_place(course, make, problem):
     backup.back_up(course, "grade")
     path = course.root / ".autograder" / "backups" / "2030-01-01-000000-000000-before-grade.db"
     make(path, course)
-    before, known = course.gradebook_file.read_bytes(), backup.list_backups(course)
+    before, known = course.gradebook.file.read_bytes(), backup.list_backups(course)
     with pytest.raises(CourseError, match=problem):
         backup.restore(course, path.name)
-    assert course.gradebook_file.read_bytes() == before
+    assert course.gradebook.file.read_bytes() == before
     assert backup.list_backups(course) == known

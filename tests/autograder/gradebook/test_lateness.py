@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.courses.submissions import list_submitters
 from autograder.errors import CourseError
 from autograder.gradebook.lateness import Lateness, nbgrader_config
 from autograder.gradebook.scores import load_results
@@ -136,7 +137,7 @@ def test_an_extension_granted_after_the_work_was_graded_reaches_nbgrader(late_co
 
     def grade_and_read_lateness():
         grade_quickly(late_course)
-        with Gradebook(late_course.gradebook) as gradebook:
+        with Gradebook(late_course.gradebook.url) as gradebook:
             return gradebook.find_submission("scoring", "ada").total_seconds_late
 
     assert grade_and_read_lateness() == 20 * 3600
@@ -146,7 +147,7 @@ def test_an_extension_granted_after_the_work_was_graded_reaches_nbgrader(late_co
 
 
 def notebook(course):
-    return course.release("scoring").read_text(encoding="utf-8")
+    return course.releases("scoring").file.read_text(encoding="utf-8")
 
 
 LATE = "ada_LATE_17_3001_scoring.ipynb"
@@ -248,7 +249,7 @@ def test_a_table_of_times_that_is_refused_changes_nothing_and_no_archive_is_coll
     (tmp_path / "times.csv").write_text("id,time\nada,2025-12-02T21:00:00Z\nben,never\n")
     done = autograder("collect", "scoring", path, "--times", tmp_path / "times.csv", "--course", late_course.root)
     assert (done.returncode, "line 3" in done.stderr) == (2, True)
-    assert late_course.students("scoring") == []
+    assert list_submitters(late_course, "scoring") == []
 
 
 def test_of_two_attempts_without_numbers_the_later_counts_although_one_has_a_stated_time(late_course, tmp_path):
@@ -259,7 +260,7 @@ def test_of_two_attempts_without_numbers_the_later_counts_although_one_has_a_sta
             bundle.writestr(zipfile.ZipInfo(names, (2025, 12, day, 2, 0, 0)), f'{{"cells": [], "number": {number}}}')
         collect(late_course, "scoring", path)
         if number == 0:
-            (student,) = late_course.students("scoring")
+            (student,) = list_submitters(late_course, "scoring")
             set_times(late_course, "scoring", {student: datetime(2025, 12, 2, 7, 59, tzinfo=UTC)})
     assert '"number": 1' in late_course.submission(student, "scoring").read_text()
 

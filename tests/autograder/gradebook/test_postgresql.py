@@ -86,18 +86,18 @@ def course(server, tmp_path_factory):
     address = server.render_as_string(hide_password=False)
     with course.config.open("a", encoding="utf-8") as file:
         file.write(f"\nc.CourseDirectory.db_url = {address!r}\n")
-    assert course.is_on_a_server
+    assert course.gradebook.is_on_a_server
     release(course, "scoring", seed=0)
     hand_in(course, "ada", KEYS)
     hand_in(course, "ben", SIGN)
     rows = {row.student: row for row in grade(course)}
     assert [row.waiting for row in rows.values()] == [(ESSAY,), (ESSAY,)]
-    assert not course.gradebook_file.exists()
+    assert not course.gradebook.file.exists()
     return course
 
 
 def rows_of(course, table):
-    engine = create_engine(course.gradebook)
+    engine = create_engine(course.gradebook.url)
     try:
         with engine.connect() as connection:
             return connection.execute(text(f"SELECT count(*) FROM {table}")).scalar()

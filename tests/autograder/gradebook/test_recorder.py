@@ -13,7 +13,7 @@ pytestmark = pytest.mark.suite("assignments")
 
 
 def as_nbgrader_reads_it(course, student):
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
         cells = {
             grade.name: Mark(
@@ -26,7 +26,7 @@ def as_nbgrader_reads_it(course, student):
 
 
 def results(course):
-    cells = [cell.metadata.nbgrader for cell in course.released("scoring").notebooks[0].cells]
+    cells = [cell.metadata.nbgrader for cell in course.releases("scoring").load().notebooks[0].cells]
     return [
         CellResult(meta.grade_id, meta.get("points", 0.0) / 2, meta.grade, meta.solution, "No response.")
         for meta in cells
@@ -41,7 +41,7 @@ def test_marks_are_those_that_nbgrader_reads(course):
         first = recorder.record("mia", entered, ReceivedTime(), {})
     assert first == as_nbgrader_reads_it(course, "mia")
     assert first.score == first.points / 2 > 0
-    with Gradebook(course.gradebook) as gradebook:  # a person marks, gives extra points and comments
+    with Gradebook(course.gradebook.url) as gradebook:  # a person marks, gives extra points and comments
         notebook = gradebook.find_submission_notebook("scoring", "scoring", "mia")
         notebook.grades[0].manual_score, notebook.grades[0].needs_manual_grade = 0.25, False
         notebook.grades[1].extra_credit = 1.0

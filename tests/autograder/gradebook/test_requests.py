@@ -72,7 +72,7 @@ def test_requests_are_listed_with_name_exercise_words_verdict_and_points(asked):
     rows, waiting = request_rows(asked, "scoring")
     assert waiting == 3
     (ada, *_) = rows
-    most = asked.released("scoring").points[CODE]
+    most = asked.releases("scoring").load().points[CODE]
     assert ada[:2] == ["Ada King (ada)", "additive_score"]
     assert "my loop" in ada[2]
     assert ada[3:] == [HINT, f"1 of {most:g}", ""]
@@ -168,10 +168,10 @@ def test_nbgraders_own_commands_cope_with_the_last_cell(course):
     nbgrader("generate_feedback", "scoring", cwd=course.root)
     assert "Please look again" not in page(course, "mia")
     assert page(course, "noa").count("Please look again at additive_score.") == 1
-    output = nbgrader("validate", course.release("scoring"), cwd=course.root)
+    output = nbgrader("validate", course.releases("scoring").file, cwd=course.root)
     assert "request" not in output
     assert "not answered yet" in output
-    count = len(course.released("scoring").exercises)  # the unanswered exercises, and nothing else
+    count = len(course.releases("scoring").load().exercises)  # the unanswered exercises, and nothing else
     assert f"VALIDATION FAILED ON {count} CELL(S)" in output
 
 
@@ -312,7 +312,7 @@ def test_an_answer_appears_on_the_feedback_page_and_the_request_waits_no_more(as
     rows, _ = request_rows(asked, "scoring", everything=True)
     assert rows[0][3:] == [
         "marked by a person",
-        f"2 of {asked.released('scoring').points[CODE]:g}",
+        f"2 of {asked.releases('scoring').load().points[CODE]:g}",
         "You are right: <i>2 points</i>.",
     ]
     assert all(row.reused for row in grade_quickly(asked, grade_one=without_tanh).values())

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.suite("assignments")
 
 
 def test_an_empty_gradebook_is_read_where_the_environment_is_not_on_path(course, monkeypatch):
-    course.gradebook_file.write_bytes(b"")
+    course.gradebook.file.write_bytes(b"")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     with pytest.raises(CourseError, match="the gradebook does not know scoring"):
         load_results(course, "scoring")
@@ -39,13 +39,13 @@ UPDATE alembic_version SET version_num = '167914646830';
 )
 def test_a_gradebook_of_an_older_nbgrader_is_refused_with_the_command_that_upgrades_it(course, older):
     """The gradebook of nbgrader 0.5 stored neither courses nor the students' ids on a learning platform."""
-    connection = sqlite3.connect(course.gradebook_file)
+    connection = sqlite3.connect(course.gradebook.file)
     connection.executescript(older)
     connection.close()
     with pytest.raises(CourseError, match="nbgrader db upgrade"):
         load_results(course, "scoring")
     nbgrader("db", "upgrade", cwd=course.root)
-    assert os.path.isfile(course.gradebook_file)
+    assert os.path.isfile(course.gradebook.file)
     assert load_results(course, "scoring") == {}
 
 
@@ -53,7 +53,7 @@ def test_a_gradebook_of_an_older_nbgrader_is_refused_with_the_command_that_upgra
     ("name", "reason"), [("gradebook.db", "readonly database"), ("nowhere.db", "unable to open database file")]
 )
 def test_the_remedy_for_files_that_cannot_be_written_is_to_make_them_writable(course, name, reason):
-    address = f"{course.gradebook_file.with_name(name).as_uri()}?mode=ro"
+    address = f"{course.gradebook.file.with_name(name).as_uri()}?mode=ro"
     with pytest.raises(sqlite3.OperationalError, match=reason) as refused:
         sqlite3.connect(address, uri=True).execute("DELETE FROM student")
     _, _, remedy = describe_db_error(refused.value, course)

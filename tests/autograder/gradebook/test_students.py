@@ -45,7 +45,7 @@ def test_a_name_has_its_parts_whichever_comes_first(name, first, last):
 
 
 def test_nbgrader_export_shows_names_and_e_mail_from_the_roster(graded):
-    with Gradebook(graded.gradebook, "") as gradebook:
+    with Gradebook(graded.gradebook.url, "") as gradebook:
         gradebook.update_or_create_student("ben", first_name="Ben", last_name="Ito")  # as nbgrader's own command would
     hand_in(graded, "zoe")
     rows = grade_quickly(graded, feedback=False)
@@ -77,7 +77,7 @@ def test_a_name_that_changes_in_the_roster_makes_the_page_anew_and_grades_nothin
 
 def test_a_dry_run_writes_no_names(graded):
     grade_quickly(graded, dry=True)
-    with Gradebook(graded.gradebook, "") as gradebook:
+    with Gradebook(graded.gradebook.url, "") as gradebook:
         assert gradebook.find_student("ada").last_name is None
 
 

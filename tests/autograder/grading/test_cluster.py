@@ -201,7 +201,7 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch, machines):
 
 
 def test_a_worker_with_another_key_is_refused(course):
-    template = course.released("scoring").templates[0]
+    template = course.releases("scoring").load().templates[0]
     release = ReleaseFacts("scoring", (template,), {}, 0, "another digest")
     task = Task(b"{}", {}, 0, release, Confinement(Limits(), "zygote", ()), {})
     with ThreadPoolExecutor(1) as pool, pytest.raises(CourseError, match="exercises differ from the course"):

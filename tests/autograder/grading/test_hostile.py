@@ -188,7 +188,7 @@ MARKUP = [
 
 def hand_in(course, student, change):
     """Hand in the release of scoring after ``change(data, path)``, which returns False if it wrote the file itself."""
-    data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+    data = json.loads(course.releases("scoring").file.read_text(encoding="utf-8"))
     path = course.submission(student, "scoring")
     path.parent.mkdir(parents=True)
     changed = change(data, path)

@@ -288,7 +288,9 @@ def enter(browser, selector, words):  # noqa: F811
 def test_the_formgrader_opens_scores_comments_leads_on_and_a_regrade_keeps_it(browser, course, tmp_path):  # noqa: F811
     for student in WRITTEN:
         by_hand(course, student, None)
-    graded_cells = [cell for cell in course.released("scoring").notebooks[0].cells if cell.metadata.nbgrader.grade]
+    graded_cells = [
+        cell for cell in course.releases("scoring").load().notebooks[0].cells if cell.metadata.nbgrader.grade
+    ]
     marks = [(0.5, "One."), (1.0, "Two."), (1.5, "Three."), (2.0, "Four.")]
     marks_by_student = dict(zip(WRITTEN, marks, strict=True))
     size(browser, 1280)

@@ -46,7 +46,7 @@ def course(released, tmp_path, graded):
 
 def in_gradebook(course):
     """Return ``{student: (points, waiting, comment)}`` as nbgrader reads them."""
-    with Gradebook(course.gradebook, "") as gradebook:
+    with Gradebook(course.gradebook.url, "") as gradebook:
         marks = {}
         for notebook in gradebook.notebook_submissions("scoring", "scoring"):
             (mark,) = (row for row in notebook.grades if row.name == ESSAY)
@@ -57,7 +57,7 @@ def in_gradebook(course):
 
 def by_hand(course, student, points, comment=None, waiting=None):
     """Mark as the formgrader would; without ``waiting``, an answer without points waits."""
-    with Gradebook(course.gradebook, "") as gradebook:
+    with Gradebook(course.gradebook.url, "") as gradebook:
         notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
         (mark,) = (row for row in notebook.grades if row.name == ESSAY)
         (essay_comment,) = (row for row in notebook.comments if row.name == ESSAY)

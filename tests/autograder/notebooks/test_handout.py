@@ -51,7 +51,7 @@ def test_the_version_that_the_receipt_states_is_the_one_that_follows_from_what_i
 @pytest.mark.suite("assignments")
 def test_a_release_has_the_version_of_its_source(released):
     source, release = (
-        nbformat.read(path, as_version=4) for path in (released.source("scoring"), released.release("scoring"))
+        nbformat.read(path, as_version=4) for path in (released.source("scoring"), released.releases("scoring").file)
     )
     without = [[cell for cell in notebook.cells if id_of(cell) != "receipt"] for notebook in (source, release)]
     assert version_of(without[0]) == version_of(without[1]) == handout(release).version

@@ -131,7 +131,7 @@ def test_in_a_notebook_the_check_says_that_an_answer_is_right(capsys, monkeypatc
 @pytest.fixture(scope="module")
 def notebooks(released):
     return tuple(
-        nbformat.read(path, as_version=4) for path in (released.source("scoring"), released.release("scoring"))
+        nbformat.read(path, as_version=4) for path in (released.source("scoring"), released.releases("scoring").file)
     )
 
 
@@ -231,7 +231,7 @@ def test_a_warm_up_that_never_ends_costs_no_exercise_its_points(notebooks, answe
 @pytest.mark.suite("sandbox")
 def test_no_gradebook_page_table_report_or_export_knows_a_warm_up(demonstration, tmp_path):
     course, rows, students = demonstration
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         (notebook,) = gradebook.find_assignment("scoring").notebooks
         assert not {NAME, f"{NAME}-test", check_id(NAME)} & {cell.name for cell in notebook.grade_cells}
         assert NAME not in {cell.name for cell in notebook.solution_cells}

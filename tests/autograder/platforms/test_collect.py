@@ -17,6 +17,7 @@ import pytest
 
 from autograder.courses import standing
 from autograder.courses.record import Record
+from autograder.courses.submissions import list_submitters
 from autograder.errors import CourseError
 from autograder.files import write_bytes
 from autograder.notebooks.handout import handout, receipt_of_file
@@ -296,7 +297,7 @@ def test_names_of_any_script_are_taken(course, tmp_path, names):
     collected, leftover = collect(course, "scoring", handed_out(tmp_path, *((name, OURS) for name in names)))
     assert {hand_in.student: hand_in.problem for hand_in in collected} == dict.fromkeys(names.values(), "")
     assert leftover == []
-    assert course.students("scoring") == sorted(names.values())
+    assert list_submitters(course, "scoring") == sorted(names.values())
 
 
 def test_a_name_in_an_archive_of_a_mac_is_read_as_it_was_written(course, tmp_path):
@@ -378,12 +379,12 @@ def test_an_archive_without_a_notebook_is_named_and_nothing_comes_next(course, t
 
 def test_a_notebook_alone_is_refused_with_the_folder_that_can_be_collected(course, tmp_path):
     path = tmp_path / "ben.ipynb"
-    path.write_bytes(course.release("scoring").read_bytes())
+    path.write_bytes(course.releases("scoring").file.read_bytes())
     assert_refused(autograder("collect", "scoring", path, "--course", course.root), "ben/scoring.ipynb")
     (tmp_path / "class" / "ben").mkdir(parents=True)
     path.rename(tmp_path / "class" / "ben" / "scoring.ipynb")
     succeed("collect", "scoring", tmp_path / "class", "--course", course.root)
-    assert course.students("scoring") == ["ben"]
+    assert list_submitters(course, "scoring") == ["ben"]
 
 
 @pytest.mark.parametrize(("args", "words"), [([], "collect scoring ARCHIVE"), (["x.zip", "--undo"], "--undo alone")])
@@ -462,10 +463,10 @@ def test_a_full_disk_ends_with_a_sentence_and_a_second_run_completes(course, tmp
         patched.setattr("autograder.platforms.attempts.write_bytes", full)
         with pytest.raises(CourseError, match="No space left on device"):
             collect(course, "scoring", path)
-    assert course.students("scoring") == ["ada"]
+    assert list_submitters(course, "scoring") == ["ada"]
     collected, _ = collect(course, "scoring", path)
     assert [(hand_in.problem, hand_in.replaced) for hand_in in collected] == [("", False)] * 3
-    assert course.students("scoring") == ["ada", "ben", "cem"]
+    assert list_submitters(course, "scoring") == ["ada", "ben", "cem"]
     assert not list(course.root.rglob("*.draft"))
 
 
@@ -567,7 +568,7 @@ def with_a_roster(course):
 def times(course):
     """Return when each student handed in, as ``timestamp.txt`` says; "" without one."""
     stamps = {}
-    for student in course.students("scoring"):
+    for student in list_submitters(course, "scoring"):
         stamp = course.submission(student, "scoring").with_name("timestamp.txt")
         stamps[student] = stamp.read_text() if stamp.exists() else ""
     return stamps
@@ -640,7 +641,7 @@ def test_who_is_not_in_the_roster_is_listed_and_never_takes_the_place_of_one_who
         hand_in.problem for hand_in in collected if hand_in.file == names[0]
     )
     assert course.submission("ada", "scoring").read_text() == names[1]
-    assert course.students("scoring") == ["ada"]
+    assert list_submitters(course, "scoring") == ["ada"]
     metadata = (f"{GRADESCOPE}submission_metadata.yml", METADATA)
     path = handed_out(tmp_path, metadata, (f"{GRADESCOPE}submission_503/scoring.ipynb", "of nobody"))
     (hand_in,), _ = collect(course, "scoring", path)
@@ -654,7 +655,7 @@ def test_two_of_one_full_name_are_not_guessed_apart(course, tmp_path):
         course, "scoring", handed_out(tmp_path, ("Ada King_1_assignsubmission_file_/scoring.ipynb", "?"))
     )
     assert "matches 2 students in the roster" in hand_in.problem
-    assert course.students("scoring") == []
+    assert list_submitters(course, "scoring") == []
 
 
 def everything(course):
@@ -880,7 +881,7 @@ def test_a_command_that_was_stopped_at_any_write_comes_to_the_same_when_it_runs_
 
 
 def test_the_command_says_what_it_took_it_for_and_who_has_not_handed_in(course, tmp_path):
-    path = handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", course.release("scoring").read_bytes()))
+    path = handed_out(tmp_path, ("kingada_17_3001_scoring.ipynb", course.releases("scoring").file.read_bytes()))
     path = path.rename(tmp_path / "class {1}.zip")
     output = succeed("collect", "scoring", path, "--course", with_a_roster(course).root)
     assert "class {1}.zip: recognised as Canvas" in output
@@ -889,19 +890,19 @@ def test_the_command_says_what_it_took_it_for_and_who_has_not_handed_in(course, 
         "kingada_17_3001_scoring.ipynb",
         "Ada King (ada)",
         "1",
-        receipt_of_file(course.release("scoring").read_bytes(), asked_in(course)).code,
+        receipt_of_file(course.releases("scoring").file.read_bytes(), asked_in(course)).code,
         "collected",
     ]
     assert "2 in the roster without a submission: Ben Ito (ben_i), Cem Öz (cem)" in output
 
 
 def asked_in(course):
-    return handout(course.released("scoring").notebooks[0])
+    return handout(course.releases("scoring").load().notebooks[0])
 
 
 def run_and_saved(course, answer, printed):
     """Return the bytes of a release with ``answer`` to one exercise and a receipt that printed the code ``printed``."""
-    data = json.loads(course.release("scoring").read_bytes())
+    data = json.loads(course.releases("scoring").file.read_bytes())
     for cell in data["cells"]:
         if cell["metadata"]["nbgrader"]["grade_id"] == "scoring-dot_product_score":
             cell["source"] = answer
@@ -1062,7 +1063,7 @@ def test_metadata_of_the_platform_that_cannot_be_read_is_said_and_nothing_is_col
     ) as error:
         collect(course, "scoring", path, max_mb=1)
     assert words in str(error.value)
-    assert course.students("scoring") == []
+    assert list_submitters(course, "scoring") == []
 
 
 def test_collect_takes_the_largest_size_of_a_file_from_the_course_and_says_where_it_is(course, tmp_path):
@@ -1188,7 +1189,7 @@ def test_the_archive_of_another_assignment_replaces_nothing(course, tmp_path, is
         "ada": True,
         "ben_i": True,
     }
-    assert course.students("scoring") == (["ada", "ben_i"] if is_there else [])
+    assert list_submitters(course, "scoring") == (["ada", "ben_i"] if is_there else [])
     collected, _ = collect(course, "scoring", handed_out(tmp_path, *right))
     assert [(hand_in.problem, hand_in.note) for hand_in in collected] == [("", "unchanged" if is_there else "")] * 2
     assert {course.submission(name, "scoring").read_text() for name in ("ada", "ben_i")} == {OURS}
@@ -1232,7 +1233,7 @@ def test_undo_takes_back_the_last_collection_and_no_more(course, tmp_path):
     assert (kept(course, "ada"), kept(course, "cem")) == (["first", "second", "third"], ["cem's"])
     shutil.rmtree(course.root / ".autograder" / "earlier")
     assert everything(course) == before
-    assert course.students("scoring") == ["ada", "ben_i"]
+    assert list_submitters(course, "scoring") == ["ada", "ben_i"]
     second_undo = autograder("collect", "scoring", "--undo", "--course", course.root)
     assert (second_undo.returncode, "nothing to undo" in second_undo.stderr) == (2, True)
 
@@ -1244,7 +1245,7 @@ def test_after_a_collection_that_took_nothing_there_is_nothing_to_undo(course, t
     with pytest.raises(CourseError, match="there is no such archive"):
         collect(course, "scoring", tmp_path / "misspelt.zip")
     collecting.undo(course, "scoring")  # an archive that cannot be read is no collection
-    assert course.students("scoring") == []
+    assert list_submitters(course, "scoring") == []
     for _ in range(2):  # the second takes nothing new
         output = succeed("collect", "scoring", place, "--course", course.root)
     assert "0 collected (0 replaced), 1 unchanged, 0 set aside" in output
@@ -1318,9 +1319,9 @@ def test_who_was_not_collected_because_the_disk_was_full_has_handed_in_nothing(c
         with pytest.raises(CourseError, match="No space left on device"):
             collect(course, "scoring", path)
     assert course.submission("ada", "scoring").parent.is_dir()
-    assert course.students("scoring") == []
+    assert list_submitters(course, "scoring") == []
     collect(course, "scoring", path)
-    assert course.students("scoring") == ["ada"]
+    assert list_submitters(course, "scoring") == ["ada"]
 
 
 @pytest.mark.parametrize(

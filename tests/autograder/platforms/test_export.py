@@ -89,7 +89,7 @@ def test_a_plain_file_has_everybody_and_flags_what_waits(graded, tmp_path):
 
 def test_canvas_gets_its_own_columns_and_ids_and_nobody_whose_marks_wait(graded, tmp_path):
     exported = export(graded, "scoring", "canvas", tmp_path / "grades.csv", column="Scoring (4711)")
-    maximum = number(sum(graded.released("scoring").points.values()))
+    maximum = number(sum(graded.releases("scoring").load().points.values()))
     assert read(tmp_path / "grades.csv") == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Scoring (4711)"],
         ["    Points Possible", "", "", "", "", maximum],
@@ -184,7 +184,7 @@ MOODLES = (
 
 
 def worksheet(graded, tmp_path, **instead):
-    most = instead.get("most", number(sum(graded.released("scoring").points.values())))
+    most = instead.get("most", number(sum(graded.releases("scoring").load().points.values())))
     (tmp_path / "worksheet.csv").write_text(MOODLES.format(most=most), encoding="utf-8")
     return tmp_path / "worksheet.csv"
 

@@ -5,6 +5,7 @@ import zipfile
 import pytest
 
 from autograder.courses.standing import find_told
+from autograder.courses.submissions import list_submitters
 from autograder.platforms.attempts import load_attempts
 from autograder.platforms.collect import collect
 from autograder.platforms.formats import PLAIN_FILES, ArchiveFormat, detect_format
@@ -63,7 +64,7 @@ def test_a_number_in_a_name_of_canvas_is_nobodys_id(course, tmp_path, name):
 def test_a_name_of_canvas_that_may_be_two_students_is_nobodys(course, tmp_path):
     (problem,) = collected(course, tmp_path, "canvas", "mal_17_50_3001_scoring.ipynb").values()
     assert "may stand for ada or mal" in problem
-    assert course.students("scoring") == []
+    assert list_submitters(course, "scoring") == []
 
 
 def test_the_page_of_a_group_of_canvas_goes_back_to_who_handed_in(course, tmp_path):
@@ -99,7 +100,7 @@ def test_a_name_that_ends_like_anothers_and_a_group_that_nobody_knows_are_set_as
     (problem,) = collected(course, tmp_path, "moodle", name).values()
     assert "is not in the roster" in problem
     assert "group column" in problem
-    assert course.students("scoring") == []
+    assert list_submitters(course, "scoring") == []
 
 
 def test_what_may_be_a_student_and_a_group_is_set_aside(course, tmp_path):
@@ -205,7 +206,7 @@ def test_the_folder_of_an_exercise_around_all_of_ilias_is_no_team(course, tmp_pa
     names = [f"Exercise 3/{person}/scoring.ipynb" for person in ("King_Ada_ada_301", "Lee_Marie_lee_302")]
     for platform in ("", "ilias"):
         assert collected(course, tmp_path, platform, *names) == {"ada": "", "lee": ""}
-    assert course.students("scoring") == ["ada", "lee"]
+    assert list_submitters(course, "scoring") == ["ada", "lee"]
 
 
 ILIAS = {  # file -> its owners

@@ -63,7 +63,7 @@ def errors(cell):
 
 @pytest.fixture(scope="module")
 def notebooks(released):
-    paths = released.source("scoring"), released.release("scoring")
+    paths = released.source("scoring"), released.releases("scoring").file
     return tuple(nbformat.read(path, as_version=4) for path in paths)
 
 
@@ -90,7 +90,7 @@ def others(tmp_path_factory):
 @pytest.mark.parametrize("topic", sample(TOPICS, UNLIKE, ALIKE))
 def test_every_topic_releases_one_notebook_proved_both_ways(topic, others):
     release.release(others, topic, seed=1)
-    assert [path.name for path in others.release(topic).parent.iterdir()] == [f"{topic}.ipynb"]
+    assert [path.name for path in others.releases(topic).file.parent.iterdir()] == [f"{topic}.ipynb"]
 
 
 def test_the_lone_release_runs_in_an_empty_folder_and_says_what_is_not_answered(notebooks, tmp_path, monkeypatch):
@@ -186,7 +186,7 @@ def test_nbgrader_validate_says_of_each_slip_the_whole_sentence_and_no_more(note
 def test_a_handout_is_the_released_notebook_byte_for_byte(released, tmp_path):
     paths = release.write_handouts(tmp_path, ["scoring", "softmax"])
     assert [path.name for path in paths] == ["scoring.ipynb", "softmax.ipynb"]
-    assert paths[0].read_bytes() == released.release("scoring").read_bytes()
+    assert paths[0].read_bytes() == released.releases("scoring").file.read_bytes()
 
 
 def test_a_notebook_links_to_its_chapter_on_the_website_that_was_named_and_else_nowhere(notebooks, tmp_path):
@@ -210,7 +210,7 @@ def test_the_release_holds_no_answer_no_hidden_case_and_no_seed(notebooks):
 @pytest.fixture(scope="module")
 def capstone(others):
     """The course with the capstone released."""
-    if not others.release("capstone").is_file():
+    if not others.releases("capstone").file.is_file():
         release.release(others, "capstone", seed=1)
     return others
 
@@ -223,7 +223,7 @@ def test_the_translator_that_runs_students_parameters_is_in_no_released_file(cap
     assert len(lines) > 30
     source = capstone.source("capstone").read_text(encoding="utf-8")
     assert {line for line in lines if json.dumps(line)[1:-1] in source} == lines
-    released = [path for path in capstone.release("capstone").parent.rglob("*") if path.is_file()]
+    released = [path for path in capstone.releases("capstone").file.parent.rglob("*") if path.is_file()]
     for path in (*released, *release.write_handouts(tmp_path, ["capstone"], "")):
         notebook = nbformat.read(path, as_version=4)
         text = "\n".join([nbformat.writes(notebook), *(unpack_texts(cell.source) for cell in notebook.cells)])
@@ -235,7 +235,7 @@ def test_both_files_of_parameters_are_collected_and_graded(capstone, tmp_path):
     files = proof.reference_files(questions)
     assert [*files] == ["capstone.npz", "own.npz"]
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as bundle:
-        bundle.write(capstone.release("capstone"), "ada/capstone.ipynb")
+        bundle.write(capstone.releases("capstone").file, "ada/capstone.ipynb")
         for name, content in files.items():
             bundle.writestr(f"ada/{name}", content)
     ((hand_in,), leftover) = collect(capstone, "capstone", tmp_path / "class.zip", any_owner=True)
@@ -267,10 +267,10 @@ def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_
 
 
 def test_another_seed_changes_hidden_cases_only(released, others):
-    if not others.release("scoring").is_file():
+    if not others.releases("scoring").file.is_file():
         release.release(others, "scoring", seed=1)
     assert others.source("scoring").read_bytes() != released.source("scoring").read_bytes()
-    assert others.release("scoring").read_bytes() == released.release("scoring").read_bytes()
+    assert others.releases("scoring").file.read_bytes() == released.releases("scoring").file.read_bytes()
 
 
 def test_a_reference_that_fails_its_own_tests_is_refused(notebooks):
@@ -305,7 +305,7 @@ def test_attempts_in_course_toml_have_each_a_seed_of_their_own_which_a_new_relea
     def release_with(attempts, *seed):
         (course.root / "course.toml").write_text(f"[assignment.scoring]\nattempts = {attempts}\n", encoding="utf-8")
         output = succeed("release", "scoring", "--no-links", *seed, "--course", course.root)
-        return course.released("scoring").attempt_seeds, output
+        return course.releases("scoring").load().attempt_seeds, output
 
     seeds, output = release_with(3, "--seed", "7")
     assert "each of the 3 has hidden cases of its own" in output
@@ -336,14 +336,14 @@ def test_a_release_is_proved_without_a_lock_and_not_written_if_the_plan_has_chan
     monkeypatch.setattr(release, "prove", prove)
     with pytest.raises(CourseError, match="has changed while this one was proved"):
         release.release(course, "scoring", seed=0)
-    assert not course.release("scoring").exists()
+    assert not course.releases("scoring").file.exists()
     assert not course.source("scoring").exists()
     release.release(course, "scoring", seed=0)  # the plan is the same before and after
     state = course.releases("scoring").hash()
     release.release(course, "scoring", seed=1)
     with pytest.raises(CourseError, match="nothing was written"):
         release.release(course, "scoring", seed=2, state=state)
-    assert course.released("scoring").seed == 1
+    assert course.releases("scoring").load().seed == 1
 
 
 def test_a_proved_release_waits_for_another_command_before_it_is_written(tmp_path, unproved, monkeypatch):
@@ -354,7 +354,7 @@ def test_a_proved_release_waits_for_another_command_before_it_is_written(tmp_pat
             made = pool.submit(release.release, course, "scoring", seed=0, progress=notices.append)
             while not notices and not made.done():
                 time.sleep(0.01)
-            assert not course.release("scoring").exists()
+            assert not course.releases("scoring").file.exists()
         assert made.result().version == 1
     assert notices == ["waiting: another command has locked the course"]
 

@@ -81,7 +81,7 @@ def items_of(study):
 def test_difficulty_discrimination_parts_mistakes_and_time_outs_are_counted(graded):
     study = analyse(graded, "scoring")
     items = items_of(study)
-    exercises = list(graded.released("scoring").load_exercises())
+    exercises = list(graded.releases("scoring").load().load_exercises())
     for number, exercise in enumerate(exercises):
         if exercise.is_automatic and exercise.name != UPSIDE_DOWN:
             assert items[exercise.name].difficulty == pytest.approx(sum(n >= 2 * number for n in range(24)) / 24)
@@ -105,7 +105,7 @@ def test_a_hint_is_counted_with_what_the_next_try_made_of_it(graded):
     before = items_of(analyse(graded, "scoring"))[CODE]
     grade_quickly(graded, grade_one=by_level)  # grading again is not another attempt
     study = analyse(graded, "scoring")
-    wrong = 2 * [exercise.name for exercise in graded.released("scoring").exercises].index(CODE)
+    wrong = 2 * [exercise.name for exercise in graded.releases("scoring").load().exercises].index(CODE)
     assert items_of(study)[CODE] == before
     assert before.mistakes == (HintCount(HINT, wrong - 2, 3, 2),)
     assert f'>2 of 3</td><th scope="row">{CODE}</th>' in class_page("", [study])

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.courses.course import Course, init
+from autograder.courses.course import Course, init, list_hidden_paths
 from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap, hidden
 from autograder.sandbox.bubblewrap import View
@@ -94,7 +94,7 @@ def test_a_course_whose_parts_are_links_hides_where_they_lead(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (course.root / "submitted").rmdir()
     (course.root / "submitted").symlink_to(tmp_path / "elsewhere")
-    assert course.hidden == (str(course.root), str(tmp_path / "elsewhere"))
+    assert list_hidden_paths(course) == (str(course.root), str(tmp_path / "elsewhere"))
 
 
 # The same for real: the project installed with `pip install .`, the course among the environment's files.
@@ -195,7 +195,7 @@ def test_a_thief_of_answers_that_lie_beside_python_earns_nothing(installed, cour
     autograded = nbformat.read(course_beside.autograded("thief", "scoring"), as_version=4)
     printed = {cell.outputs[0].text for cell in autograded.cells if cell.cell_type == "code" and "FOUND" in cell.source}
     assert printed == {f"FOUND {course_beside.root} []\n"}  # an empty folder covers it
-    with Gradebook(course_beside.gradebook) as gradebook:
+    with Gradebook(course_beside.gradebook.url) as gradebook:
         assert gradebook.find_submission("scoring", "thief").score == 0.0
 
 

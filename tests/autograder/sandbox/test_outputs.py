@@ -46,7 +46,7 @@ def comparable(outputs):
 @pytest.mark.parametrize("name", HONEST)
 def test_outputs_are_those_of_nbclient(demonstration, name, tmp_path):
     course, _, _ = demonstration
-    released = course.released("scoring")
+    released = course.releases("scoring").load()
     exercises, template = released.load_exercises(), released.notebooks[0]
     notebook, _ = repair.read_notebook(course.submission(name, "scoring").read_bytes(), [template], "scoring")
     repair.repair(notebook, template)

@@ -71,7 +71,7 @@ class Hub:
         )
         if os.geteuid() != 0:
             monkeypatch.setattr(archives, "_owner_of", lambda entry: self.said.get(entry.path, ACCOUNTS["prof"]))
-        self.release = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+        self.release = json.loads(course.releases("scoring").file.read_text(encoding="utf-8"))
 
     def plan(self, **rules):
         """Write course.toml with these rules for the assignment."""

@@ -11,6 +11,7 @@ from nbgrader.api import Gradebook
 
 from autograder.courses.course import Course
 from autograder.courses.standing import load_graded
+from autograder.courses.submissions import list_submitters
 from autograder.gradebook.requests import load_requests
 from tests.autograder.killing import choose_writes, is_killed_at
 
@@ -36,13 +37,13 @@ def copied(hub, folder):
 
 def state(hub, names):
     """Return the final state: the gradebook, submissions, attempts, pages, requests and the outcome of each arrival."""
-    with Gradebook(hub.course.gradebook) as gradebook:
+    with Gradebook(hub.course.gradebook.url) as gradebook:
         rows = sorted(
             (notebook.student.id, grade.name, grade.auto_score, grade.needs_manual_grade)
             for notebook in gradebook.notebook_submissions("scoring", "scoring")
             for grade in notebook.grades
         )
-    students = hub.course.students("scoring")
+    students = list_submitters(hub.course, "scoring")
     standing = {student: hub.course.submission(student, "scoring").read_bytes() for student in students}
     tries = {student: load_graded(hub.course, student, "scoring").get("tries") for student in students}
     pages = [CLOCK.sub("", hub.page(name)) for name in names]

@@ -311,7 +311,7 @@ def test_a_submission_that_somebody_deleted_waits_for_no_full_page(hub):
     for days in (1, -1):  # before the due date, and after it
         due = datetime.now(UTC) + timedelta(days=days)
         hub.plan(due=f"{due:%Y-%m-%dT%H:%M:%SZ}", feedback_before_due='"hints"')
-        hub.submit("ada") if days > 0 else shutil.rmtree(hub.course.submitted / "ada")
+        hub.submit("ada") if days > 0 else shutil.rmtree(hub.course.root / "submitted" / "ada")
         hub.watch()
         assert Arrivals(hub.course, ["scoring"]).list_withheld("scoring") == (["ada"] if days > 0 else [])
 

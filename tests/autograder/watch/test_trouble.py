@@ -98,7 +98,7 @@ def test_a_locked_gradebook_is_said_and_waited_for(hub):
     hub.submit("ada", "one")
     hub.watch()
     secret = hub.submit("ada", "two")
-    other = sqlite3.connect(hub.course.gradebook_file, isolation_level=None, check_same_thread=False)
+    other = sqlite3.connect(hub.course.gradebook.file, isolation_level=None, check_same_thread=False)
     lines = with_first_poll(hub, lambda: other.execute("BEGIN EXCLUSIVE"), Mended(other.close, patience=1))
     assert any("database is locked" in line and "It will be tried again." in line for line in lines)
     assert "two" in hub.page(secret)

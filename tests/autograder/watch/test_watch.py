@@ -17,6 +17,7 @@ import pytest
 from autograder.batch.grade_class import Batch
 from autograder.courses.locking import exclusive_lock, shared_lock, watch_lock
 from autograder.courses.standing import load_graded
+from autograder.courses.submissions import list_submitters
 from autograder.errors import CourseError
 from autograder.exercises.drawing import candidate_seeds
 from autograder.grading import submission
@@ -121,7 +122,7 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
 
     used, load = [], submission.exercises_for
     monkeypatch.setattr(submission, "exercises_for", load_noting)
-    hub.course.releases("scoring").record(0, hub.course.released("scoring").digest, attempt_seeds=[40])
+    hub.course.releases("scoring").record(0, hub.course.releases("scoring").load().digest, attempt_seeds=[40])
     hub.submit("ada", "one")
     hub.submit("ada", "two")
     hub.submit("ada", "three")
@@ -132,7 +133,7 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
     assert regrade() == []  # its verdict is known
     shutil.rmtree(hub.course.store.folder)
     assert regrade() == [40]
-    hub.course.releases("scoring").record(0, hub.course.released("scoring").digest, attempt_seeds=[50])
+    hub.course.releases("scoring").record(0, hub.course.releases("scoring").load().digest, attempt_seeds=[50])
     assert regrade() == [50]  # a verdict on other cases is not reused
 
 
@@ -140,7 +141,7 @@ def test_it_says_of_which_attempts_the_hidden_cases_are_verified(hub):
     hub.plan(attempts=2)
     notice = "verified for 1 of 2 attempts. To verify the others, run `release scoring`"
     assert any(notice in line for line in hub.watch())
-    hub.course.releases("scoring").record(0, hub.course.released("scoring").digest, attempt_seeds=[40])
+    hub.course.releases("scoring").record(0, hub.course.releases("scoring").load().digest, attempt_seeds=[40])
     assert not any("verif" in line for line in hub.watch())
     lines = hub.watch(stop=Mended(lambda: hub.plan(attempts=3)))
     assert sum("verified for 2 of 3 attempts" in line for line in lines) == 1
@@ -151,14 +152,14 @@ def test_one_round_is_what_can_be_undone_and_the_inbound_folder_can_be_collected
     hub.watch(stop=Mended(lambda: [hub.submit("ada", "two"), hub.submit("ben")]))
     assert hub.graded == ["one", "two", "Because."]
     assert [done.student for done in collecting.undo(hub.course, "scoring")] == ["ada", "ben"]
-    assert hub.course.students("scoring") == ["ada"]
+    assert list_submitters(hub.course, "scoring") == ["ada"]
     assert hub.notebook("one") == hub.course.submission("ada", "scoring").read_text(encoding="utf-8")
     with pytest.raises(CourseError, match="nothing to undo"):
         collecting.undo(hub.course, "scoring")
     hub.watch()
-    assert hub.course.students("scoring") == ["ada"]
+    assert list_submitters(hub.course, "scoring") == ["ada"]
     collecting.collect(hub.course, "scoring", hub.inbound)
-    assert hub.course.students("scoring") == ["ada", "ben"]
+    assert list_submitters(hub.course, "scoring") == ["ada", "ben"]
     assert hub.notebook("two") == hub.course.submission("ada", "scoring").read_text(encoding="utf-8")
 
 
@@ -261,7 +262,7 @@ def test_a_claimed_time_well_before_the_hand_in_was_seen_is_reported_by_watch_it
         rows = grade_quickly(hub.course, again=again)
         (line,) = tables.hint_lines(rows.values()).splitlines()
         assert line.startswith(f"ada: {claim}")
-        assert tables.grade_table(hub.course.released("scoring").exercises, rows.values()).row_count == 2
+        assert tables.grade_table(hub.course.releases("scoring").load().exercises, rows.values()).row_count == 2
     hub.submit("ada", content="no notebook")
     hub.watch()
     for again in (False, True):

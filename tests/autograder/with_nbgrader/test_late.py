@@ -37,7 +37,7 @@ def course(course):
 
 def late(course, student):
     """Return ``(score, penalty, due date with the extension, days of extension)`` as nbgrader reads them."""
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         submission = gradebook.find_submission("scoring", student)
         return (
             submission.score,

@@ -35,14 +35,14 @@ def nbgrader(*args, cwd):
 
 
 def grades(course, student):
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
         return {grade.name: (grade.score, grade.needs_manual_grade) for grade in notebook.grades}
 
 
 def entries(course, student):
     """Return everything that the gradebook holds on a submission, field by field."""
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         notebook = gradebook.find_submission_notebook("scoring", "scoring", student)
         values = {
             ("submission", name): getattr(notebook.assignment, name) for name in ("timestamp", "extension", "score")
@@ -143,7 +143,7 @@ def test_what_comes_late_or_is_emptied_is_entered_as_nbgrader_enters_it(released
         only(course, ["hugo_squeezed", "ada_loops"])
         for name, when in (("hugo_squeezed", "2030-01-02 10:00:00 UTC"), ("ada_loops", "2030-01-01 00:30:00 UTC")):
             course.submission(name, "scoring").with_name("timestamp.txt").write_text(when)
-        with Gradebook(course.gradebook) as gradebook:
+        with Gradebook(course.gradebook.url) as gradebook:
             gradebook.update_or_create_assignment("scoring", duedate="2030-01-01 00:00:00 UTC")
         emptied = course.submission("ada_loops", "scoring")
         data = json.loads(emptied.read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ from nbgrader.api import Gradebook
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
+from autograder.courses.submissions import list_submitters, set_aside_folder
 from autograder.platforms.formats import login_of
 from autograder.with_nbgrader.exchange import exchange_problems
 from tests.autograder.essays import ONE_EXERCISE, copy_released
@@ -23,7 +24,7 @@ HIDDEN, SCRIPT = "BEGIN HIDDEN TESTS", "<script>alert(1)</script>"
 
 def link_everything(folder, course):
     (folder / "x.html").symlink_to(course.source("scoring"))
-    (folder / "y.html").symlink_to(course.gradebook_file)
+    (folder / "y.html").symlink_to(course.gradebook.file)
     (folder / "z.html").write_text(SCRIPT)
     (folder / "deeper").mkdir()
     (folder / "deeper" / "x.html").symlink_to(course.source("scoring"))
@@ -51,13 +52,13 @@ def make_course(folder):
     for student, make_odd in HAND_INS.items():
         path = course.submission(student, "scoring")
         path.parent.mkdir(parents=True)
-        shutil.copy(course.release("scoring"), path)
+        shutil.copy(course.releases("scoring").file, path)
         make_odd(path.parent, course)
     return course
 
 
 def rows(course):
-    with Gradebook(course.gradebook) as gradebook:
+    with Gradebook(course.gradebook.url) as gradebook:
         return {
             student: [
                 (grade.name, grade.auto_score, grade.needs_manual_grade)
@@ -106,13 +107,13 @@ def test_nothing_but_the_notebook_the_page_and_what_the_exchange_needs_is_copied
 
 def test_what_is_not_copied_is_kept_and_named(graded):
     stock, _, output = graded
-    folder = stock.set_aside_folder("eve", "scoring")
+    folder = set_aside_folder(stock, "eve", "scoring")
     assert sorted(path.name.partition("-")[2] for path in folder.iterdir()) == [
         "all", "deeper", "x.html", "y.html", "z.html"
     ]  # fmt: skip
     assert "z.html is not part of the assignment: moved to" in output
     assert stock.source("scoring").is_file()
-    assert stock.gradebook_file.is_file()
+    assert stock.gradebook.file.is_file()
 
 
 def test_what_an_earlier_run_left_is_neither_kept_nor_published(graded, tmp_path):
@@ -121,7 +122,7 @@ def test_what_an_earlier_run_left_is_neither_kept_nor_published(graded, tmp_path
     for student in ("eve", "pat"):
         folder = course.feedback(student, "scoring").parent
         shutil.copy(course.source("scoring"), folder / "x.html")
-        (folder / "y.html").symlink_to(course.gradebook_file)
+        (folder / "y.html").symlink_to(course.gradebook.file)
         (course.autograded(student, "scoring").parent / "deeper").mkdir()
         (folder / "submission_secret.txt").write_text(f"secret of {student}")
         (folder / "timestamp.txt").write_text("2030-01-01 00:00:00 UTC")
@@ -156,7 +157,7 @@ def test_nbgraders_own_collect_takes_what_our_collect_takes(course, tmp_path):
     with course.config.open("a", encoding="utf-8") as config:
         config.write(f'\nc.Exchange.root = "{tmp_path / "exchange"}"\n')
     output = nbgrader("collect", "scoring", "--update", cwd=course.root)
-    assert course.students("scoring") == [me]
+    assert list_submitters(course, "scoring") == [me]
     assert course.submission(me, "scoring").read_text() == "the answer"
     assert f"it claims to be ada's, but belongs to the account {me}" in output
     assert "there is a link" in output

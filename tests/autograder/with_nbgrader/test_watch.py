@@ -65,7 +65,7 @@ def watching(instructor, course):
 
 def write_answer(student, course, answer, request=""):
     """Write the student's notebook with ``answer`` in place of the starter, and a cell for the ``request`` if there is one."""
-    data = json.loads(course.release("scoring").read_text(encoding="utf-8"))
+    data = json.loads(course.releases("scoring").file.read_text(encoding="utf-8"))
     cell = next(c for c in data["cells"] if c["metadata"]["nbgrader"]["grade_id"] == "scoring-additive_score")
     cell["source"] = answer
     if request:

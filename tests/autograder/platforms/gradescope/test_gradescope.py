@@ -92,7 +92,7 @@ def course(released, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def archive(course):
-    return pack(course, "scoring", course.released("scoring"), LIMITS).content
+    return pack(course, "scoring", course.releases("scoring").load(), LIMITS).content
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,8 @@ def put(tree, content, name="scoring.ipynb"):
 
 
 def handed_in(course, student):
-    source, released = (nbformat.read(path("scoring"), as_version=4) for path in (course.source, course.release))
+    files = course.source("scoring"), course.releases("scoring").file
+    source, released = (nbformat.read(path, as_version=4) for path in files)
     return demo.make_submission(student, "scoring", source, released)
 
 
@@ -162,7 +163,7 @@ def assert_as_the_course_gives(course, tree, author):
     outputs = "\n".join(test["output"] for test in report["tests"])
     assert [name for name in author.hints if f"Hint: {mistakes()[name]}" not in outputs] == []
     assert ("has not been answered" in outputs) == (author.base == "starter")
-    released = handout(nbformat.read(course.release("scoring"), as_version=4))
+    released = handout(nbformat.read(course.releases("scoring").file, as_version=4))
     assert receipt_of_file(handed_in(course, author), released).code in report["output"]
 
 
@@ -459,7 +460,7 @@ def test_another_try_is_graded_with_other_hidden_cases(course, tree, monkeypatch
 
 
 def test_the_words_are_those_of_the_feedback_page_and_an_essay_has_no_points(course):
-    released = nbformat.read(course.release("scoring"), as_version=4)
+    released = nbformat.read(course.releases("scoring").file, as_version=4)
     by = topic_exercises("scoring", 0)
     wrong = Verdict(by[0].name, 0.5, 1.5, (Part("W_query", 0, 1, "axis 0 is n"), Part("v", 0.5, 0.5, "")), ("Look.",))
     verdicts = tuple(wrong if e is by[0] else verdict for e, verdict in zip(by, all_of(by), strict=True))
@@ -497,7 +498,7 @@ def entries(content):
 
 
 def test_the_archive_is_the_same_each_time_and_has_what_gradescope_asks_for_at_its_top(course, archive):
-    assert pack(course, "scoring", course.released("scoring"), LIMITS).content == archive
+    assert pack(course, "scoring", course.releases("scoring").load(), LIMITS).content == archive
     files = entries(archive)
     for name in ("setup.sh", "run_autograder"):
         info, content = files[name]
@@ -556,7 +557,7 @@ def test_setup_takes_the_python_that_there_is_and_leaves_the_answers_to_root_alo
 
 
 def test_a_further_index_is_written_into_setup_as_one_word(course):
-    content = pack(course, "scoring", course.released("scoring"), LIMITS, "https://host/a b/").content
+    content = pack(course, "scoring", course.releases("scoring").load(), LIMITS, "https://host/a b/").content
     script = entries(content)["setup.sh"][1].decode()
     assert "torch_index='https://host/a b/'" in script
     completed = subprocess.run(
@@ -572,7 +573,7 @@ def test_nothing_of_students_is_in_the_archive(course, archive, tmp_path):
     path.parent.mkdir(parents=True)
     path.write_bytes(handed_in(course, student("ada_loops")))
     enrol(other, "id,email\nzebulon,zebulon@university.edu\n")
-    content = pack(other, "scoring", other.released("scoring"), LIMITS).content
+    content = pack(other, "scoring", other.releases("scoring").load(), LIMITS).content
     assert content == archive
     files = entries(content)
     assert not [name for name, (_, text) in files.items() if b"zebulon" in text]
@@ -598,4 +599,4 @@ def test_pack_says_what_to_set_on_gradescope_and_overwrites_nothing(course, tmp_
 def test_without_the_project_nothing_is_packed(course, monkeypatch, tmp_path):
     monkeypatch.setattr("autograder.platforms.gradescope.pack.ROOT", tmp_path)
     with pytest.raises(CourseError, match=r"pyproject\.toml"):
-        pack(course, "scoring", course.released("scoring"), LIMITS)
+        pack(course, "scoring", course.releases("scoring").load(), LIMITS)
