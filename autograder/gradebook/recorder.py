@@ -8,77 +8,27 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Self
 
-from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import DatabaseError
 
 from autograder.courses.course import Course
-from autograder.courses.plan import Student, as_naive_utc
+from autograder.courses.plan import as_naive_utc
 from autograder.errors import CourseError
-from autograder.feedback.marks import CellComment, CellResult, GradebookEntry, GradebookState, Marks, merge_results
+from autograder.feedback.marks import CellResult, GradebookState, Marks, merge_results
+from autograder.gradebook.assignment_rows import AssignmentRows, set_penalty
 from autograder.gradebook.assignments import has_assignment, store_assignment, store_due_dates
 from autograder.gradebook.database import (
-    ASSIGNMENT,
-    CELL,
-    COMMENT,
-    GRADE,
-    GRADE_CELL,
-    NOTEBOOK,
-    SOLUTION_CELL,
-    STUDENT,
-    SUBMITTED_ASSIGNMENT,
-    SUBMITTED_NOTEBOOK,
     database_errors,
     describe_db_error,
-    open_connection,
     open_database,
-    open_gradebook,
     without_order_warnings,
 )
 from autograder.gradebook.lateness import Lateness, ReceivedTime, nbgrader_config
 from autograder.gradebook.requests import load_replies
+from autograder.gradebook.students import store_names
 from autograder.paths import format_command, prepare_for_alembic
-
-# The queries for every submission, built once.
-SUBMISSION = (
-    select(
-        SUBMITTED_ASSIGNMENT.c.id.label("submission"),
-        SUBMITTED_NOTEBOOK.c.id.label("notebook"),
-        SUBMITTED_ASSIGNMENT.c.timestamp,
-        SUBMITTED_ASSIGNMENT.c.extension,
-        SUBMITTED_NOTEBOOK.c.late_submission_penalty.label("penalty"),
-    )
-    .join(SUBMITTED_NOTEBOOK, SUBMITTED_NOTEBOOK.c.assignment_id == SUBMITTED_ASSIGNMENT.c.id)
-    .where(SUBMITTED_ASSIGNMENT.c.student_id == bindparam("student"))
-)
-GRADES = select(
-    GRADE.c.cell_id, GRADE.c.auto_score, GRADE.c.manual_score, GRADE.c.extra_credit, GRADE.c.needs_manual_grade
-).where(GRADE.c.notebook_id == bindparam("notebook"))
-COMMENTS = select(COMMENT.c.cell_id, COMMENT.c.auto_comment, COMMENT.c.manual_comment).where(
-    COMMENT.c.notebook_id == bindparam("notebook")
-)
-STUDENT_ID = select(STUDENT.c.id).where(STUDENT.c.id == bindparam("student"))
-ASSIGNMENT_OF_TOPIC = select(ASSIGNMENT.c.id, ASSIGNMENT.c.duedate).where(ASSIGNMENT.c.name == bindparam("topic"))
-NOTEBOOKS = select(NOTEBOOK.c.id, NOTEBOOK.c.name).where(NOTEBOOK.c.assignment_id == bindparam("assignment"))
-NAME_COLUMNS = (STUDENT.c.id, STUDENT.c.first_name, STUDENT.c.last_name, STUDENT.c.email)
-GRADE_CELLS, SOLUTION_CELLS = (
-    select(CELL.c.notebook_id, CELL.c.name, CELL.c.id, *more)
-    .join(kind, kind.c.id == CELL.c.id)
-    .where(CELL.c.notebook_id.in_(bindparam("notebooks", expanding=True)))
-    for kind, more in ((GRADE_CELL, [GRADE_CELL.c.max_score]), (SOLUTION_CELL, []))
-)
-
-
-@cache
-def _insert_statements():
-    """Return the statements that insert rows into nbgrader's tables, with nbgrader's defaults."""
-    from nbgrader.api import Comment, Grade, Student, SubmittedAssignment, SubmittedNotebook
-
-    models = {"student": Student, "submission": SubmittedAssignment, "notebook": SubmittedNotebook}
-    models |= {"grade": Grade, "comment": Comment}
-    return {name: insert(model.__table__) for name, model in models.items()}
 
 
 class Recorder(contextlib.ExitStack):
@@ -105,7 +55,8 @@ class Recorder(contextlib.ExitStack):
         self.engine = open_database(self.course)
         self.callback(self.engine.dispose)
         with database_errors(self.course), self.engine.connect() as connection:
-            self._load_assignment(connection)
+            self.rows = AssignmentRows(self.course, self.topic, connection)
+        self.lateness = Lateness(self.course, self.topic, self.rows.due, self.config)
         return self
 
     @cached_property
@@ -127,9 +78,8 @@ class Recorder(contextlib.ExitStack):
         ``received`` says when the submission being graded arrived, if that differs from the gradebook's time.
         """
         with self.engine.connect() as connection:
-            existing = self._find_submission(connection, student)
+            existing = self.rows.find_submission(connection, student)
             state = self._read_state(connection, student, existing)
-        state = self._add_course_facts(state, student)
         return state if received is None else _set_times(state, _choose_time(existing, received), received)
 
     def update_penalty(self, student: str, state: GradebookState) -> Marks:
@@ -137,8 +87,8 @@ class Recorder(contextlib.ExitStack):
         penalty = self._penalty(student, state)
         if (penalty or 0.0) != state.late_penalty and not self.dry:
             with self._transaction() as db:
-                if existing := self._find_submission(db, student):
-                    self._set_penalty(db, existing.notebook, penalty)
+                if existing := self.rows.find_submission(db, student):
+                    set_penalty(db, existing.notebook, penalty)
         return replace(state, late_penalty=penalty or 0.0).marks
 
     def record(
@@ -149,10 +99,11 @@ class Recorder(contextlib.ExitStack):
             raise RuntimeError("a dry recorder records nothing")
         with self._transaction() as db:
             existing, before, state, when, penalty = self._compute_state(db, student, results, received, texts)
+            extension = self.lateness.extension(student, existing.extension if existing else None)
             if existing:
-                self._update_submission(db, student, existing, state, before, when, penalty)
+                self.rows.update(db, existing, state, before, when, extension, penalty)
             else:
-                self._insert_submission(db, student, state, when, penalty)
+                self.rows.insert(db, student, state, when, extension, penalty)
         return state.marks
 
     @contextlib.contextmanager
@@ -178,111 +129,19 @@ class Recorder(contextlib.ExitStack):
 
     def _compute_state(self, db, student, results, received, texts):
         """Return the existing rows, their state, the new state, when the submission arrived, and the late penalty."""
-        existing = self._find_submission(db, student)
+        existing = self.rows.find_submission(db, student)
         before = self._read_state(db, student, existing)
         when = _choose_time(existing, received)
-        before = self._add_course_facts(before, student)
         state = _set_times(merge_results(before, results, texts), when, received)
         penalty = self._penalty(student, state)
         return existing, before, replace(state, late_penalty=penalty or 0.0), when, penalty
 
-    def _add_course_facts(self, state, student):
-        """Return ``state`` with facts about ``student`` that are not in the gradebook."""
+    def _read_state(self, db, student, existing):
+        """Return the state of ``student`` with the facts that are not in the gradebook."""
+        due = self.lateness.due_for(student, existing.extension if existing else None)
         replies, until = load_replies(self.course, self.topic, student), self.lateness.plan.full_feedback_from(student)
         full_from = as_naive_utc(until).isoformat() if until else ""
-        return replace(state, replies=replies, full_from=full_from)
-
-    def _load_assignment(self, connection):
-        """Read the rows that all submissions share: the assignment, its notebooks and their cells."""
-        assignment = connection.execute(ASSIGNMENT_OF_TOPIC, {"topic": self.topic}).one()
-        notebooks = connection.execute(NOTEBOOKS, {"assignment": assignment.id}).all()
-        self.assignment_id, self.notebook_id = assignment.id, next(n.id for n in notebooks if n.name == self.topic)
-        self.lateness = Lateness(self.course, self.topic, assignment.duedate, self.config)
-        self.cells: dict[str, tuple[dict[str, str], dict[str, str]]] = {row.id: ({}, {}) for row in notebooks}
-        self.points: dict[str, float] = {}
-        for row in connection.execute(GRADE_CELLS, {"notebooks": list(self.cells)}):
-            self.cells[row.notebook_id][0][row.name] = row.id
-            if row.notebook_id == self.notebook_id:
-                self.points[row.name] = float(row.max_score)
-        for row in connection.execute(SOLUTION_CELLS, {"notebooks": list(self.cells)}):
-            self.cells[row.notebook_id][1][row.name] = row.id
-        self.submission_of = SUBMISSION.where(
-            SUBMITTED_ASSIGNMENT.c.assignment_id == self.assignment_id,
-            SUBMITTED_NOTEBOOK.c.notebook_id == self.notebook_id,
-        )
-        graded, answers = (list(cells.values()) for cells in self.cells[self.notebook_id])
-        # nbgrader's index begins with the cell: without naming the cells, every row of the class would be scanned
-        self.grades_of = GRADES.where(GRADE.c.cell_id.in_(graded))
-        self.comments_of = COMMENTS.where(COMMENT.c.cell_id.in_(answers))
-
-    def _find_submission(self, db, student):
-        """Return the ids, the time and the penalty of the student's submission in the gradebook, or None."""
-        return db.execute(self.submission_of, {"student": student}).first()
-
-    def _read_state(self, db, student, existing):
-        graded, answers = self.cells[self.notebook_id]
-        due_date = self.lateness.due_for(student, existing.extension if existing else None)
-        due = due_date.isoformat() if due_date else ""
-        if existing is None:
-            entries = {name: GradebookEntry(self.points[name]) for name in graded}
-            return GradebookState(entries, {name: CellComment() for name in answers}, due=due)
-        rows = {row[0]: row[1:] for row in db.execute(self.grades_of, {"notebook": existing.notebook})}
-        entries = {name: GradebookEntry(self.points[name], *rows[cell]) for name, cell in graded.items()}
-        comment_rows = {row[0]: row[1:] for row in db.execute(self.comments_of, {"notebook": existing.notebook})}
-        comments = {name: CellComment(*comment_rows[cell]) for name, cell in answers.items()}
-        came = existing.timestamp.isoformat() if existing.timestamp else ""
-        return GradebookState(entries, comments, existing.penalty or 0.0, False, came, due)
-
-    def _insert_submission(self, db, student, state, when, penalty):
-        """Insert the rows that ``Gradebook.add_submission`` would add, with their values."""
-        from nbgrader.api import new_uuid
-
-        new, submission = _insert_statements(), new_uuid()
-        if db.execute(STUDENT_ID, {"student": student}).first() is None:
-            listed = next((person for person in self.course.plan().students if person.id == student), None)
-            db.execute(new["student"], [{"id": student, **(name_columns(listed) if listed else {})}])
-        row = {"id": submission, "assignment_id": self.assignment_id, "student_id": student, "timestamp": when}
-        row["extension"] = self.lateness.extension(student, None)
-        db.execute(new["submission"], [row])
-        notebooks = {notebook: new_uuid() for notebook in self.cells}
-        rows = [{"id": entry, "notebook_id": notebook} for notebook, entry in notebooks.items()]
-        db.execute(new["notebook"], [{**row, "assignment_id": submission} for row in rows])
-        this = notebooks[self.notebook_id]
-        if penalty is not None:
-            self._set_penalty(db, this, penalty)
-        grades, comments = [], []
-        for notebook, (graded, answers) in self.cells.items():
-            known = notebook == self.notebook_id
-            for name, cell in graded.items():
-                row = _grade_columns(state.entries[name]) if known else {}
-                grades.append({"cell_id": cell, "notebook_id": notebooks[notebook], **row})
-            for name, cell in answers.items():
-                row = {"auto_comment": state.comments[name].automatic} if known else {}
-                comments.append({"cell_id": cell, "notebook_id": notebooks[notebook], **row})
-        db.execute(new["grade"], grades)
-        db.execute(new["comment"], comments)
-
-    def _update_submission(self, db, student, existing, state, before, when, penalty):
-        """Update the rows of a submission that differ from ``before``."""
-        extension = self.lateness.extension(student, existing.extension)
-        if (when, extension) != (existing.timestamp, existing.extension):
-            changed = update(SUBMITTED_ASSIGNMENT).where(SUBMITTED_ASSIGNMENT.c.id == existing.submission)
-            db.execute(changed.values(timestamp=when, extension=extension))
-        if penalty != existing.penalty:
-            self._set_penalty(db, existing.notebook, penalty)
-        graded, answers = self.cells[self.notebook_id]
-        for name, entry in state.entries.items():
-            if entry != before.entries[name]:
-                place = GRADE.c.cell_id == graded[name], GRADE.c.notebook_id == existing.notebook
-                db.execute(update(GRADE).where(*place).values(**_grade_columns(entry)))
-        for name, comment in state.comments.items():
-            if comment != before.comments[name]:
-                place = COMMENT.c.cell_id == answers[name], COMMENT.c.notebook_id == existing.notebook
-                db.execute(update(COMMENT).where(*place).values(auto_comment=comment.automatic))
-
-    def _set_penalty(self, db, notebook, penalty):
-        changed = update(SUBMITTED_NOTEBOOK).where(SUBMITTED_NOTEBOOK.c.id == notebook)
-        db.execute(changed.values(late_submission_penalty=penalty))
+        return replace(self.rows.read_state(db, existing, due), replies=replies, full_from=full_from)
 
     def _penalty(self, student, state):
         came, due = (datetime.fromisoformat(when) if when else None for when in (state.received_at, state.due))
@@ -296,38 +155,3 @@ def _choose_time(existing, received):
 
 def _set_times(state, when, received):
     return replace(state, received_at=when.isoformat() if when else "", is_earliest=received.is_earliest)
-
-
-def _grade_columns(entry):
-    """Return the columns of nbgrader's Grade that the grader sets."""
-    return {"auto_score": entry.automatic, "needs_manual_grade": entry.waiting}
-
-
-def store_names(course: Course) -> None:
-    """Store the roster's names and e-mail addresses in the gradebook, for `nbgrader export` and the formgrader.
-
-    Fields that the roster lacks stay as they are.
-    """
-    listed = {student.id: about for student in course.plan().students if (about := name_columns(student))}
-    if not listed:
-        return
-    with open_connection(course) as connection:
-        known = {row.id: row._asdict() for row in connection.execute(select(*NAME_COLUMNS))}
-    changed = {
-        name: about for name, about in listed.items() if name in known and not about.items() <= known[name].items()
-    }
-    if not changed:
-        return
-    with open_gradebook(course) as gradebook:
-        for name, about in changed.items():
-            gradebook.db.execute(update(STUDENT).where(STUDENT.c.id == name).values(**about))
-        gradebook.db.commit()
-
-
-def name_columns(student: Student) -> dict[str, str]:
-    """Return nbgrader's columns for ``student``, as far as the roster has them: "King, Ada" and "Ada King" are the same."""
-    last, comma, first = student.name.partition(",")
-    if not comma:
-        first, _, last = student.name.rpartition(" ")
-    about = {"first_name": first.strip(), "last_name": last.strip(), "email": student.email}
-    return {name: text for name, text in about.items() if text}

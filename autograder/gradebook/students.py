@@ -1,14 +1,15 @@
-"""Find a student in nbgrader's gradebook, and erase all rows that the gradebook has of one.
+"""Find and name students in nbgrader's gradebook, and erase all rows that the gradebook has of one.
 
-In: a course, students. Out: their ids, numbers of rows. Deletes rows with nbgrader's own interface.
+In: a course, students. Out: their ids, numbers of rows. Writes names, and deletes rows with nbgrader's own interface.
 """
 
 import contextlib
 from collections.abc import Collection
 
-from sqlalchemy import create_engine, func, select
+from sqlalchemy import create_engine, func, select, update
 
 from autograder.courses.course import Course
+from autograder.courses.plan import Student
 from autograder.gradebook.database import (
     COMMENT,
     GRADE,
@@ -20,6 +21,8 @@ from autograder.gradebook.database import (
     open_gradebook,
     without_order_warnings,
 )
+
+NAME_COLUMNS = (STUDENT.c.id, STUDENT.c.first_name, STUDENT.c.last_name, STUDENT.c.email)
 
 
 def list_students(course: Course) -> list[str]:
@@ -67,3 +70,33 @@ def erase_students(course: Course, students: Collection[str]) -> None:
                 connection.exec_driver_sql("VACUUM")
         finally:
             engine.dispose()
+
+
+def store_names(course: Course) -> None:
+    """Store the roster's names and e-mail addresses in the gradebook, for `nbgrader export` and the formgrader.
+
+    Fields that the roster lacks stay as they are.
+    """
+    listed = {student.id: about for student in course.plan().students if (about := name_columns(student))}
+    if not listed:
+        return
+    with open_connection(course) as connection:
+        known = {row.id: row._asdict() for row in connection.execute(select(*NAME_COLUMNS))}
+    changed = {
+        name: about for name, about in listed.items() if name in known and not about.items() <= known[name].items()
+    }
+    if not changed:
+        return
+    with open_gradebook(course) as gradebook:
+        for name, about in changed.items():
+            gradebook.db.execute(update(STUDENT).where(STUDENT.c.id == name).values(**about))
+        gradebook.db.commit()
+
+
+def name_columns(student: Student) -> dict[str, str]:
+    """Return nbgrader's columns for ``student``, as far as the roster has them: "King, Ada" and "Ada King" are the same."""
+    last, comma, first = student.name.partition(",")
+    if not comma:
+        first, _, last = student.name.rpartition(" ")
+    about = {"first_name": first.strip(), "last_name": last.strip(), "email": student.email}
+    return {name: text for name, text in about.items() if text}

@@ -6,7 +6,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.courses.plan import Student
-from autograder.gradebook.recorder import name_columns
+from autograder.gradebook.students import name_columns
 from autograder.marking.session import Session
 from tests.autograder.essays import copy_prepared, enrol, grade_quickly, hand_in, page
 from tests.autograder.test_main import autograder, succeed
