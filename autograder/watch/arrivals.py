@@ -101,10 +101,6 @@ class Arrivals:
         if arrival.student:
             self._of_student[arrival.topic, arrival.student].add(arrival.number)
 
-    def load_marks(self, topic: str, source: str) -> dict[str, str]:
-        """Return the last mark of each entry of ``source`` that arrived, by name."""
-        return {arrival.entry: arrival.mark for arrival in self.list_all(topic) if arrival.source == source}
-
     def add(self, arrivals: Iterable[tuple[str, str, str, str, str]], came: float) -> int:
         """Add arrivals, ``(topic, source, entry, mark, claimed)`` in their order, all or none; return how many are new."""
         rows: list[tuple[str, str, str, dict[str, Any]]] = []
@@ -161,14 +157,6 @@ class Arrivals:
         """Return the students whose published pages do not show everything."""
         withheld = (arrival for arrival in self._open.values() if arrival.shown not in ("", "all"))
         return sorted({arrival.student for arrival in withheld if arrival.topic == topic})
-
-    def find_oldest(self) -> float | None:
-        """Return when the oldest arrival in the queue came; None if the queue is empty."""
-        return min((arrival.came for arrival in self._open.values() if arrival.state in (NEW, ADMITTED)), default=None)
-
-    def count(self, state: str) -> int:
-        """Return the number of arrivals in ``state``, which is not ``DONE``."""
-        return sum(arrival.state == state for arrival in self._open.values())
 
     def _list_of(self, topic, student):
         return [self._all[number] for number in sorted(self._of_student[topic, student])]

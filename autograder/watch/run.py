@@ -24,7 +24,7 @@ from autograder.gradebook.database import describe_db_error
 from autograder.grading import cluster, submission
 from autograder.marking.cli import on_signals
 from autograder.platforms.collect import escape_unprintable
-from autograder.watch.arrivals import ADMITTED, FAILED, NEW, WAITING, Arrivals
+from autograder.watch.arrivals import FAILED, WAITING, Arrivals
 from autograder.watch.page import load_token, status_page
 from autograder.watch.polling import Inbox
 from autograder.watch.rounds import Round
@@ -148,9 +148,8 @@ class _Loop:
         self.services: list[Service] = []
         for source in sources:
             mine = [topic for topic in topics if source.is_exchange or source.topic_of("") == topic]
-            known: dict[str, str] = {}
-            for topic in mine:
-                known |= arrivals.load_marks(topic, str(source.path))
+            arrived = [arrival for topic in mine for arrival in arrivals.list_all(topic)]
+            known = {arrival.entry: arrival.mark for arrival in arrived if arrival.source == str(source.path)}
             inbox = Inbox(
                 source.path, source.is_exchange, lambda name, source=source: source.topic_of(name) in topics, known
             )
@@ -228,10 +227,10 @@ class _Loop:
             inbox.take(seen)
 
     def _update_queue_lengths(self) -> None:
-        status, arrivals = self.status, self.arrivals
-        status.queued, status.waiting = arrivals.count(NEW) + arrivals.count(ADMITTED), arrivals.count(WAITING)
-        since = arrivals.find_oldest()
-        status.oldest = None if since is None else max(time.time() - since, 0.0)
+        pending = [arrival for topic in self.topics for arrival in self.arrivals.list_pending(topic)]
+        queue = [arrival.came for arrival in pending if arrival.state != WAITING]
+        self.status.queued, self.status.waiting = len(queue), len(pending) - len(queue)
+        self.status.oldest = max(time.time() - min(queue), 0.0) if queue else None
 
     def _describe_error(self, error: Exception) -> str:
         """Return one line on what keeps `watch` from continuing."""

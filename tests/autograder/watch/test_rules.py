@@ -378,11 +378,11 @@ def test_the_record_keeps_the_order_and_takes_nothing_twice(hub):
     for restarted in (False, True):
         known = Arrivals(hub.course, ["scoring"]) if restarted else known
         assert [arrival.claimed for arrival in known.list_pending("scoring")] == ["ben", "ada", "ada"]
-        assert known.load_marks("scoring", "inbound") == {"ben+scoring": "1", "ada+scoring": "2"}
-        assert known.find_oldest() == 1.0
+        listed = [(arrival.entry, arrival.mark, arrival.came) for arrival in known.list_all("scoring")]
+        assert listed == [("ben+scoring", "1", 1.0), ("ada+scoring", "1", 1.0), ("ada+scoring", "2", 2.0)]
         assert known.add(rows, 3.0) == 0
     first = known.update(known.list_pending("scoring")[1], state=arrivals.WAITING)  # the older one of ada
-    assert known.load_marks("scoring", "inbound")["ada+scoring"] == "2"
+    assert [arrival.mark for arrival in known.list_all("scoring")] == ["1", "1", "2"]
     known.update(first, mark="1, gone as 2")
     assert known.add(rows[1:], 4.0) == 1  # it is there again
     known.update(known.list_pending("scoring")[2], state=arrivals.ADMITTED)
