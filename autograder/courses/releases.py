@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -71,7 +71,7 @@ class Releases:
             record.versions_by_number if name in record.versions_by_number else [*record.versions_by_number, name]
         )
         releases = [name, *(other for other in record.releases if other != name)]
-        number, log = versions.index(name) + 1, self._read_log() if record.log is None else record.log
+        number, log = versions.index(name) + 1, _read_log(self.log) if record.log is None else record.log
         if entries := [f"- {change}" for change in changes]:
             log = ["\n".join([f"## Version {number}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC", "", *entries]), *log]
         state = ReleaseRecord(seed, digest, releases, versions, log, list(attempt_seeds))
@@ -79,12 +79,6 @@ class Releases:
         if log:
             write_text("\n\n".join([f"# Releases of {self.topic}", *log]) + "\n", self.log)
         return number
-
-    def _read_log(self):
-        """Return the entries of a log written before the record stored them."""
-        path = self.log
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        return [entry.strip() for entry in re.split(r"^(?=## Version )", text, flags=re.MULTILINE)[1:]]
 
     def number_of(self, template: str) -> int:
         """Return the number of the release whose text is ``template``; 0 if it was never released."""
@@ -116,7 +110,10 @@ class Releases:
         """
         record = self._load_record()
         if not record or not self.file.is_file():
-            self._refuse_unreleased()
+            released_topics = sorted(path.stem for path in self._record_file.parent.glob("*.json"))
+            remedy = f"name one that was released ({', '.join(released_topics) or 'none yet'}), or run "
+            remedy += f"`{format_command(f'release {self.topic}', self.root)}`."
+            raise CourseError(f"there is no assignment {self.topic!r}", str(self.root), remedy)
         kept = [self._copy_path(name) for name in record.releases]
         paths = [self.file, *(path for path in kept if path.is_file())]
         templates = tuple(dict.fromkeys(_read_release(path) for path in paths))
@@ -156,12 +153,6 @@ class Releases:
             tuple(record.attempt_seeds),
         )
 
-    def _refuse_unreleased(self) -> NoReturn:
-        released_topics = sorted(path.stem for path in self._record_file.parent.glob("*.json"))
-        remedy = f"name one that was released ({', '.join(released_topics) or 'none yet'}), or run "
-        remedy += f"`{format_command(f'release {self.topic}', self.root)}`."
-        raise CourseError(f"there is no assignment {self.topic!r}", str(self.root), remedy)
-
     def hash(self) -> str:
         """Return a hash of the files that ``load`` reads: while it is the same, so is the result."""
         state = hashlib.sha256()
@@ -200,6 +191,12 @@ class Releases:
     @property
     def _record_file(self):
         return self.root / ".autograder" / "released" / f"{self.topic}.json"
+
+
+def _read_log(path):
+    """Return the entries of a log written before the record stored them."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return [entry.strip() for entry in re.split(r"^(?=## Version )", text, flags=re.MULTILINE)[1:]]
 
 
 def _read_release(path):
