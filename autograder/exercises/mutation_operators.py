@@ -156,182 +156,188 @@ SIGN = "one of the numbers used for {of} has the wrong sign"
 
 def rewrites(slot: Slot, around: FunctionContext) -> Iterator[Rewrite]:
     """Yield a ``Rewrite`` for each way in which the node in ``slot`` can be wrong."""
-    yield from _Operators(slot, around).visit(slot.node)
+    if mutate := OPERATORS.get(type(slot.node)):
+        yield from mutate(slot.node, slot, around)
     if isinstance(slot.node, (ast.Assign, ast.AugAssign, ast.Expr, ast.If)):
         yield Rewrite("statement dropped", None)
 
 
-class _Operators(ast.NodeVisitor):
-    """The operators, by type of node: each yields the rewrites of the node itself, not of its parts."""
+def _mutate_bin_op(node, slot, around):
+    for what, entry in {**BINARY.get(type(node.op), {}), **DROPPED}.items():
+        template, clause = entry if isinstance(entry, tuple) else (entry, "")
+        if what != "Div becomes FloorDiv" or around.kind == "code":
+            yield Rewrite(what, build(template, node.left, node.right), clause)
 
-    def __init__(self, slot, around):
-        self.slot, self.around = slot, around
 
-    def generic_visit(self, node):
-        return ()
+def _mutate_unary_op(node, slot, around):
+    clause, rank = "", 7
+    if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        clause, rank = (OTHER_AXIS, 6) if _is_axis(slot) else (SIGN if around.kind == "number" else "", 7)
+    yield Rewrite(f"{type(node.op).__name__} dropped", node.operand, clause, rank)
+    if _is_axis(slot):
+        yield Rewrite("axis becomes 0", ast.Constant(0), OTHER_AXIS, 6)
 
-    def visit_BinOp(self, node):
-        for what, entry in {**BINARY.get(type(node.op), {}), **DROPPED}.items():
-            template, clause = entry if isinstance(entry, tuple) else (entry, "")
-            if what != "Div becomes FloorDiv" or self.around.kind == "code":
-                yield Rewrite(what, build(template, node.left, node.right), clause)
 
-    def visit_UnaryOp(self, node):
-        clause, rank = "", 7
-        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            clause, rank = (OTHER_AXIS, 6) if self._is_axis() else (SIGN if self.around.kind == "number" else "", 7)
-        yield Rewrite(f"{type(node.op).__name__} dropped", node.operand, clause, rank)
-        if self._is_axis():
-            yield Rewrite("axis becomes 0", ast.Constant(0), OTHER_AXIS, 6)
+def _is_axis(slot):
+    return isinstance(slot.parent, ast.keyword) and slot.parent.arg in ("axis", "dim")
 
-    def _is_axis(self):
-        return isinstance(self.slot.parent, ast.keyword) and self.slot.parent.arg in ("axis", "dim")
 
-    def visit_Compare(self, node):
-        for other in COMPARISONS.get(type(node.ops[0]), ()):
-            what = f"{type(node.ops[0]).__name__} becomes {other.__name__}"
-            yield Rewrite(what, ast.Compare(node.left, [other(), *node.ops[1:]], node.comparators))
+def _mutate_compare(node, slot, around):
+    for other in COMPARISONS.get(type(node.ops[0]), ()):
+        what = f"{type(node.ops[0]).__name__} becomes {other.__name__}"
+        yield Rewrite(what, ast.Compare(node.left, [other(), *node.ops[1:]], node.comparators))
 
-    def visit_BoolOp(self, node):
-        other = ast.Or if isinstance(node.op, ast.And) else ast.And
-        yield Rewrite(f"becomes {other.__name__}", ast.BoolOp(other(), node.values))
-        for value in node.values:
-            yield Rewrite("a condition alone", value)
 
-    def visit_Attribute(self, node):
-        if node.attr == "T":
-            yield Rewrite("transpose dropped", node.value)
+def _mutate_bool_op(node, slot, around):
+    other = ast.Or if isinstance(node.op, ast.And) else ast.And
+    yield Rewrite(f"becomes {other.__name__}", ast.BoolOp(other(), node.values))
+    for value in node.values:
+        yield Rewrite("a condition alone", value)
 
-    def visit_Slice(self, node):
-        def bounded(name, bound):
-            return ast.Slice(*(bound if each == name else getattr(node, each) for each in ("lower", "upper", "step")))
 
-        for name, first in (("lower", "1"), ("upper", "-1")):
-            bound = getattr(node, name)
-            if bound is None:
-                yield Rewrite(f"{name} bound of 1", bounded(name, build(first)))
-                continue
-            yield Rewrite(f"{name} bound dropped", bounded(name, None))
-            for what, template in (("Add", "_0 + 1"), ("Sub", "_0 - 1")):
-                yield Rewrite(f"{name} bound off by one ({what})", bounded(name, build(template, bound)))
-        what, step = ("reversed", build("-1")) if node.step is None else ("step bound dropped", None)
-        yield Rewrite(what, bounded("step", step))
+def _mutate_attribute(node, slot, around):
+    if node.attr == "T":
+        yield Rewrite("transpose dropped", node.value)
 
-    def _mutate_sequence(self, node):
-        items = node.elts
 
-        def sequence(*elements):
-            return type(node)(list(elements), ast.Load())
+def _mutate_slice(node, slot, around):
+    def bounded(name, bound):
+        return ast.Slice(*(bound if each == name else getattr(node, each) for each in ("lower", "upper", "step")))
 
-        for n in range(len(items) - 1):
-            exchanged = sequence(*items[:n], items[n + 1], items[n], *items[n + 2 :])
-            yield Rewrite(f"entries {n + 1} and {n + 2} exchanged", exchanged)
-        for n in range(len(items)):
-            yield Rewrite(f"entry {n + 1} dropped", sequence(*items[:n], *items[n + 1 :]))
-        if len(items) > 2:
-            yield Rewrite("reversed", sequence(*items[::-1]))
-        if self.around.kind == "shape":
-            yield Rewrite("an axis of 1 in front", sequence(ast.Constant(1), *items))
-            yield Rewrite("an axis of 1 at the end", sequence(*items, ast.Constant(1)))
+    for name, first in (("lower", "1"), ("upper", "-1")):
+        bound = getattr(node, name)
+        if bound is None:
+            yield Rewrite(f"{name} bound of 1", bounded(name, build(first)))
+            continue
+        yield Rewrite(f"{name} bound dropped", bounded(name, None))
+        for what, template in (("Add", "_0 + 1"), ("Sub", "_0 - 1")):
+            yield Rewrite(f"{name} bound off by one ({what})", bounded(name, build(template, bound)))
+    what, step = ("reversed", build("-1")) if node.step is None else ("step bound dropped", None)
+    yield Rewrite(what, bounded("step", step))
 
-    visit_Tuple = visit_List = _mutate_sequence
 
-    def visit_Dict(self, node):
-        keys, values = node.keys, node.values
-        for n, key in enumerate(keys):
-            if isinstance(key, ast.Constant):
-                rest = ast.Dict([*keys[:n], *keys[n + 1 :]], [*values[:n], *values[n + 1 :]])
-                yield Rewrite(f"{key.value} left out", rest)
-        for n in range(len(keys) - 1):
-            exchanged = [*values[:n], values[n + 1], values[n], *values[n + 2 :]]
-            yield Rewrite(f"values {n + 1} and {n + 2} exchanged", ast.Dict(keys, exchanged))
+def _mutate_sequence(node, slot, around):
+    items = node.elts
 
-    def visit_Call(self, node):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        yield from self._mutate_function(name, node)
-        yield from _mutate_arguments(name, node)
+    def sequence(*elements):
+        return type(node)(list(elements), ast.Load())
 
-    def _mutate_function(self, name, node):
-        """Yield rewrites that replace the function of a call, or leave it out and keep what it is called on."""
-        function, args = node.func, node.args
-        is_attribute = isinstance(function, ast.Attribute)
-        is_method = is_attribute and root_name(function) not in self.around.modules
-        for other, clause in RENAMED.get(name, {}).items():
-            renamed = ast.Attribute(function.value, other, ast.Load()) if is_attribute else ast.Name(other, ast.Load())
-            yield Rewrite(f"{name} becomes {other}", ast.Call(renamed, args, node.keywords), clause)
-        if not is_method and not args:
-            return
-        receiver = function.value if is_method else args[0]
-        if name in FORGOTTEN:
-            yield Rewrite(f"{name} forgotten", receiver, FORGOTTEN[name])
-        library = "torch" if is_method else root_name(function)
-        for what, (template, clause) in CALLS.get(name, {}).items():
-            yield Rewrite(what, build(template.replace("library", library), receiver, node), clause)
-        yield from _apply_to_terms(name, node, receiver, is_method)
-        for argument in args if name in ("max", "min") and not is_attribute else ():
-            yield Rewrite(f"{name} forgotten", argument)
+    for n in range(len(items) - 1):
+        exchanged = sequence(*items[:n], items[n + 1], items[n], *items[n + 2 :])
+        yield Rewrite(f"entries {n + 1} and {n + 2} exchanged", exchanged)
+    for n in range(len(items)):
+        yield Rewrite(f"entry {n + 1} dropped", sequence(*items[:n], *items[n + 1 :]))
+    if len(items) > 2:
+        yield Rewrite("reversed", sequence(*items[::-1]))
+    if around.kind == "shape":
+        yield Rewrite("an axis of 1 in front", sequence(ast.Constant(1), *items))
+        yield Rewrite("an axis of 1 at the end", sequence(*items, ast.Constant(1)))
 
-    def visit_Constant(self, node):
-        value = node.value
-        if isinstance(value, bool):
-            yield Rewrite(f"{value} becomes {not value}", ast.Constant(not value))
-            return
-        if isinstance(value, int):
-            small = {0: (1, -1), 1: (0, 2, -1), 2: (1, 3, 0, -2, 4)}
-            others = small.get(value, (value + 1, value - 1, 2 * value, -value, 0))
-        elif isinstance(value, float):
-            others = (1.0, -1.0) if value == 0 else (-value, 0.0, 2 * value)
-            others += (1.1 * value,) if self.around.kind == "code" and value else ()
-        else:
-            return
-        clauses: dict[float, tuple[str, int]] = {}
-        if self._is_axis():
-            clauses = dict.fromkeys(others, (OTHER_AXIS, 6))
-        elif self.around.kind == "number" and value:
-            clauses = {
-                -value: (SIGN, 7),
-                0: ("one of the numbers used for {of} is left out", 8),
-                2 * value: ("one of the numbers used for {of} is counted twice", 8),
-            }
-        elif self.around.kind == "number":
-            clauses = {1: ("one of the zeros used for {of} counts as 1", 8)}
-        for other in others:
-            new = ast.Constant(other) if other >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-other))
-            clause, rank = clauses.get(other, ("", 5))
-            yield Rewrite(f"{value:g} becomes {other:g}", new, clause, rank)
 
-    def visit_Name(self, node):
-        if not isinstance(node.ctx, ast.Load) or node.id not in self.around.arguments:
-            return
-        for other in self.around.arguments:
-            if other != node.id:
-                yield Rewrite(f"{other} in place of {node.id}", ast.Name(other, ast.Load()))
-        if self.around.kind != "code" or not isinstance(self.slot.parent, ast.Attribute):
-            for what, template in NAMES.get(self.around.kind, {}).items():
-                yield Rewrite(what.format(node.id), build(template, node))
+def _mutate_dict(node, slot, around):
+    keys, values = node.keys, node.values
+    for n, key in enumerate(keys):
+        if isinstance(key, ast.Constant):
+            rest = ast.Dict([*keys[:n], *keys[n + 1 :]], [*values[:n], *values[n + 1 :]])
+            yield Rewrite(f"{key.value} left out", rest)
+    for n in range(len(keys) - 1):
+        exchanged = [*values[:n], values[n + 1], values[n], *values[n + 2 :]]
+        yield Rewrite(f"values {n + 1} and {n + 2} exchanged", ast.Dict(keys, exchanged))
 
-    def visit_IfExp(self, node):
-        yield Rewrite("the condition negated", ast.IfExp(node.test, node.orelse, node.body))
-        yield Rewrite("always the first", node.body)
-        yield Rewrite("always the second", node.orelse)
 
-    def visit_Return(self, node):
-        if self.around.kind == "code" and node.value is not None:
-            for what, template in RETURNED.items():
-                yield Rewrite(what, ast.Return(build(template, node.value)))
+def _mutate_call(node, slot, around):
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    yield from _mutate_function(name, node, around)
+    yield from _mutate_arguments(name, node)
 
-    def visit_AugAssign(self, node):
-        for what, entry in BINARY.get(type(node.op), {}).items():
-            if " becomes " in what:
-                template, _ = entry if isinstance(entry, tuple) else (entry, "")
-                operation = cast("ast.BinOp", build(template, node.target, node.value))
-                yield Rewrite(what, ast.AugAssign(node.target, operation.op, node.value))
-        yield Rewrite("not added up", ast.Assign([node.target], node.value, lineno=node.lineno))
 
-    def visit_For(self, node):
-        for what, template in ITERATED.items():
-            iterated = build(template, node.iter)
-            yield Rewrite(what, ast.For(node.target, iterated, node.body, node.orelse, lineno=node.lineno))
+def _mutate_function(name, node, around):
+    """Yield rewrites that replace the function of a call, or leave it out and keep what it is called on."""
+    function, args = node.func, node.args
+    is_attribute = isinstance(function, ast.Attribute)
+    is_method = is_attribute and root_name(function) not in around.modules
+    for other, clause in RENAMED.get(name, {}).items():
+        renamed = ast.Attribute(function.value, other, ast.Load()) if is_attribute else ast.Name(other, ast.Load())
+        yield Rewrite(f"{name} becomes {other}", ast.Call(renamed, args, node.keywords), clause)
+    if not is_method and not args:
+        return
+    receiver = function.value if is_method else args[0]
+    if name in FORGOTTEN:
+        yield Rewrite(f"{name} forgotten", receiver, FORGOTTEN[name])
+    library = "torch" if is_method else root_name(function)
+    for what, (template, clause) in CALLS.get(name, {}).items():
+        yield Rewrite(what, build(template.replace("library", library), receiver, node), clause)
+    yield from _apply_to_terms(name, node, receiver, is_method)
+    for argument in args if name in ("max", "min") and not is_attribute else ():
+        yield Rewrite(f"{name} forgotten", argument)
+
+
+def _mutate_constant(node, slot, around):
+    value = node.value
+    if isinstance(value, bool):
+        yield Rewrite(f"{value} becomes {not value}", ast.Constant(not value))
+        return
+    if isinstance(value, int):
+        small = {0: (1, -1), 1: (0, 2, -1), 2: (1, 3, 0, -2, 4)}
+        others = small.get(value, (value + 1, value - 1, 2 * value, -value, 0))
+    elif isinstance(value, float):
+        others = (1.0, -1.0) if value == 0 else (-value, 0.0, 2 * value)
+        others += (1.1 * value,) if around.kind == "code" and value else ()
+    else:
+        return
+    clauses: dict[float, tuple[str, int]] = {}
+    if _is_axis(slot):
+        clauses = dict.fromkeys(others, (OTHER_AXIS, 6))
+    elif around.kind == "number" and value:
+        clauses = {
+            -value: (SIGN, 7),
+            0: ("one of the numbers used for {of} is left out", 8),
+            2 * value: ("one of the numbers used for {of} is counted twice", 8),
+        }
+    elif around.kind == "number":
+        clauses = {1: ("one of the zeros used for {of} counts as 1", 8)}
+    for other in others:
+        new = ast.Constant(other) if other >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-other))
+        clause, rank = clauses.get(other, ("", 5))
+        yield Rewrite(f"{value:g} becomes {other:g}", new, clause, rank)
+
+
+def _mutate_name(node, slot, around):
+    if not isinstance(node.ctx, ast.Load) or node.id not in around.arguments:
+        return
+    for other in around.arguments:
+        if other != node.id:
+            yield Rewrite(f"{other} in place of {node.id}", ast.Name(other, ast.Load()))
+    if around.kind != "code" or not isinstance(slot.parent, ast.Attribute):
+        for what, template in NAMES.get(around.kind, {}).items():
+            yield Rewrite(what.format(node.id), build(template, node))
+
+
+def _mutate_if_exp(node, slot, around):
+    yield Rewrite("the condition negated", ast.IfExp(node.test, node.orelse, node.body))
+    yield Rewrite("always the first", node.body)
+    yield Rewrite("always the second", node.orelse)
+
+
+def _mutate_return(node, slot, around):
+    if around.kind == "code" and node.value is not None:
+        for what, template in RETURNED.items():
+            yield Rewrite(what, ast.Return(build(template, node.value)))
+
+
+def _mutate_aug_assign(node, slot, around):
+    for what, entry in BINARY.get(type(node.op), {}).items():
+        if " becomes " in what:
+            template, _ = entry if isinstance(entry, tuple) else (entry, "")
+            operation = cast("ast.BinOp", build(template, node.target, node.value))
+            yield Rewrite(what, ast.AugAssign(node.target, operation.op, node.value))
+    yield Rewrite("not added up", ast.Assign([node.target], node.value, lineno=node.lineno))
+
+
+def _mutate_for(node, slot, around):
+    for what, template in ITERATED.items():
+        iterated = build(template, node.iter)
+        yield Rewrite(what, ast.For(node.target, iterated, node.body, node.orelse, lineno=node.lineno))
 
 
 def _mutate_arguments(name, node):
@@ -364,3 +370,23 @@ def _exchange_subscripts(text):
             swapped = term[:place] + term[place + 1] + term[place] + term[place + 2 :]
             changed = [*terms[:number], swapped, *terms[number + 1 :]]
             yield f"subscripts {term} become {swapped}", ",".join(changed[:-1]) + "->" + changed[-1]
+
+
+OPERATORS = {  # by type of node: each yields the rewrites of the node itself, not of its parts
+    ast.BinOp: _mutate_bin_op,
+    ast.UnaryOp: _mutate_unary_op,
+    ast.Compare: _mutate_compare,
+    ast.BoolOp: _mutate_bool_op,
+    ast.Attribute: _mutate_attribute,
+    ast.Slice: _mutate_slice,
+    ast.Dict: _mutate_dict,
+    ast.Call: _mutate_call,
+    ast.Constant: _mutate_constant,
+    ast.Name: _mutate_name,
+    ast.IfExp: _mutate_if_exp,
+    ast.Return: _mutate_return,
+    ast.AugAssign: _mutate_aug_assign,
+    ast.For: _mutate_for,
+    ast.Tuple: _mutate_sequence,
+    ast.List: _mutate_sequence,
+}
