@@ -40,7 +40,7 @@ from autograder.gradebook.scores import load_results
 from autograder.notebooks.handout import find_release, handout, receipt_of_notebook
 from autograder.paths import format_command
 from autograder.platforms.attempts import load_attempts
-from autograder.platforms.formats import normalise_moodle_name
+from autograder.platforms.roster import normalise_moodle_name
 
 FEEDBACK_PLATFORMS = ("folder", "canvas", "moodle")
 EXPORT_PLATFORMS = ("csv", "canvas", "moodle", "gradescope")

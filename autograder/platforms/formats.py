@@ -34,7 +34,6 @@ from pathlib import PurePosixPath
 import yaml
 
 from autograder.courses.plan import (
-    ID_COLUMNS,
     PERSONAL_COLUMNS,
     Student,
     fold_name,
@@ -42,6 +41,7 @@ from autograder.courses.plan import (
     is_student_name,
     students_by_id,
 )
+from autograder.platforms.roster import RosterIndex, normalise_moodle_name
 from autograder.platforms.times import CLOCK_SKEW, parse_time
 
 CANVAS_FILE = re.compile(r"(?:(?P<name>.+?)_)??(?:(?P<late>LATE)_)?(?P<user>\d+)_(?P<attachment>\d+)_.+", re.IGNORECASE)
@@ -66,7 +66,6 @@ PLATFORMS = {  # by the name that a command takes
 }
 METADATA = "submission_metadata.yml"
 NUMBER_PAIR = re.compile(r"(?<![^_])(?P<user>\d+)(?=_(?P<attachment>\d+)_)")  # pairs may overlap: 17_50_3001_ has two
-DEFAULT_TEAM = "default group"  # Moodle's name for students without a group
 NUMBERED_PLATFORMS = (
     "Moodle",
     "Blackboard",
@@ -296,10 +295,7 @@ class SubmitterReader:
         self.format, self.platform = archive_format, archive_format.platform
         self.topics, self.any_owner, self.accounts = topics, any_owner, accounts
         self.now = datetime.now(UTC)
-        self.roster = tuple(students)
-        self.by_column = {column: students_by_id(self.roster, column) for column in ID_COLUMNS}
-        self.moodle_names = [(normalise_moodle_name(student.name), student) for student in self.roster if student.name]
-        self.groups = {normalise_moodle_name(member.group) for member in self.roster if member.group} | {DEFAULT_TEAM}
+        self.roster = RosterIndex(students)
         self.submissions = _read_gradescope_metadata(metadata)
         firsts = {archive_format.below_top(name)[0] for name in names}
         people = {(match["name"], match["user"]) for first in firsts if (match := MOODLE_NAME.fullmatch(first))}
@@ -308,7 +304,7 @@ class SubmitterReader:
         anonymous = sum(match.re is ANONYMOUS_CANVAS_FILE and not NUMBER_PAIR.search(match[0]) for match in canvas)
         self.is_canvas_anonymous = 2 * anonymous >= len(canvas)  # a student can name a file so that it looks identified
         blackboards = {form["name"] for first in firsts if (form := BLACKBOARD_FILE.fullmatch(first))}
-        self.assignment = self._find_blackboard_assignment(blackboards) if self.platform == "Blackboard" else ""
+        self.assignment = _find_blackboard_assignment(blackboards, self.roster) if self.platform == "Blackboard" else ""
         self.is_moodle_anonymous = called == {"Participant"} or (len(called) == 1 and len(people) > 2)
 
     def submitters(self, name: str, topic: str, uids: Sequence[int] = ()) -> list[Submitter]:
@@ -352,17 +348,10 @@ class SubmitterReader:
 
     def _describe_owners(self, claimed, uids):
         """Return a message naming the accounts in ``uids`` that do not belong to the student ``claimed``; "" if all do."""
-        others = sorted({login for uid in uids if not self._is_account_of(login := login_of(uid), claimed)})
+        others = sorted({login for uid in uids if not _is_account_of(login := login_of(uid), claimed, self.roster)})
         if others:
             return f"it claims to be {claimed}'s, but belongs to the account {' and '.join(others)}"
         return ""
-
-    def _is_account_of(self, login, claimed):
-        """Return whether the account ``login`` belongs to ``claimed``, the student named by a folder."""
-        if fold_name(login) == fold_name(claimed):
-            return True
-        mine, theirs = (self._find_in_roster(Submitter(name), "id") for name in (login, claimed))
-        return bool(mine) and mine == theirs
 
     def _parse_name(self, name, topic):
         first, *below = self.format.below_top(name)
@@ -382,7 +371,7 @@ class SubmitterReader:
             return [] if below else self._parse_blackboard(BLACKBOARD_FILE.fullmatch(first))
         if self.platform == "ILIAS":
             return self._parse_ilias((first, *below))
-        return self._parse_plain(first, bool(below))
+        return _parse_plain(first, bool(below), self.roster)
 
     def _parse_moodle(self, match):
         if not match:
@@ -390,15 +379,12 @@ class SubmitterReader:
         student = f"{match['name']}-{match['user']}" if self.is_moodle_anonymous else match["name"]
         prefix = f"{match['name']}_{match['user']}_{match['kind']}_"
         name = normalise_moodle_name(match["name"])
-        if members := self._group_members(match["name"], normalise_moodle_name):
-            if any(known == name for known, _ in self.moodle_names):
+        if members := self.roster.find_group(match["name"], normalise_moodle_name):
+            if self.roster.has_moodle_name(name):
                 what = f"{match['name']} is the name of both a student and a group in the roster; rename the group"
                 return [(Submitter(student, problem=what), "")]
             return [(Submitter(member.id), "id") for member in members]  # the number is the group's, not a student's
         return [(Submitter(student, match["user"], prefix=prefix), "" if self.is_moodle_anonymous else "name")]
-
-    def _group_members(self, group, normalise):
-        return [student for student in self.roster if student.group and normalise(student.group) == normalise(group)]
 
     def _parse_blackboard(self, match):
         if not match:
@@ -406,22 +392,9 @@ class SubmitterReader:
         order, whole = int(re.sub(r"\D", "", match["time"])), match["name"]
         prefix = f"{self.assignment}_"
         login = whole.removeprefix(prefix) if whole.startswith(prefix) else _possible_logins(whole)[0]
-        if members := self._group_members(login, fold_name):
+        if members := self.roster.find_group(login, fold_name):
             return [(Submitter(member.id, order=order, attempt=match["time"]), "id") for member in members]
         return [(Submitter(login, whole, order=order, attempt=match["time"]), "id")]
-
-    def _find_blackboard_assignment(self, wholes):
-        """Return the assignment's name in ``wholes``, Blackboard's names of the form ASSIGNMENT_LOGIN.
-
-        Both parts may contain underscores. Of the prefixes that all names share, this chooses the one that leaves the most
-        logins that are in the roster.
-        """
-        starts = [{whole[: -len(login) - 1] for login in _possible_logins(whole)} for whole in wholes]
-        common = set.intersection(*starts) if starts else set()
-        people = {key for column in PERSONAL_COLUMNS for key in self.by_column[column]}
-        people |= {fold_name(student.group) for student in self.roster if student.group}
-        known = {start: sum(fold_name(whole[len(start) + 1 :]) in people for whole in wholes) for start in common}
-        return max(sorted(common), key=lambda start: (known[start], len(start)), default="")
 
     def _parse_ilias(self, parts):
         folder = _ilias_folder(parts)
@@ -430,35 +403,18 @@ class SubmitterReader:
             return []
         late = bool(ILIAS_LATE_PREFIX.match(parts[-1]))
         attempt, order = ("late", 2) if late else ("in time", 1)  # late files came later
-        owner = replace(self._ilias_login(match), late=late, attempt=attempt, order=order)
+        owner = replace(_read_ilias_folder(match, self.roster), late=late, attempt=attempt, order=order)
         if folder == parts[0]:
             return [(replace(owner, number=match["user"]), "id")]
-        submitter = self._find_in_roster(owner, "id")
+        submitter = self.roster.find(owner.student, "id")
         if not submitter or not submitter[0].group:
             problem = "a team handed it in; add its members to the roster, with a group column"
             return [(replace(owner, problem=problem), "")]
         return [
-            (replace(owner, student=member.id), "id") for member in self.roster if member.group == submitter[0].group
+            (replace(owner, student=member.id), "id")
+            for member in self.roster.students
+            if member.group == submitter[0].group
         ]
-
-    def _ilias_login(self, match):
-        """Return the submitter named by an ILIAS folder, LAST NAME_FIRST NAME_LOGIN; each part may contain a "_"."""
-        logins = _possible_logins(match["name"])[:-1]
-        listed = {}
-        for login in logins:
-            for student in self._find_in_roster(Submitter(login), "id"):
-                before = re.split(r"[_ ]", fold_name(match["name"][: -len(login) - 1]))
-                if (
-                    len(logins) == 1
-                    or not student.name
-                    or {*before} <= {*re.split(r"[_ \-]+", fold_name(student.name))}
-                ):
-                    listed[student.id] = login
-        if len(listed) > 1:
-            problem = f"its name may stand for {' or '.join(listed)}; hand it in as a folder called STUDENT"
-            return Submitter(logins[0], problem=problem)
-        unlisted = logins[0] if not self.roster or len(logins) == 1 else match["name"]
-        return Submitter(next(iter(listed.values()), unlisted))
 
     def _parse_canvas(self, file):
         match = _match_canvas_file(file)
@@ -468,47 +424,29 @@ class SubmitterReader:
             late, order = bool(match["late"]), int(match["attachment"])
             prefix = f"anon_{match['user']}_{match['attachment']}_"
             return [(Submitter(f"anon-{match['user']}", match["user"], late, None, order, "", prefix), "")]
-        read = [self._read_canvas_name(file, number) for number in NUMBER_PAIR.finditer(file)]
+        read = [_read_canvas_name(file, number) for number in NUMBER_PAIR.finditer(file)]
         if not read:  # an anonymous name in an archive that is not anonymous
             return []
-        listed = [reading for reading in read if fold_name(reading.number) in self.by_column["canvas"]]
+        listed = [reading for reading in read if fold_name(reading.number) in self.roster.by_column["canvas"]]
         if len({reading.number for reading in listed}) > 1:
             who = " or ".join(
-                dict.fromkeys(self.by_column["canvas"][fold_name(reading.number)].id for reading in listed)
+                dict.fromkeys(self.roster.by_column["canvas"][fold_name(reading.number)].id for reading in listed)
             )
             problem = f"its name may stand for {who}; hand it in as a folder called STUDENT"
             return [(replace(listed[0], problem=problem), "")]
         owner = (listed or read)[0]
-        submitter = self.by_column["canvas"].get(fold_name(owner.number))
+        submitter = self.roster.by_column["canvas"].get(fold_name(owner.number))
         if submitter and submitter.group and normalise_canvas_name(submitter.group) == fold_name(owner.student):
-            others = [student for student in self.roster if student.group == submitter.group and student != submitter]
+            others = [
+                student for student in self.roster.students if student.group == submitter.group and student != submitter
+            ]
             return [(owner, "canvas"), *((replace(owner, student=student.id, prefix=""), "id") for student in others)]
         return [(replace(owner, student=owner.student.replace("_", "-")), "canvas")]
 
-    def _read_canvas_name(self, file, pair):
-        """Return the submitter of ``file``, assuming that ``pair`` matches the numbers of its user and its attachment."""
-        name, late = file[: pair.start()].rstrip("_"), False
-        if re.search(r"(^|_)LATE$", name, re.IGNORECASE):
-            name, late = name[:-4].rstrip("_"), True
-        user, attachment = pair["user"], pair["attachment"]
-        return Submitter(name or user, user, late, None, int(attachment), "", file[: pair.end("attachment") + 1])
-
-    def _parse_plain(self, first, is_folder):
-        if not is_folder and (match := SINGLE_NUMBER_FILE.fullmatch(first)):
-            return [(Submitter(match["name"], match["user"], bool(match["late"])), "id")]
-        student = first if is_folder else PurePosixPath(first).stem.partition("_")[0]
-        if not is_folder and self.roster:  # an id in the roster may contain a _
-            whole = fold_name(PurePosixPath(first).stem)
-            known = [
-                person for key, person in self.by_column["id"].items() if whole == key or whole.startswith(f"{key}_")
-            ]
-            student = max((person.id for person in known), key=len, default=student)
-        return [(Submitter(student), "id")] if self.roster or _may_name_student(student) else []
-
     def _resolve(self, owner, column):
         """Return ``owner`` with the roster's id; without a roster, or in anonymous marking, with the platform's name."""
-        if column and self.roster:
-            students = self._find_in_roster(owner, column)
+        if column and self.roster.students:
+            students = self.roster.find(owner.student, column, owner.number)
             if len(students) == 1:
                 number = owner.number if self.platform in NUMBERED_PLATFORMS else ""
                 return replace(owner, student=students[0].id, number=number)
@@ -521,31 +459,70 @@ class SubmitterReader:
             return replace(owner, problem=f"{problem}; add them to the roster, or rename the file")
         return owner
 
-    def _find_in_roster(self, owner, column):
-        if column == "name":
-            name = normalise_moodle_name(owner.student)
-            exact = [listed for known, listed in self.moodle_names if known == name]
-            return exact or [listed for known, listed in self.moodle_names if self._is_group_member(name, known)]
-        name = fold_name(owner.student)
-        if column in ("canvas", "gradescope"):
-            student = self.by_column[column].get(fold_name(owner.number)) or self.by_column["email"].get(name)
-            return [student] if student else []
-        return [listed for known in PERSONAL_COLUMNS if (listed := self.by_column[known].get(name))][:1]
 
-    def _is_group_member(self, name, known):
-        """Return whether ``name`` is GROUP-FULL NAME, with a group of the roster and the full name ``known``."""
-        return name.endswith(f"-{known}") and name.removesuffix(f"-{known}") in self.groups
+def _is_account_of(login, claimed, roster):
+    """Return whether the account ``login`` belongs to ``claimed``, the student named by a folder."""
+    if fold_name(login) == fold_name(claimed):
+        return True
+    mine, theirs = (roster.find(name, "id") for name in (login, claimed))
+    return bool(mine) and mine == theirs
+
+
+def _find_blackboard_assignment(wholes, roster):
+    """Return the assignment's name in ``wholes``, Blackboard's names of the form ASSIGNMENT_LOGIN.
+
+    Both parts may contain underscores. Of the prefixes that all names share, this chooses the one that leaves the most
+    logins that are in the roster.
+    """
+    starts = [{whole[: -len(login) - 1] for login in _possible_logins(whole)} for whole in wholes]
+    common = set.intersection(*starts) if starts else set()
+    people = {key for column in PERSONAL_COLUMNS for key in roster.by_column[column]}
+    people |= {fold_name(student.group) for student in roster.students if student.group}
+    known = {start: sum(fold_name(whole[len(start) + 1 :]) in people for whole in wholes) for start in common}
+    return max(sorted(common), key=lambda start: (known[start], len(start)), default="")
+
+
+def _read_ilias_folder(match, roster):
+    """Return the submitter named by an ILIAS folder, LAST NAME_FIRST NAME_LOGIN; each part may contain a "_"."""
+    logins = _possible_logins(match["name"])[:-1]
+    listed = {}
+    for login in logins:
+        for student in roster.find(login, "id"):
+            before = re.split(r"[_ ]", fold_name(match["name"][: -len(login) - 1]))
+            if len(logins) == 1 or not student.name or {*before} <= {*re.split(r"[_ \-]+", fold_name(student.name))}:
+                listed[student.id] = login
+    if len(listed) > 1:
+        problem = f"its name may stand for {' or '.join(listed)}; hand it in as a folder called STUDENT"
+        return Submitter(logins[0], problem=problem)
+    unlisted = logins[0] if not roster.students or len(logins) == 1 else match["name"]
+    return Submitter(next(iter(listed.values()), unlisted))
+
+
+def _read_canvas_name(file, pair):
+    """Return the submitter of ``file``, assuming that ``pair`` matches the numbers of its user and its attachment."""
+    name, late = file[: pair.start()].rstrip("_"), False
+    if re.search(r"(^|_)LATE$", name, re.IGNORECASE):
+        name, late = name[:-4].rstrip("_"), True
+    user, attachment = pair["user"], pair["attachment"]
+    return Submitter(name or user, user, late, None, int(attachment), "", file[: pair.end("attachment") + 1])
+
+
+def _parse_plain(first, is_folder, roster):
+    if not is_folder and (match := SINGLE_NUMBER_FILE.fullmatch(first)):
+        return [(Submitter(match["name"], match["user"], bool(match["late"])), "id")]
+    student = first if is_folder else PurePosixPath(first).stem.partition("_")[0]
+    if not is_folder and roster.students:  # an id in the roster may contain a _
+        whole = fold_name(PurePosixPath(first).stem)
+        known = [
+            person for key, person in roster.by_column["id"].items() if whole == key or whole.startswith(f"{key}_")
+        ]
+        student = max((person.id for person in known), key=len, default=student)
+    return [(Submitter(student), "id")] if roster.students or _may_name_student(student) else []
 
 
 def _may_name_student(name):
     """Return whether ``name`` can be a student's id, which may contain underscores as in the roster."""
     return not name.startswith("_") and is_student_id(name)
-
-
-def normalise_moodle_name(name: str) -> str:
-    """Return ``name`` normalised for comparison with Moodle's file names."""
-    kept = re.sub(r"""[\x00-\x1f\x7f&<>"'`|:\\/]|\.\.+""", "", name.replace("_", " "))
-    return fold_name(" ".join(kept.split()))
 
 
 def normalise_canvas_name(name: str) -> str:
