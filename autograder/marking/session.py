@@ -3,9 +3,7 @@
 The page shows everything that a student wrote and runs none of it. It knows answers by ids that do not reveal the student.
 """
 
-import hashlib
-import hmac
-import secrets
+import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -13,7 +11,6 @@ from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
 
 import msgspec
 from markupsafe import Markup
@@ -46,6 +43,7 @@ from autograder.marking.criteria import (
     settle_moves,
 )
 from autograder.marking.desk import AnswersTaken, Desk
+from autograder.marking.shown_answers import ShownAnswers
 
 if TYPE_CHECKING:  # imported only once there is a page to show, so that its address appears sooner
     from autograder.marking.grouping import Group
@@ -111,12 +109,10 @@ class Session:
         self.only = frozenset({student}) if student else only
         self.scheme: Scheme = load_scheme(course, topic, exercise)
         self.exercise = self.scheme.question.name
-        self._called = course.plan().names_by_id()
+        self._called = course.plan().names_by_id() if names else None
         self.marked: set[str] = set()  # students, in this session
         self.unsaved: set[str] = set()  # ids of answers whose marks could not be saved yet
-        self._key = secrets.token_bytes()
-        self._shown: dict[str, dict[str, Answer]] = {}  # id -> seen -> answer
-        self._pictures: dict[str, tuple[str, str]] = {}  # id -> student, name
+        self.shown = ShownAnswers()
         self.progress()  # raises CourseError now if the gradebook cannot be read
         self.find_moves()
         self.desk = Desk(course, topic, self.exercise, marker) if marker else None
@@ -131,7 +127,7 @@ class Session:
 
         Raises CourseError if another marker has the answer of the session's one student open.
         """
-        return self._select_offered(self._load_all())
+        return self._select_offered(load_answers(self.course, self.topic, self.exercise, self.only))
 
     def _select_offered(self, answers):
         answers = [answer for answer in answers if not answer.is_untouched]
@@ -140,9 +136,6 @@ class Session:
         except AnswersTaken as taken:
             what = f"{taken.by} has the answer of {self.student!r} open"
             raise CourseError(what, "--student", f"run the command again when {taken.by} has closed it.") from None
-
-    def _load_all(self):
-        return load_answers(self.course, self.topic, self.exercise, self.only)
 
     def progress(self) -> dict[str, int]:
         """Return how many answers are marked, of how many, and how many more were left as handed out."""
@@ -160,14 +153,14 @@ class Session:
         self.unsaved.clear()  # the page before this one is closed
         # loaded once: a mark that is saved meanwhile is in the groups and the counts, or in neither
         moves = self.find_moves()
-        answers = [] if moves else self._load_all()
+        answers = [] if moves else load_answers(self.course, self.topic, self.exercise, self.only)
         offered, untouched = self._select_offered(answers), sum(answer.is_untouched for answer in answers)
         counts = count_marked([(False, answer.held.waiting) for answer in offered]) | {"untouched": untouched}
-        self._waiting = {self._id(answer): answer.held.waiting for answer in offered}
-        groups = group_similar(offered, key=self._id)
+        self._waiting = {self.shown.id_of(answer): answer.held.waiting for answer in offered}
+        groups = group_similar(offered, key=self.shown.id_of)
         shown, size = [], 0
         for group in groups:
-            spellings = self._spellings(group, token)
+            spellings = _list_spellings(group, self.shown, token, self._called)
             size += sum(len(html) for html, _ in spellings)
             if shown and size > MAX_PAGE_CHARACTERS:
                 break
@@ -177,7 +170,7 @@ class Session:
         data = {
             "points": self.scheme.points,
             "criteria": [{"points": criterion.points, "comment": comment} for criterion, comment in criteria],
-            "groups": [self._group_state(group) for group, _ in shown],
+            "groups": [_group_state(group, self.shown, self.desk) for group, _ in shown],
             "progress": counts,
             "shared": self.desk is not None,
             "moves": hash_moves(moves),
@@ -193,15 +186,14 @@ class Session:
             left=sum(len(group.answers) for group in groups[len(shown) :]),
             untouched=counts["untouched"],
             names=self.names,
-            moves=self._describe_moves(moves),
+            moves=_describe_moves(moves, self._called),
             data=data,
         )
 
     def picture(self, picture_id: str) -> tuple[str, bytes] | None:
         """Return ``(MIME type, content)`` of a picture that the page shows; None for any other ``picture_id``."""
-        if picture_id not in self._pictures:
-            return None
-        return read_picture(self.course, self.topic, self.exercise, *self._pictures[picture_id])
+        picture = self.shown.find_picture(picture_id)
+        return picture and read_picture(self.course, self.topic, self.exercise, *picture)
 
     def mark(self, request: MarkRequest) -> dict[str, Any]:
         """Save the marks that the page sends in ``request``; return the update for the page.
@@ -225,21 +217,29 @@ class Session:
             raise Conflict("The criteria have changed: reload the page.")
         if request.points is not None and request.points > self.scheme.points:
             raise Conflict(f"The maximum is {self.scheme.points:g} points.")
-        seen_answers = [self._shown.get(answer.id, {}).get(answer.seen) for answer in request.answers]
+        seen_answers = [self.shown.find(answer.id, answer.seen) for answer in request.answers]
         if len({answer.id for answer in request.answers}) < len(seen_answers) or None in seen_answers:
             raise Conflict("This page is from an earlier session: reload it.")
         held = CurrentMark(request.points, request.points is None, sanitize.plain(request.comment).strip() or None)
         answers = [answer for answer in seen_answers if answer is not None]
+        marks = [(answer, held) for answer in answers]
+        markers = {answer.student: self.desk.marker for answer in answers} if self.desk else None
         try:
-            saved = self._save([(answer, held) for answer in answers])
+            with self.desk.keep_others_out(marks) if self.desk else contextlib.nullcontext():
+                saved = save_marks(self.course, self.topic, self.exercise, marks, markers)
         except AnswersChanged as changed:
-            raise self._describe_conflict(changed.now, answers) from None
+            raise _describe_conflict(changed.now, answers, self.scheme, self.shown) from None
         except AnswersTaken as taken:
             raise Conflict(f"{taken.by} has this answer now: reload the page.") from None
         self.marked = (self.marked | {answer.student for answer in saved}) - {
             answer.student for answer in saved if held.waiting
         }
-        return {"answers": [self._show(answer) for answer in saved], **self._page_progress(saved)}
+        if self.desk:  # the page shows the progress of the answers offered here
+            self._waiting |= {self.shown.id_of(answer): answer.held.waiting for answer in saved}
+            progress = count_marked([(False, waiting) for waiting in self._waiting.values()])
+        else:
+            progress = self.progress()
+        return {"answers": [self.shown.add(answer) for answer in saved], **progress}
 
     def find_moves(self) -> list[NewMark]:
         """Read the criteria; return the marks that they would move because they have changed since the marks were given.
@@ -252,7 +252,7 @@ class Session:
 
     def describe_moves(self) -> list[str]:
         """Return lines that say which marks the criteria would move; [] if they move none."""
-        moves = self._describe_moves(self.find_moves())
+        moves = _describe_moves(self.find_moves(), self._called)
         lines = [f"  {name}: {before} → {after}{f', {why}' if why else ''}" for name, before, after, why in moves]
         more = [f"  … and {len(lines) - MAX_LISTED} more"] if len(lines) > MAX_LISTED else []
         title = f"The criteria of {self.exercise} have changed since these marks were given:"
@@ -271,91 +271,68 @@ class Session:
         self.marked |= {answer.student for answer, after in moved if not after.waiting}
         return {"moved": len(moved)}
 
-    def _describe_moves(self, moves: Sequence[NewMark]) -> list[tuple[str, str, str, str]]:
-        """Return ``(student, points before, after, what else changes)`` of each move.
 
-        Without ``names``, it is the number of students for each different move.
-        """
-        rows = []
-        for answer, after in moves:
-            held = answer.held
-            why = "waits for another look" if after.waiting and not held.waiting else ""
-            why = why or ("the comment changes" if after.points == held.points else "")
-            name = plain(self._called.get(answer.student, answer.student)) if self.names else ""
-            rows.append((name, f"{held.points:g}", f"{after.points:g}", why))
-        if self.names:
-            return rows
-        counts = Counter(row[1:] for row in rows)
-        return [(f"{count} answer{'s' if count > 1 else ''}", *row) for row, count in counts.items()]
+def _list_spellings(
+    group: "Group", shown: ShownAnswers, token: str, called: Mapping[str, str] | None
+) -> list[tuple[Markup, list[tuple[str, str]]]]:
+    """Return ``(HTML, [(id, student)])`` for each spelling among the answers of ``group``.
 
-    def _save(self, marks):
-        """Save ``marks`` in the gradebook and, with a desk, who gave them; return the answers with their new marks."""
-        if self.desk is None:
-            return save_marks(self.course, self.topic, self.exercise, marks)
-        markers = {answer.student: self.desk.marker for answer, _ in marks}
-        with self.desk.keep_others_out(marks):
-            return save_marks(self.course, self.topic, self.exercise, marks, markers)
+    ``called`` has the students' names; None if the page does not name them.
+    """
+    spelt: dict[str, tuple[Markup, list[tuple[str, str]]]] = {}
+    for answer in group.answers:
+        text = answer.text.strip()
+        pictures = shown.add_pictures(answer, token)
+        html = Markup(_render_answer(text, pictures) if pictures else _render_cached(text))
+        _, whose = spelt.setdefault(" ".join(html.split()), (html, []))
+        whose.append((shown.id_of(answer), "" if called is None else called.get(answer.student, answer.student)))
+    return list(spelt.values())
 
-    def _page_progress(self, saved):
-        """Return the progress that the page shows: with a desk, that of the answers offered there."""
-        if self.desk is None:
-            return self.progress()
-        self._waiting |= {self._id(answer): answer.held.waiting for answer in saved}
-        return count_marked([(False, waiting) for waiting in self._waiting.values()])
 
-    def _describe_conflict(self, now, answers):
-        """Return the ``Conflict`` over answers that have changed. If only marks have, the marker may overwrite them."""
-        before = {answer.student: answer for answer in answers}
-        if any(
-            (answer.text, answer.drawn) != (before[student].text, before[student].drawn)
-            for student, answer in now.items()
-        ):
-            return Conflict("The student has since handed in something else: reload the page.")
-        sentences = []
-        for held in (answer.held for answer in now.values()):
-            did = "taken the points away"
-            if held.points is not None:
-                did = f"given {held.points:g} of {self.scheme.points:g} points"
-            sentences.append(f"Somebody has {did} meanwhile{f', and says: {held.comment}' if held.comment else '.'}")
-        return Conflict(" ".join(dict.fromkeys(sentences)), now=[self._show(answer) for answer in now.values()])
+def _group_state(group: "Group", shown: ShownAnswers, desk: Desk | None) -> dict[str, Any]:
+    held = group.answers[0].held
+    client_states = [shown.add(answer) for answer in group.answers]
+    state = {
+        "answers": client_states,
+        "points": held.points,
+        "waiting": held.waiting,
+        "comment": held.comment or "",
+    }
+    return state | {"by": desk.other_markers(group.answers) if desk else []}
 
-    def _group_state(self, group: "Group") -> dict[str, Any]:
-        held = group.answers[0].held
-        client_states = [self._show(answer) for answer in group.answers]
-        state = {
-            "answers": client_states,
-            "points": held.points,
-            "waiting": held.waiting,
-            "comment": held.comment or "",
-        }
-        return state | {"by": self.desk.other_markers(group.answers) if self.desk else []}
 
-    def _show(self, answer: Answer) -> dict[str, str]:
-        self._shown.setdefault(self._id(answer), {})[answer.seen] = answer
-        return {"id": self._id(answer), "seen": answer.seen}
+def _describe_moves(moves: Sequence[NewMark], called: Mapping[str, str] | None) -> list[tuple[str, str, str, str]]:
+    """Return ``(student, points before, after, what else changes)`` of each move.
 
-    def _id(self, answer: Answer) -> str:
-        return hmac.new(self._key, answer.student.encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:16]
+    ``called`` has the students' names; without them, it is the number of students for each different move.
+    """
+    rows = []
+    for answer, after in moves:
+        held = answer.held
+        why = "waits for another look" if after.waiting and not held.waiting else ""
+        why = why or ("the comment changes" if after.points == held.points else "")
+        name = "" if called is None else plain(called.get(answer.student, answer.student))
+        rows.append((name, f"{held.points:g}", f"{after.points:g}", why))
+    if called is not None:
+        return rows
+    counts = Counter(row[1:] for row in rows)
+    return [(f"{count} answer{'s' if count > 1 else ''}", *row) for row, count in counts.items()]
 
-    def _addresses(self, answer, token):
-        """Return the addresses of the pictures of ``answer``, by name."""
-        addresses = {}
-        for name in answer.pictures:
-            key = hmac.new(self._key, f"{answer.student}\0{name}".encode("utf-8", "replace"), hashlib.sha256)
-            self._pictures[key.hexdigest()[:32]] = answer.student, name
-            addresses[name] = f"pictures/{key.hexdigest()[:32]}?token={quote(token)}"
-        return addresses
 
-    def _spellings(self, group: "Group", token: str) -> list[tuple[Markup, list[tuple[str, str]]]]:
-        """Return ``(HTML, [(id, student)])`` for each spelling among the answers of ``group``."""
-        spelt: dict[str, tuple[Markup, list[tuple[str, str]]]] = {}
-        for answer in group.answers:
-            text = answer.text.strip()
-            pictures = self._addresses(answer, token)
-            html = Markup(_render_answer(text, pictures) if pictures else _render_cached(text))
-            _, whose = spelt.setdefault(" ".join(html.split()), (html, []))
-            whose.append((self._id(answer), self._called.get(answer.student, answer.student) if self.names else ""))
-        return list(spelt.values())
+def _describe_conflict(now, answers, scheme, shown):
+    """Return the ``Conflict`` over answers that have changed. If only marks have, the marker may overwrite them."""
+    before = {answer.student: answer for answer in answers}
+    if any(
+        (answer.text, answer.drawn) != (before[student].text, before[student].drawn) for student, answer in now.items()
+    ):
+        return Conflict("The student has since handed in something else: reload the page.")
+    sentences = []
+    for held in (answer.held for answer in now.values()):
+        did = "taken the points away"
+        if held.points is not None:
+            did = f"given {held.points:g} of {scheme.points:g} points"
+        sentences.append(f"Somebody has {did} meanwhile{f', and says: {held.comment}' if held.comment else '.'}")
+    return Conflict(" ".join(dict.fromkeys(sentences)), now=[shown.add(answer) for answer in now.values()])
 
 
 def _frequent_comments(answers, of_criteria):

@@ -85,8 +85,8 @@ def mark_by_name(course):
         for answer, words in itertools.product(session.answers(), ("zephyrquartz: first words", "last words")):
             own = words if answer.student == GONE else "Good."
             now = next(each for each in session.answers() if each.student == answer.student)
-            session._show(now)
-            session.mark(MarkRequest((ClientState(session._id(now), now.seen),), 1.0, own))
+            session.shown.add(now)
+            session.mark(MarkRequest((ClientState(session.shown.id_of(now), now.seen),), 1.0, own))
     with contextlib.closing(Session(course, "scoring", "what_to_recompute", marker="dora")) as session:
         session.page()
 
@@ -410,9 +410,9 @@ def test_a_page_that_is_open_for_marking_learns_that_the_answer_is_gone(filled):
     with contextlib.closing(Session(filled.course, "scoring", "what_to_recompute")) as session:
         answers = {answer.student: answer for answer in session.answers()}
         for answer in answers.values():
-            session._show(answer)
+            session.shown.add(answer)
         forget.erase(filled.course, GONE)
-        request = MarkRequest((ClientState(session._id(answers[GONE]), answers[GONE].seen),), 0.5)
+        request = MarkRequest((ClientState(session.shown.id_of(answers[GONE]), answers[GONE].seen),), 0.5)
         with pytest.raises(Conflict):
             session.mark(request)
     assert search(filled.now) == list_left(filled)

@@ -10,7 +10,7 @@ import pytest
 from autograder.gradebook.provenance import GivenMark, load_given, record_given
 from autograder.marking import cli
 from autograder.marking import session as sessions
-from autograder.marking.answers import CurrentMark, load_scheme
+from autograder.marking.answers import CurrentMark, load_answers, load_scheme
 from autograder.marking.criteria import carry_over, hash_moves
 from autograder.marking.session import ClientState, Conflict, CriteriaRequest, MarkRequest, Session
 from solutions.answer_key import Criterion
@@ -178,7 +178,7 @@ def test_the_record_of_who_marked_has_the_points_after_the_decision(course, chan
     (course.root / "course.toml").write_text('markers = ["ada", "ben"]\n', encoding="utf-8")
     with contextlib.closing(Session(course, "scoring", "what_to_recompute", marker="ada")) as ada:
         ada.page()
-        (mine,) = [answer for answer in ada._load_all() if answer.student == "ada_king"]
+        (mine,) = [answer for answer in load_answers(course, "scoring", ESSAY) if answer.student == "ada_king"]
         given = GivenMark("ada_king", "ada", mine.held.points, mine.held.comment or "")
         record_given(course, "scoring", ESSAY, [given])
     change(replace(first, points=0.5), second, replace(third, points=1))

@@ -12,6 +12,7 @@ import pytest
 from autograder.errors import CourseError
 from autograder.gradebook.provenance import load_given, record_given
 from autograder.marking import desk as desks
+from autograder.marking.answers import load_answers
 from autograder.marking.session import ClientState, Conflict, MarkRequest, Session
 from autograder.reports.analysis import analyse
 from autograder.reports.class_page import class_page
@@ -54,7 +55,7 @@ def offered(session):
 def give(session, student, points, comment=""):
     answer = offered(session)[student]
     session.page()
-    return session.mark(MarkRequest((ClientState(**session._show(answer)),), points, comment))
+    return session.mark(MarkRequest((ClientState(**session.shown.add(answer)),), points, comment))
 
 
 def test_a_marker_is_offered_a_part_of_the_unmarked_answers_and_then_more(sit, monkeypatch):
@@ -79,7 +80,7 @@ def test_identical_answers_are_offered_together(shared, sit):
     assert [offer & {*NAMES[::3]} for offer in offers if offer & {*NAMES[::3]}] == [{*NAMES[::3]}]
 
 
-def test_two_who_mark_one_question_never_meet(sit):
+def test_two_who_mark_one_question_never_meet(shared, sit):
     ada, ben, cem = sit("ada"), sit("ben"), sit("cem")
     offers = [{*offered(session)} for session in (ada, ben, cem)]
     assert offers == [{*NAMES}, set(), set()]  # nobody else was expected
@@ -91,10 +92,10 @@ def test_two_who_mark_one_question_never_meet(sit):
     assert {*offered(ben)} == {*NAMES[2:7]}  # not what ada has marked; half is left for her
     assert {*offered(cem)} == {*NAMES[7:]}
     ada = sit("ada")
-    stale = {answer.student: answer for answer in ada._load_all()}[NAMES[2]]
+    stale = {answer.student: answer for answer in load_answers(shared, "scoring", ESSAY)}[NAMES[2]]
     assert {*offered(ada)} == {*NAMES[:2]}
     with pytest.raises(Conflict, match="ben has this answer now"):
-        ada.mark(MarkRequest((ClientState(**ada._show(stale)),), 1))
+        ada.mark(MarkRequest((ClientState(**ada.shown.add(stale)),), 1))
 
 
 def test_five_markers_at_once_mark_everything_once(shared):
@@ -128,7 +129,7 @@ def test_who_marked_is_recorded_and_forgotten_when_marks_are_taken_back(shared, 
     stale = offered(ada)["student02"]
     by_hand(shared, "student02", 0.5)
     with pytest.raises(Conflict, match=r"0\.5 of 2"):
-        ada.mark(MarkRequest((ClientState(**ada._show(stale)),), 1))
+        ada.mark(MarkRequest((ClientState(**ada.shown.add(stale)),), 1))
     assert load_given(shared, "scoring", ESSAY) == {}
     for marker, students in (("ada", ["student00"]), ("", [])):  # the second time, somebody without a name marked it
         record_given(shared, "scoring", ESSAY, [mark._replace(marker=marker)])

@@ -184,7 +184,7 @@ def test_points_are_no_longer_those_of_a_marker_once_another_has_changed_them(br
 
     with sit("ben") as session:
         (answer,) = session.answers()
-        session.mark(MarkRequest((ClientState(**session._show(answer)),), 1.0))
+        session.mark(MarkRequest((ClientState(**session.shown.add(answer)),), 1.0))
     with sit("ada") as session, served(session) as address:
         size(browser, 1280)
         open_page(browser, address)

@@ -73,7 +73,7 @@ def page_data(page):
 def group_of(session, text):
     """Return what the page of ``session`` holds on the group of answers that includes ``text``."""
     groups = page_data(session.page())["groups"]
-    ids = {session._id(answer) for answer in session.answers() if answer.text == text}
+    ids = {session.shown.id_of(answer) for answer in session.answers() if answer.text == text}
     (matching_group,) = (group for group in groups if ids & {entry["id"] for entry in group["answers"]})
     return tuple(ClientState(**entry) for entry in matching_group["answers"])
 
@@ -409,7 +409,7 @@ def test_a_mark_is_saved_as_soon_as_another_command_unlocks_the_course(address, 
 def test_marks_that_could_not_be_saved_are_unsaved_until_each_is_sent_again(session, course):
     session.page()
     first, second = (
-        MarkRequest(tuple(ClientState(**session._show(a)) for a in session.answers() if a.student == student), 1.0)
+        MarkRequest(tuple(ClientState(**session.shown.add(a)) for a in session.answers() if a.student == student), 1.0)
         for student in ("cem_kaya", "dora_lee")
     )
     with exclusive_lock(course):
@@ -496,13 +496,13 @@ def test_the_same_words_under_other_pictures_are_marked_apart_and_an_exchanged_p
     attach(course, "cem_kaya", text, {"mine.png": b"one"})
     attach(course, "ada_king", text, {"mine.png": b"two"})
     data = page_data(session.page())
-    ids = {session._id(answer) for answer in session.answers() if answer.text == text}
+    ids = {session.shown.id_of(answer) for answer in session.answers() if answer.text == text}
     groups = [{entry["id"] for entry in group["answers"]} & ids for group in data["groups"]]
     assert sorted(map(len, filter(None, groups))) == [1, 1]
     (cem,) = (answer for answer in session.answers() if answer.student == "cem_kaya")
     attach(course, "cem_kaya", text, {"mine.png": b"three"})
     with pytest.raises(Conflict, match="something else"):
-        session.mark(MarkRequest((ClientState(session._id(cem), cem.seen),), 1))
+        session.mark(MarkRequest((ClientState(session.shown.id_of(cem), cem.seen),), 1))
     assert in_gradebook(course)["cem_kaya"][0] is None
 
 
