@@ -11,7 +11,8 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from autograder.batch.grade_class import PAGE_BRAKE_SECONDS, WORKER_ERRORS
+from autograder.batch.grade_class import PAGE_BRAKE_SECONDS
+from autograder.batch.submission_steps import WORKER_ERRORS
 from autograder.courses.plan import Assignment
 from autograder.courses.released import Released
 from autograder.courses.standing import load_graded

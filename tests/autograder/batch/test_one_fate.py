@@ -258,7 +258,8 @@ def late_comers(spoilt, answers):
     hand_in(course, "tess", json.dumps(data).encode())
     hand_in(course, "slow_page", answers)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("autograder.batch.grade_class.PAGE_SECONDS", 0.001)  # too short for a page
+        for module in ("grade_class", "submission_steps"):
+            patched.setattr(f"autograder.batch.{module}.PAGE_SECONDS", 0.001)  # too short for a page
         rows = grade_class(course, "scoring", GradingOptions(LIMITS, workers=1), students=["slow_page", "tess"])
     return {row.student: row for row in rows}
 

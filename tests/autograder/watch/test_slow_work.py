@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.batch.grade_class import Batch
+from autograder.batch.submission_steps import SubmissionSteps
 from autograder.errors import CourseError
 from autograder.watch import rounds
 from autograder.watch import run as running
@@ -127,12 +127,12 @@ def test_what_is_running_when_watch_is_stopped_is_cancelled_and_graded_after_a_r
 
 
 def test_a_round_that_fails_beside_a_slow_one_is_tried_alone_and_only_the_culprit_is_given_up(hub):
-    begin = Batch._begin
+    begin = SubmissionSteps.begin
 
-    def breaks(batch, row):
+    def breaks(steps, row):
         if row.student == "ada":
             raise CourseError("what only this hand-in does to the grader", "here", "look.")
-        return begin(batch, row)
+        return begin(steps, row)
 
     def more():
         for student in ("ada", "ben", "cem"):
@@ -141,7 +141,7 @@ def test_a_round_that_fails_beside_a_slow_one_is_tried_alone_and_only_the_culpri
 
     hub.submit("mal", "slow")
     with hub.monkeypatch.context() as patched:
-        patched.setattr(Batch, "_begin", breaks)
+        patched.setattr(SubmissionSteps, "begin", breaks)
         hub.watch(workers=2, any_owner=True, patience=12, grade_one=slow("slow", more))
     assert sorted(hub.outcomes()) == [("ada", "failed"), ("ben", "graded"), ("cem", "graded"), ("mal", "graded")]
 

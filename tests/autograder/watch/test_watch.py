@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.batch.grade_class import Batch
+from autograder.batch.submission_steps import SubmissionSteps
 from autograder.courses.locking import exclusive_lock, shared_lock, watch_lock
 from autograder.courses.standing import load_graded
 from autograder.courses.submissions import list_submitters
@@ -203,16 +203,16 @@ def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds
 
 
 def test_a_hand_in_that_breaks_every_round_is_given_up_and_the_others_are_graded(hub):
-    begin = Batch._begin
+    begin = SubmissionSteps.begin
 
-    def breaks(batch, row):
+    def breaks(steps, row):
         if row.student == "ada":
             raise CourseError("what only this hand-in does to the grader", "here", "look.")
-        return begin(batch, row)
+        return begin(steps, row)
 
     ada, ben, cem = (hub.submit(student) for student in ("ada", "ben", "cem"))
     with hub.monkeypatch.context() as patched:
-        patched.setattr(Batch, "_begin", breaks)
+        patched.setattr(SubmissionSteps, "begin", breaks)
         hub.watch(patience=12)
     assert sorted(hub.outcomes()) == [("ada", "failed"), ("ben", "graded"), ("cem", "graded")]
     assert "The grader itself failed" in hub.page(ada)
