@@ -121,6 +121,44 @@ def test_a_missing_annotation_is_seen(source):
     assert len(without_types(source)) == 1
 
 
+def count_methods(sources):
+    """Return ``{(file, class): number of its methods}``, those that it inherits from classes in ``sources`` included."""
+    classes, counts = {}, {}
+    for path, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ClassDef):
+                classes.setdefault(node.name, {})[path] = node
+
+    def find_methods(path, node):
+        methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+        for base in (base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases):
+            known = classes.get(base, {}) if base != node.name else {}
+            for where in [path] if path in known else known:
+                methods |= find_methods(where, known[where])
+        return methods
+
+    for name, places in classes.items():
+        counts |= {(path, name): len(find_methods(path, node)) for path, node in places.items()}
+    return counts
+
+
+def test_no_class_has_more_than_twelve_methods():
+    paths = [
+        path
+        for folder in ("autograder", "solutions", "book/_ext", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    counts = count_methods({str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths})
+    assert len(counts) > 100
+    assert {place: count for place, count in counts.items() if count > 12} == {}
+
+
+def test_inherited_methods_and_properties_are_counted():
+    base = "class Base:\n    def __init__(self): ...\n    @property\n    def size(self): ...\n"
+    heir = "import base\nclass Heir(base.Base, dict):\n    def size(self): ...\n    async def run(self): ...\n"
+    assert count_methods({"base.py": base, "heir.py": heir}) == {("base.py", "Base"): 2, ("heir.py", "Heir"): 3}
+
+
 def test_git_holds_sources_only():
     drawn_by_hand = ["book/_static/favicon.svg", "book/_static/soft-alignment.svg"]
     derived = re.compile(r"\.(ipynb|html|db|png|svg|pdf|pyc)$|^(_build|course|\.venv)/")
