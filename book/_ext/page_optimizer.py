@@ -67,6 +67,7 @@ LONG_LINE = 36  # characters: more than these may not fit on the narrowest phone
 LONG_WORD = 24  # characters: one that is longer may break within, after a bracket, a comma or an equals sign
 BREAK_POINT = re.compile(r"(?<=[(\[,=])(?=[\w&]|$)")
 WORD = re.compile(r"[\w-]+")
+NUMBERED_ENTRY = re.compile(r"\s*(\d+) (.*)", flags=re.DOTALL)
 
 BUNDLE = "book.css"
 STYLE_LINK = re.compile(
@@ -160,6 +161,13 @@ def move_contents(tree: LexborHTMLParser) -> None:
         contents.attrs["aria-label"] = "Contents"
         entry.insert_child(contents)  # a copy
         contents.decompose()
+
+
+def hang_numbers(tree: LexborHTMLParser) -> None:
+    """Make the numbers of chapters in the menu elements of their own, which hang to the left of all names."""
+    for link in tree.css(".bd-sidenav a"):
+        if match := NUMBERED_ENTRY.fullmatch(link.text()):
+            link.inner_html = f'<span class="chapter-number">{match[1]}</span> {html.escape(match[2])}'
 
 
 def lighten(tree: LexborHTMLParser, unmarked: set[str]) -> set[tuple[str, int]]:
@@ -267,6 +275,7 @@ def optimize(app, exception):
     for path, tree in trees.items():
         fix_accessibility(tree)
         move_contents(tree)
+        hang_numbers(tree)
         font_subset.collect_letters(tree, rules, letters)
         lengths |= lighten(tree, unmarked)
         estimate_heights(tree)

@@ -359,3 +359,12 @@ def test_where_one_page_has_changed_all_are_as_in_a_website_that_is_built_anew(s
     anew, _ = build_site(tmp_path)
     for path in [*anew.glob("*.html"), anew / "deep" / "formulas.html", anew / "_static" / "book.css"]:
         assert read(site, path.relative_to(anew)) == path.read_text(encoding="utf-8"), path.name
+
+
+def test_numbers_in_the_menu_are_elements_of_their_own():
+    links = '<a href="a.html">1 Encoder &amp; more</a>', '<a href="b.html">The whole model</a>'
+    tree = LexborHTMLParser(f'<ul class="bd-sidenav"><li>{"</li><li>".join(links)}</li></ul>')
+    page_optimizer.hang_numbers(tree)
+    numbered, other = (link.html for link in tree.css("a"))
+    assert numbered == '<a href="a.html"><span class="chapter-number">1</span> Encoder &amp; more</a>'
+    assert other == links[1]
