@@ -8,7 +8,8 @@ Sphinx's stemmer, this index and ``_static/search-ranking.js``, in this order. :
     [[page, [[anchor, heading, text, weight, index terms], ...]], ...]
 
 Texts are what a reader sees: a formula is a line without TeX, its subscripts and superscripts between ``SUB`` or ``SUP`` and
-``END``. Names that the page on notation equates count as one: a Greek letter and its name, a symbol and its word in code.
+``END``; a table or a displayed formula stands between two ``NOT_PROSE``. Names that the page on notation equates count as one:
+a Greek letter and its name, a symbol and its word in code.
 """
 
 import json
@@ -67,6 +68,7 @@ SYNONYMS = [
     ["broadcasting", "shape mismatch"],
 ]
 SUB, SUP, END = "\ue000", "\ue001", "\ue002"
+NOT_PROSE = "\ue003"  # before and after a table or a displayed formula, which no excerpt shows
 SKIPPED_NODES = (
     nodes.raw,
     nodes.literal_block,
@@ -145,15 +147,18 @@ def visible_text(node):
         return node.astext()
     if isinstance(node, nodes.raw) and "<br" in node.astext():
         return " "
-    if isinstance(node, (nodes.math, nodes.math_block)):
+    if isinstance(node, nodes.math):
         return formula_to_text(node.astext())
+    if isinstance(node, nodes.math_block):
+        return f"{NOT_PROSE}{formula_to_text(node.astext())}{NOT_PROSE}"
     if isinstance(node, SKIPPED_NODES) or SKIPPED_CLASSES.intersection(node.get("classes", ())) or _is_exercise(node):
         return ""
     parts = [visible_text(child) for child in node.children if not isinstance(child, nodes.section)]
     if isinstance(node, nodes.TextElement):
         return "".join(parts)
     between = next((mark for kind, mark in SEPARATORS.items() if isinstance(node, kind)), " ")
-    return between.join(part.strip() for part in parts if part.strip())
+    text = between.join(part.strip() for part in parts if part.strip())
+    return f"{NOT_PROSE}{text.replace(NOT_PROSE, '')}{NOT_PROSE}" if isinstance(node, nodes.table) else text
 
 
 def _is_exercise(node):

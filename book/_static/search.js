@@ -2,7 +2,7 @@
    index, is fetched when the reader begins. A guide for instructors or contributors searches the guides, and every other
    page the book; each offers what the other has. */
 (() => {
-  const SUB = "\ue000", SUP = "\ue001", END = "\ue002";
+  const SUB = "\ue000", SUP = "\ue001", END = "\ue002", NOT_PROSE = /\ue003[^\ue003]*\ue003/g;
   const AROUND = 80, MOST = 30;
   const site = new URL("..", document.currentScript.src);
   const here = location.href.replace(/[?#].*/, "").slice(site.href.length).replace(/\.html$/, "");
@@ -21,8 +21,9 @@
     return fetched;
   }
 
-  /* The text around the first match, cut at spaces. */
-  function excerpt(text, matches) {
+  /* The text around the first match in sentences, cut at spaces; of a table only where there is nothing else. */
+  function excerpt(whole, matches) {
+    const text = whole.replace(NOT_PROSE, " ").trim() || whole.replaceAll("\ue003", "");
     const first = matches(text)[0]?.index ?? 0;
     const from = first > AROUND ? text.indexOf(" ", first - AROUND) + 1 : 0;
     const space = text.lastIndexOf(" ", first + 2 * AROUND);
@@ -51,14 +52,23 @@
     }
   }
 
-  function item(section, matches) {
-    const { page, anchor, heading, title, text } = section, entry = document.createElement("li");
-    const link = entry.appendChild(document.createElement("a"));
+  function item({ page, anchor, heading, text }, matches) {
+    const entry = document.createElement("li"), link = entry.appendChild(document.createElement("a"));
     link.href = new URL(`${page}.html${anchor && `#${anchor}`}`, site);
-    put(link.appendChild(document.createElement("strong")), heading, matches);
-    if (heading !== title) put(link.appendChild(document.createElement("span")), ` ${title}`, () => []);
-    put(entry.appendChild(document.createElement("p")), excerpt(text, matches), matches);
+    put(link, heading, matches);
+    if (text) put(entry.appendChild(document.createElement("p")), excerpt(text, matches), matches);
     return entry;
+  }
+
+  /* The results on one page, best first, below its title, which is a link if the page itself is the best. */
+  function group([best, ...others], matches) {
+    const head = best.anchor ? document.createElement("li") : item(best, matches);
+    if (best.anchor) {
+      put(head, best.title, matches);
+      others.unshift(best);
+    }
+    head.className = "page";
+    return [head, ...others.map((section) => item(section.anchor ? section : { ...section, heading: "Introduction" }, matches))];
   }
 
   /* Lead from the results of one search to those of the other, if it has any. */
@@ -113,7 +123,8 @@
       const matches = (text) => [...text.matchAll(found.TOKEN)].filter(([token]) => found.isMatch(token, terms));
       const best = results.length > shown.length ? `, the best ${shown.length} of them here` : "";
       status.textContent = query && `${results.length || "No"} ${results.length === 1 ? "place" : "places"} found${best}`;
-      list.replaceChildren(...shown.map((section) => item(section, matches)));
+      const pages = [...new Set(shown.map(({ page }) => page))].map((page) => shown.filter((section) => section.page === page));
+      list.replaceChildren(...pages.flatMap((sections) => group(sections, matches)));
       offer(more, elsewhere, query, inGuides);
     };
     field.addEventListener("focus", () => finder().catch(() => {}));

@@ -170,9 +170,9 @@ def test_code_lists_of_pages_and_reasons_are_left_out_and_names_in_a_text_stay(i
 
 
 def test_formulas_are_lines_without_tex(index):
-    marks = str.maketrans("\ue000\ue001\ue002", "_^.")
+    marks = str.maketrans("\ue000\ue001\ue002\ue003", "_^.|")
     text = dict(index["pages"])["book/softmax"][1][2].translate(marks)
-    assert text == "The mixture has α_ij. = (e^e_ij..)/(∑_k. e^e_ik..) in it, and ŷ = W_query. s_i−1. ∈ R^n."
+    assert text == "The mixture has α_ij. = (e^e_ij..)/(∑_k. e^e_ik..) in it, and |ŷ = W_query. s_i−1. ∈ R^n.|"
 
 
 def test_notation_says_what_is_one_under_two_names(index):
@@ -197,11 +197,9 @@ def test_a_letter_is_found_by_its_sign_its_name_and_its_word(asked, query):
 
 def test_a_result_leads_to_its_section_and_shows_the_words_around(asked, browser):  # noqa: F811
     assert asked("zebra") == ["#in-python"]
-    (entry,) = seen(browser, "dialog li")
-    assert entry.text.splitlines() == [
-        "In Python From scores to a mixture",
-        "A sentence about zebras & bold animals. Owls.",
-    ]
+    page, entry = seen(browser, "dialog li")
+    assert page.text == "From scores to a mixture"
+    assert entry.text.splitlines() == ["In Python", "A sentence about zebras & bold animals. Owls."]
     assert [mark.text for mark in seen(browser, "dialog mark")] == ["zebras"]
     tap(browser, "dialog li a")
     until(browser, lambda: browser.current_url.endswith("/book/softmax.html#in-python"))
@@ -222,8 +220,20 @@ def test_a_section_is_found_by_its_index_entries_with_a_typo_and_by_the_stems_of
 
 def test_an_excerpt_has_subscripts_and_no_tex(asked, browser):  # noqa: F811
     asked("mixture alpha")
-    text = browser.execute_script("return document.querySelector('dialog li p').innerHTML")
+    text = browser.execute_script("return document.querySelector('dialog li:has([href$=formula]) p').innerHTML")
     assert text.startswith("The <mark>mixture</mark> has <mark>α<sub>ij</sub></mark> = (e<sup>e<sub>ij</sub></sup>)/")
+
+
+def test_an_excerpt_is_of_sentences_and_a_page_that_matches_heads_its_sections(asked, browser):  # noqa: F811
+    asked("query mixture")
+    items = [item.text.splitlines() for item in seen(browser, "dialog li")]
+    page = next(place for place, item in enumerate(items) if item[0] == "From scores to a mixture")
+    assert items[page : page + 2] == [
+        ["From scores to a mixture"],
+        ["Its formula", items[page + 1][1]],
+    ]
+    assert items[page + 1][1].startswith("The mixture has")
+    assert "ŷ" not in items[page + 1][1]
 
 
 def test_the_index_is_fetched_when_a_search_begins(place, browser):  # noqa: F811
