@@ -11,6 +11,7 @@ numbered from 1. The text of an exercise in code ends with the inputs that the k
 
 import copy
 import html
+import posixpath
 import re
 from pathlib import Path
 
@@ -121,7 +122,7 @@ def add_steps(app, pagename, templatename, context, doctree):
 
 
 def number_title(app, pagename, templatename, context, doctree):
-    """Put a chapter's number before its title, as it stands in the menu and begins the numbers of its figures."""
+    """Put a chapter's number before its title, here and in links to it, as in the menu and in the numbers of its figures."""
     number = chapter_number(Path(app.srcdir, f"{pagename}.md"))
     if number and context.get("body"):
         context["body"] = context["body"].replace("<h1>", f'<h1><span class="chapter-number">{number}</span> ', 1)
@@ -139,6 +140,11 @@ def complete_exercises(app, docname, source):
         entry = entries.get(match["label"])
         inputs = answer_key.describe_inputs(entry)
         label = f":label: {match['label']}\n"
+    for step in ("prev", "next"):
+        if page := context.get(step):
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(pagename), page["link"]))
+            number = chapter_number(Path(app.srcdir, name).with_suffix(".md"))
+            page["title"] = f"{number} {page['title']}" if number else page["title"]
         text = match["text"].replace(label, f"{label}:class: core-path\n", 1) if entry and entry.core else match["text"]
         return f"{match['fence']}{{exercise}}{match['title']}{text}" + (f"\n{inputs}\n" if inputs else "")
 

@@ -55,6 +55,13 @@ TEMPLATES = {
 <script defer src="{{ pathto('_static/scripts/pydata-sphinx-theme.js', 1) }}?v={{ theme_digest }}"></script>
 {% endmacro %}
 """,
+    "components/prev-next.html": """
+<nav class="prev-next-area" aria-label="Previous and next page">
+{% for step, page in (("previous", prev), ("next", next)) if page %}
+<a class="{{ step }}" href="{{ page.link|e }}" rel="{{ step|replace("ious", "") }}"><small>{{ step }}</small> {{ page.title }}</a>
+{% endfor %}
+</nav>
+""",
     "layout.html": """
 {% extends "!layout.html" %}
 {% block extrahead %}{% endblock %}

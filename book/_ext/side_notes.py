@@ -51,7 +51,7 @@ class CiteBesideText(SphinxPostTransform):
             if source is None or entry is None or not _is_running_text(reference, source):
                 continue
             del sources[reference["refid"]]
-            number = nodes.superscript(text=reference.astext())
+            number = nodes.Text(f"[{reference.astext()}]")
             _insert_after(reference, nodes.inline("", "", number, *_describe(entry, source), classes=CITATION_CLASSES))
 
 

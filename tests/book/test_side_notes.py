@@ -74,7 +74,7 @@ def page(tmp_path):
 def test_a_source_is_beside_its_first_citation_in_the_text_and_after_the_punctuation(page):
     notes = re.findall(r'</a>(.?)<span class="side-note cited">(.*?), 2014</span>|cited">(.*?)</span>', page)
     texts = [re.sub(r"<[^>]*>", "", first or only) for _, first, only in notes]
-    assert texts == ["1 van Merriënboer and Bengio: On BLEU scores", "2 A and others: Many"]
+    assert texts == ["[1] van Merriënboer and Bengio: On BLEU scores", "[2] A and others: Many"]
     assert notes[0][0] == "."
     assert '<a class="reference external" href="https://example.org/few">On BLEU scores</a>, 2014' in page
 
