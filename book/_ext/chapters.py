@@ -37,7 +37,7 @@ STEPS = {  # of attention, and the page about each
     "state": "decoder_fusion",
     "word": "output_layer",
 }
-WHOLE = "whole_model"  # the page about all of them
+WHOLE = ("whole_model", "capstone", "the_paper", "spelling", "from_bahdanau_to_transformers")  # about all of them
 STEP = '<li><a href="{page}.html"{lit}{current}>{step}</a></li>'
 LINK = '<a href="{}"{}>{}</a>'
 NUMBERED = ("exercise", "displaymath", "figure")
@@ -106,9 +106,9 @@ def add_assignment_card(app, doctree):
 def add_steps(app, pagename, templatename, context, doctree):
     """Put the steps of attention above a page that is about some of them."""
     page = pagename.rpartition("/")[2]
-    if page not in {*STEPS.values(), WHOLE} - {"intro"} or not context.get("body"):
+    if page not in {*STEPS.values(), *WHOLE} - {"intro"} or not context.get("body"):
         return
-    lit = STEPS.values() if page == WHOLE else [page]
+    lit = STEPS.values() if page in WHOLE else [page]
     steps = "".join(
         STEP.format(
             page=other,

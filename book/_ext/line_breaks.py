@@ -4,7 +4,7 @@ In: the text of a page. Out: the same, with elements that ``course.css`` keeps o
 
 | what | how it is marked |
 |---|---|
-| a formula and the punctuation right after it | one element of the class ``together`` |
+| a formula with the punctuation right after it and the opening sign right before it | one element of the class ``together`` |
 | a short formula | the class ``whole`` |
 | a name in code that may not fit on a line of a phone | the class ``long``: it breaks where it must, no other name does |
 | where such a name should break: after an opening bracket, a dot or a slash | an element ``wbr`` |
@@ -18,6 +18,7 @@ from itertools import pairwise
 from docutils import nodes
 
 PUNCTUATION = re.compile(r"[.,;:!?)\u2019\u201d]+")
+OPENING = re.compile(r"[(\u2018\u201c]+$")
 BEFORE_LABEL = r"(?<=\b(?:[Nn]ote|[Ll]ine|[Ss]tep)) (?=[A-E]\b|\d)"
 WITHIN_NUMBER = r"(?<=\d) (?=(?:\d{3}|million)\b)"
 UNBREAKABLE_SPACE = re.compile(f"{BEFORE_LABEL}|{WITHIN_NUMBER}")
@@ -58,16 +59,23 @@ def _keep_together(interval):
 
 
 def _keep_with_punctuation(formula):
-    """Put ``formula`` and the punctuation after it into one element; give a short formula the class ``whole``."""
-    behind = _next_sibling(formula)
+    """Put ``formula`` and the signs around it into one element; give a short formula the class ``whole``."""
+    before, behind = _previous_sibling(formula), _next_sibling(formula)
+    opening = OPENING.search(before.astext()) if isinstance(before, nodes.Text) else None
     signs = PUNCTUATION.match(behind.astext()) if isinstance(behind, nodes.Text) else None
     if _visible_length(formula.astext()) <= MAX_UNBROKEN_FORMULA:
         formula["classes"].append("whole")
+    if not opening and not signs:
+        return
+    all_of_them = nodes.inline(classes=["together"])
+    formula.replace_self(all_of_them)
+    if opening:
+        _replace_text([nodes.Text(before.astext()[: opening.start()])], before)
+        all_of_them += nodes.Text(opening[0])
+    all_of_them += formula
     if signs:
         _replace_text([nodes.Text(behind.astext()[signs.end() :])], behind)
-        both = nodes.inline(classes=["together"])
-        formula.replace_self(both)
-        both += [formula, nodes.Text(signs[0])]
+        all_of_them += nodes.Text(signs[0])
 
 
 def _visible_length(tex):
@@ -80,6 +88,11 @@ def _next_sibling(node):
     """Return the next sibling of ``node``; None at the end, or if other extensions have unset its parent."""
     siblings = node.parent.children if node.parent else []
     return next((after for child, after in pairwise(siblings) if child is node), None)
+
+
+def _previous_sibling(node):
+    siblings = node.parent.children if node.parent else []
+    return next((before for before, child in pairwise(siblings) if child is node), None)
 
 
 def _replace_text(pieces, text):

@@ -237,7 +237,7 @@ def test_the_steps_of_attention_lead_to_their_pages_and_those_of_a_page_are_lit(
             lit[path.stem] = [link.text for link in steps.select(".lit")]
     assert lit == {"encoder": ["annotations"], "scoring": ["scores"], "whole_model": list(chapters.STEPS)}
     assert numbers == {"encoder": ["1"], "scoring": ["2"], "whole_model": []}
-    assert all((ROOT / "book" / f"{name}.md").is_file() for name in [*chapters.STEPS.values(), chapters.WHOLE])
+    assert all((ROOT / "book" / f"{name}.md").is_file() for name in [*chapters.STEPS.values(), *chapters.WHOLE])
 
 
 def test_an_included_class_shows_its_signature_before_it_explains_its_arguments():

@@ -14,7 +14,7 @@ nb_execution_mode = "off"
 PAGE = """# Scores
 
 In [here](https://example.org), [there](https://example.org), $a < b$, $c$, and [again](https://example.org), $d$.
-Of 20 000 words 3/37 [3-21 %] and [0.5, 2]; `x [1, 2] 30 000`; $e$ is last.
+Of 20 000 words 3/37 [3-21 %] and [0.5, 2]; `x [1, 2] 30 000`; $e$ is “$f$” last.
 
 In note C, note E, line 9, are 3 million notes [^a], and $P(y \\mid x) = \\tanh(1 + 2 x + 3 y)$.
 
@@ -47,10 +47,19 @@ def test_each_sign_stands_once_and_in_its_place(text):
     paragraph = text.select("p")[0].text
     assert (
         paragraph
-        == "In here, there, a<b, c, and again, d.\nOf 20\u00a0000 words 3/37 [3-21 %] and [0.5, 2]; x [1, 2] 30 000; e is last."
+        == "In here, there, a<b, c, and again, d.\nOf 20\u00a0000 words 3/37 [3-21 %] and [0.5, 2]; x [1, 2] 30 000; e is “f” last."
     )
     held = [each.text for each in text.select(".together")]
-    assert held == ["a<b,", "c,", "d.", "[3-21 %]", "[0.5, 2]", "P(y∣x)=tanh\u2061(1+2x+3y).", "a+b+c+d+e+f+ghi,"]
+    assert held == [
+        "a<b,",
+        "c,",
+        "d.",
+        "[3-21 %]",
+        "[0.5, 2]",
+        "“f”",
+        "P(y∣x)=tanh\u2061(1+2x+3y).",
+        "a+b+c+d+e+f+ghi,",
+    ]
 
 
 def test_what_is_named_by_a_letter_or_a_number_and_what_is_cited_stays_beside_it(text):
@@ -72,6 +81,6 @@ def test_a_name_is_called_long_where_it_is(text):
 def test_a_formula_breaks_between_its_parts_and_a_long_name_at_its_joints(page):
     body = BeautifulSoup(page, "html.parser").select_one("div.body")
     breaks = [(len(each.select(".katex-html wbr")), "whole" in each["class"]) for each in body.select("span.math")]
-    assert breaks == [(0, True), (0, True), (0, True), (0, True), (4, False), (0, True), (6, False)]
+    assert breaks == [(0, True), (0, True), (0, True), (0, True), (0, True), (4, False), (0, True), (6, False)]
     names = [str(name).count("<wbr/>") for name in body.select("code")]
     assert names == [0, 0, 3, 0, 3]  # after each dot
