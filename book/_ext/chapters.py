@@ -1,7 +1,7 @@
-"""Add chapter cards, assignment cards, numbers by chapter and the inputs of exercises to the pages.
+"""Add a list of the chapters, assignment cards, numbers by chapter and the inputs of exercises to the pages.
 
 In: the table of contents, the answer key, the chapters' titles, the notebooks that ``course_site`` has found, and ``course_hosts``.
-Out: on the first page, a card for each chapter with its question; above a page about a part of attention, all its steps, with that
+Out: on the first page, a row for each chapter with its question; above a page about a part of attention, all its steps, with that
 part lit; after a chapter's first paragraph, a card with the size of its assignment and links to the exercises and notebooks. A host
 is a label and an address that contains ``{notebook}``, such as Binder's for the branch with the notebooks. Exercises, equations and
 figures are numbered by chapter, whose number stands before its title: 2.1 is the first of the second chapter that has exercises, as
@@ -22,8 +22,9 @@ from sphinx.util.docutils import SphinxDirective
 from autograder.notebooks.chapter import chapter_number
 from solutions import answer_key
 
-CHAPTER_CARD = """<li><a href="{topic}.html"><b>{number}</b> <strong>{name}</strong><span>{question}</span>
-<small>{exercises}, {least} to {most} minutes</small></a></li>"""
+CHAPTER_ROW = """<li><a href="{topic}.html"><b>{number}</b> <strong>{name}</strong> <small>{exercises} · {least}–{most} min</small>
+<span>{question}</span></a></li>"""
+PAGE_ROW = """<li class="between"><a href="{topic}.html"><strong>{name}</strong> <span>{question}</span></a></li>"""
 ASSIGNMENT_CARD = """<aside class="assignment-card" aria-label="Assignment">
 <p><strong>Assignment{number}</strong> <span>{exercises}, {points:g} points, {least} to {most} minutes</span></p>
 <p>{links}</p>
@@ -48,30 +49,43 @@ EXERCISE = re.compile(
 
 
 class Chapters(SphinxDirective):
-    """One card for each line ``topic: question``, in the order of the lines, which must cover the topics of the answer key."""
+    """One row for each line ``page: question``, in the order of the lines, which must cover the topics of the answer key.
+
+    Pages that are no topic have no number and no exercises.
+    """
 
     has_content = True
 
     def run(self):
         questions = dict(re.split(r":\s+", line, maxsplit=1) for line in self.content if line.strip())
-        if set(questions) != set(answer_key.topics()):
-            odd = ", ".join(sorted(set(questions) ^ set(answer_key.topics())))
-            raise ExtensionError(f"the cards and the answer key differ in: {odd}. Remedy: one line for each key.")
-        cards = [self._card(number, *line) for number, line in enumerate(questions.items(), start=1)]
-        return [nodes.raw("", f'<ol class="cards">{"".join(cards)}</ol>', format="html")]
+        topics = [name for name in questions if name in answer_key.topics()]
+        missing = set(answer_key.topics()) - set(topics)
+        missing |= {name for name in questions if not self._page(name).is_file()}
+        if missing:
+            odd = ", ".join(sorted(missing))
+            raise ExtensionError(f"the chapters and the answer key differ in: {odd}. Remedy: one line for each key.")
+        rows = [self._row(name, question, topics) for name, question in questions.items()]
+        return [nodes.raw("", f'<ol class="contents">{"".join(rows)}</ol>', format="html")]
 
-    def _card(self, number, topic, question):
-        page = Path(self.env.doc2path(self.env.docname)).with_name(f"{topic}.md")
-        self.env.note_dependency(str(page))
-        self.env.note_dependency(str(answer_key.FOLDER / f"{topic}.toml"))
-        title = re.search(r"^# (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1]
-        return CHAPTER_CARD.format(
-            topic=topic,
-            number=number,
-            name=html.escape(title.partition(":")[0]),
-            question=html.escape(question.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")),
-            **_workload(topic),
-        )
+    def _page(self, name):
+        return Path(self.env.doc2path(self.env.docname)).with_name(f"{name}.md")
+
+    def _row(self, name, question, topics):
+        self.env.note_dependency(str(self._page(name)))
+        title = re.search(r"^# (.*)$", self._page(name).read_text(encoding="utf-8"), flags=re.MULTILINE)[1]
+        shown = {
+            "topic": name,
+            "name": _typeset(title.partition(":")[0]),
+            "question": _typeset(question),
+        }
+        if name not in topics:
+            return PAGE_ROW.format(**shown)
+        self.env.note_dependency(str(answer_key.FOLDER / f"{name}.toml"))
+        return CHAPTER_ROW.format(number=topics.index(name) + 1, **shown, **_workload(name))
+
+
+def _typeset(text):
+    return html.escape(text.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}"))
 
 
 def _workload(topic):
@@ -126,6 +140,11 @@ def number_title(app, pagename, templatename, context, doctree):
     number = chapter_number(Path(app.srcdir, f"{pagename}.md"))
     if number and context.get("body"):
         context["body"] = context["body"].replace("<h1>", f'<h1><span class="chapter-number">{number}</span> ', 1)
+    for step in ("prev", "next"):
+        if page := context.get(step):
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(pagename), page["link"]))
+            number = chapter_number(Path(app.srcdir, name).with_suffix(".md"))
+            page["title"] = f"{number} {page['title']}" if number else page["title"]
 
 
 def complete_exercises(app, docname, source):
@@ -140,11 +159,6 @@ def complete_exercises(app, docname, source):
         entry = entries.get(match["label"])
         inputs = answer_key.describe_inputs(entry)
         label = f":label: {match['label']}\n"
-    for step in ("prev", "next"):
-        if page := context.get(step):
-            name = posixpath.normpath(posixpath.join(posixpath.dirname(pagename), page["link"]))
-            number = chapter_number(Path(app.srcdir, name).with_suffix(".md"))
-            page["title"] = f"{number} {page['title']}" if number else page["title"]
         text = match["text"].replace(label, f"{label}:class: core-path\n", 1) if entry and entry.core else match["text"]
         return f"{match['fence']}{{exercise}}{match['title']}{text}" + (f"\n{inputs}\n" if inputs else "")
 

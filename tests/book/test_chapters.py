@@ -169,14 +169,17 @@ def test_the_card_of_a_chapter_counts_an_exercise_that_the_key_gains(tmp_path, m
     for name in ("load", "topics"):
         monkeypatch.setattr(answer_key, name, partial(getattr(answer_key, name), folder=keys))
     topics, count = answer_key.topics(), len(answer_key.load("scoring"))
-    cards = "\n".join(f"{topic}: What is it?" for topic in topics)
-    contents = "\n".join(topics)
+    cards = "\n".join(f"{name}: What is it?" for name in (topics[0], "between", *topics[1:]))
+    contents = "\n".join([*topics, "between"])
     intro = f"# Book\n\n```{{chapters}}\n{cards}\n```\n\n```{{toctree}}\n{contents}\n```\n"
     pages = {f"book/{topic}.md": f"# About {topic}: more\n\nIt.\n\n## Exercises\n\nOne.\n" for topic in topics}
+    pages["book/between.md"] = "# Between: more\n\nIt.\n"
     write_site(tmp_path, CONF, {"favicon.svg": "<svg/>", "book/intro.md": intro, **pages})
     for number in (count, count + 1):
         page = (build_site(tmp_path)[0] / "book" / "intro.html").read_text(encoding="utf-8")
-        (card,) = BeautifulSoup(page, "html.parser").select('.cards a[href="scoring.html"]')
+        rows = BeautifulSoup(page, "html.parser").select(".contents li")
+        assert [row.b.text if row.b else row.strong.text for row in rows[:3]] == ["1", "Between", "2"]
+        (card,) = BeautifulSoup(page, "html.parser").select('.contents a[href="scoring.html"]')
         assert card.small.text.startswith(f"{number} exercises and ")
         with open(keys / "scoring.toml", "a", encoding="utf-8") as key:
             key.write(MORE)

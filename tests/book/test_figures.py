@@ -1080,7 +1080,7 @@ def test_a_student_sees_a_model_of_his_own_beside_ours_and_it_goes_nowhere(brows
     until(browser, lambda: "other.npz cannot be used: this is no npz file." in says.text)
 
 
-def test_the_landing_page_has_a_card_for_every_assignment_with_what_its_key_says(site):
+def test_the_landing_page_has_a_row_for_every_assignment_with_what_its_key_says(site):
     page = pages(site)["intro"]
     cards = re.findall(r'<li><a href="(\w+)\.html">(.*?)</a></li>', page, flags=re.DOTALL)
     texts = {topic: re.sub(r"<[^>]+>", " ", text) for topic, text in cards if "exercises" in text}
@@ -1088,7 +1088,7 @@ def test_the_landing_page_has_a_card_for_every_assignment_with_what_its_key_says
     for topic, text in texts.items():
         entries = answer_key.load(topic).values()
         least, most = answer_key.minutes(entries)
-        counts = re.search(r"(\d+) exercises(?: and (\d+) warm-ups?)?, (\d+) to (\d+) minutes", text).groups(default=0)
+        counts = re.search(r"(\d+) exercises(?: and (\d+) warm-ups?)? · (\d+)–(\d+) min", text).groups(default=0)
         assert [*map(int, counts)] == [len(entries), len(answer_key.load_warm_ups(topic)), least, most]
         assert "?" in text
         assert "'" not in html.unescape(text)
