@@ -710,6 +710,43 @@ def test_on_paper_the_roots_and_arrows_of_formulas_are_drawn(browser, address):
         assert heights[page, "print"] == pytest.approx(heights[page, "screen"], rel=0.05)
 
 
+def test_all_ends_where_the_text_ends_or_where_its_margin_does(browser, address):
+    size(browser, 1280)
+    ends = {}
+    for page in ("intro", "softmax", "capstone"):
+        open_page(browser, f"{address}/book/{page}.html")
+        lay_out_all(browser)
+        ends[page] = set(
+            browser.execute_script(
+                """
+                const right = (part) => part.getBoundingClientRect().right;
+                const text = right(document.querySelector("article section > p"));
+                const parts = "figure, figcaption, .cell_input, div.math, .self-check, .contents, .steps, .prev-next-area";
+                return [...document.querySelectorAll(`.bd-content :is(${parts})`)].filter((part) => part.checkVisibility())
+                  .map((part) => Math.round(right(part) - text));
+                """
+            )
+        )
+    wide = max(ends["intro"])
+    assert wide > 300
+    assert set().union(*ends.values()) == {0, wide}
+
+
+def test_the_number_of_a_source_has_one_form(browser, address):
+    size(browser, 1280)
+    open_page(browser, f"{address}/book/intro.html")
+    lay_out_all(browser)
+    forms = browser.execute_script(
+        """
+        return ["a.footnote-reference", ".cited", ".footnote .label"].map((kind) => {
+          const number = document.querySelector(`article ${kind}`), { fontWeight, verticalAlign } = getComputedStyle(number);
+          return [number.textContent.match(/^\\[\\d+\\]/)?.[0], fontWeight, verticalAlign];
+        });
+        """
+    )
+    assert forms == [["[1]", "400", "baseline"]] * 3
+
+
 def test_no_table_of_results_is_cut_in_a_wide_window_and_most_end_where_text_ends(browser, address):
     size(browser, 1280)
     ends = []

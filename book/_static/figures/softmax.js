@@ -23,8 +23,8 @@ customElements.define("softmax-figure", class extends Figure {
     const highest = Math.max(...e.filter((_, j) => mask[j])), powers = e.map((x, j) => (mask[j] ? Math.exp((x - highest) / tau) : 0));
     const lost = Math.exp(highest / tau) === Infinity && `exp(${digits(highest / tau, 0)})`;
     /* An exponential of 1 is as long as all weights together. */
-    const { width } = this, wide = width > WIDE + 50, unit = wide ? 42 : 28, one = HIGH * unit, base = HEAD + one, end = base - LOW * unit + 26;
-    const first = [0, wide ? width * 0.36 : width, base], second = wide ? [width * 0.44, width * 0.29, base] : [0, width, end + base], right = width * 0.8, last = end + base + 62;
+    const { width } = this, wide = width > WIDE + 40, unit = wide ? 42 : 28, one = HIGH * unit, base = HEAD + one, end = base - LOW * unit + 26;
+    const first = [0, wide ? width * 0.36 : width, base], second = wide ? [width * 0.44, width * 0.29, base] : [0, width, end + base], right = width * 0.78, last = end + base + 62;
     const rect = (x, y, width, height, j) => `<rect class="t${tone(j)}${mask[j] ? "" : " out"}" x="${x}" y="${y}" width="${width}" height="${height}"/>`;
     const own = (j, x, y, words, anchor, more = "") => text(x, y, words, anchor, `own t${tone(j)} ${more}`);
     const bars = ([left, width, base], values, free) => `<path class="grid" d="M${left} ${base}h${width}"/>` + values.map((value, j) => {
@@ -40,13 +40,13 @@ customElements.define("softmax-figure", class extends Figure {
       const from = sum;
       sum += w;
       if (mask[j]) named.push([base - one * (1 - from - w / 2) + 5, j]);
-      return wide ? rect(right, base - one * (1 - from), 44, one * w, j) : rect(width * from, last, width * w, 28, j);
+      return wide ? rect(right, base - one * (1 - from), 36, one * w, j) : rect(width * from, last, width * w, 28, j);
     }).join("");
     const titles = ["scores", `exp(${tau === 1 ? "score − highest" : "(score − highest) / τ"})`, "weights, together 1"];
     return {
       view: svg(width, wide ? end : last + 60, bars(first, e, true) + bars(second, powers) + shares + (wide
-        ? apart(named).map(([y, j]) => own(j, right + 54, y, `${digits(weights[j], 2)} ${words[j]}`, "start")).join("") +
-          [[first[1], "exp"], [width * 0.72, "÷ sum"]].map(([x, name]) => text(x + 26, base - one / 2 - 8, name, "middle", "label") + `<path class="flow" d="M${x + 10} ${base - one / 2}h34m-6-5l6 5-6 5"/>`).join("")
+        ? apart(named).map(([y, j]) => own(j, right + 44, y, `${digits(weights[j], 2)} ${words[j]}`, "start")).join("") +
+          [[first[1], "exp"], [width * 0.705, "÷ sum"]].map(([x, name]) => text(x + 26, base - one / 2 - 8, name, "middle", "label") + `<path class="flow" d="M${x + 10} ${base - one / 2}h34m-6-5l6 5-6 5"/>`).join("")
         : named.map(([, j]) => own(j, (width / words.length) * (j + 0.5), last + 48, `${digits(weights[j], 2)} ${words[j]}`)).join("")) +
         titles.map((name, k) => text(...(wide ? [[0, second[0], right][k], 14] : [0, [14, end + 14, last - 10][k]]), name, "start", "label")).join("") +
         (lost ? ["not subtracted:", `${lost} = ∞`].map((words, k) => text(second[0] + second[1] * 0.28, second[2] - one + 20 * k, words, "start", "best")).join("") : ""),
