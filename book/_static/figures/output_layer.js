@@ -12,12 +12,13 @@ customElements.define("output-layer-figure", class extends Figure {
     const logits = times(W_o, [s1, s2, s3]), p = softmax(logits), best = p.indexOf(Math.max(...p));
     const rows = (n) => table("", ["Word", "Logit", "Probability"],
       words.map((word, k) => [hindi(word), cell(logits[k], [-6, 6], 0, n), cell(p[k], [0, 1], k === best ? 4 : 0, n)]));
-    const one = Math.min(this.width / 2 - 60, 150), zero = one + 100; // pixels: 1, and where 0 is
+    const one = Math.min(this.width / 2 - 60, 150), zero = one + 100; // pixels
     return {
-      view: svg(this.width, 106, [s1, s2, s3].map((x, k) => {
+      view: svg(this.width, 122, [s1, s2, s3].map((x, k) => {
         const y = 18 + 35 * k, ring = (r) => `<circle class="t0" cx="${zero + one * x}" cy="${y}" r="${r}"/>`;
-        return text(0, y + 5, `State ${digits(x, 2)}`, "start") + `<path class="line l0" style="stroke-width:16" d="M${zero} ${y}h${one * x}"/><g class="handle" data-handle="${k + 1}">${ring(17)}${ring(9)}</g>`;
-      }).join(""), ` data-plane="${[(10 - zero) / one, 0, one]}"`) + rows(2),
+        return text(0, y + 5, `s${"₁₂₃"[k]} = ${digits(x, 2)}`, "start") +
+          `<path class="grid" style="stroke-width:16" d="M${zero - one} ${y}h${2 * one}"/><path class="line l0" style="stroke-width:16" d="M${zero} ${y}h${one * x}"/><g class="handle" data-handle="${k + 1}">${ring(17)}${ring(9)}</g>`;
+      }).join("") + text(zero - one, 119, "−1") + text(zero, 119, "0") + text(zero + one, 119, "1"), ` data-plane="${[(10 - zero) / one, 0, one]}"`) + rows(2),
       more: rows(4),
       says: `Likeliest: ${hindi(words[best])}, ${digits(p[best], 2)}. If it is the right word, the loss is ${digits(-Math.log(p[best]), 2)} nats.`,
     };
