@@ -310,14 +310,14 @@ def _complete(factors, plan, met, rng):
     """Complete ``plan`` with the families that cover the most new pairs, and return it; None if no family fits."""
     if not _is_consistent(plan):
         return None
-    large = _is_large(plan)
+    large, masked = _is_large(plan), any(_has_pads(level) for levels in factors.values() for level in levels)
     for name in rng.permutation([name for name in factors if name not in plan]):
         order = [factors[name][n] for n in rng.permutation(len(factors[name])) if not _is_alone(factors[name][n])]
         if not large:  # a tanh of large numbers would hide what is tested
             order = [level for level in order if not _is_large({name: level})]
         if name == SIZES:  # with an axis of length 1, many wrong answers would be right by chance
             order = [level for level in order if not level.ones]
-        fitting = [level for level in order if _is_consistent({**plan, name: level})]
+        fitting = [level for level in order if _is_consistent({**plan, name: level}, whole=not masked)]
         if not fitting:
             return None
         new = [sum(frozenset([(name, level), item]) not in met for item in plan.items()) for level in fitting]

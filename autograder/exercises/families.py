@@ -245,6 +245,20 @@ def _zeros_among_them(rng, context):
     return np.where(rng.integers(0, 3, size=context.shape) == 0, 0.0, scores)
 
 
+def _highest_twice(rng, context):
+    """Return scores of which the highest of each row comes twice, a little above the others."""
+    scores = _normal(rng, context)
+    scores[..., [0, -1]] = scores.max(axis=-1, keepdims=True) + 0.5
+    return scores
+
+
+def _one_below(rng, context):
+    """Return scores of which one in each row is far below the others."""
+    scores = _normal(rng, context)
+    scores[..., 1] = context.limits[0]
+    return scores
+
+
 def _rows_apart(rng, context):
     far = np.linspace(-context.far, context.far, context.shape[0]).reshape(-1, *(1,) * (len(context.shape) - 1))
     return _normal_around(rng, context, far)
@@ -279,8 +293,10 @@ KINDS["scores"] = KINDS["logits"] = (
     Family("zeros", _zeros_among_them, "{} of exactly 0", WHERE_ZERO, MASKING),
     Family("large", _large, "large {}", WHERE_LARGE, LARGE_PARTS),
     Family("apart", _rows_apart, "sentences whose {} are far apart", WHERE_LARGE, LARGE_PARTS, {0: 2}),
+    Family("twice", _highest_twice, "{} of which the highest comes twice", WHERE_ALIKE, least={-1: 3}),
     Family("tie", _tie_far_above, "two equal {} far above the rest", WHERE_LARGE, LARGE_PARTS, {-1: 3}),
     Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS),
+    Family("one_below", _one_below, "one of the {} far below the others", WHERE_LARGE, LARGE_PARTS, {-1: 3}),
     Family(
         "pad_above", _pad_above, "{} at padding far above those of words", WHERE_MASKED, LARGE_PARTS, needs_pads=True
     ),
@@ -324,6 +340,13 @@ def _zeros_first(rng, context):
     return vectors
 
 
+def _some_zero(rng, context):
+    """Return numbers of which the first and the last are 0."""
+    numbers = _normal(rng, context)
+    numbers[..., [0, -1]] = 0.0
+    return numbers
+
+
 def _some_tiny(rng, context):
     """Return numbers of which every second one is tiny."""
     scale = np.where(np.arange(context.shape[-1]) % 2, 1.0, 5e-4)
@@ -361,6 +384,7 @@ KINDS["annotations"] = (
 KINDS["states"] = (
     Family("ordinary", _normal),
     Family("zero", _with_zero_row(_normal), "all-zero {} in one sentence", WHERE_ZEROS),
+    Family("zeros", lambda rng, context: np.zeros(context.shape), "{} of zeros", WHERE_ZEROS, alone=True),
     _at_limits(parts=LARGE_PARTS),
     SAME_ROWS,
 )
@@ -372,6 +396,7 @@ KINDS["parameter"] = (
 KINDS["vector"] = (
     Family("ordinary", _normal),
     Family("tiny", _some_tiny, "tiny entries of {}", WHERE_TINY, least={-1: 2}),
+    Family("some_zero", _some_zero, "{} with entries of exactly 0", WHERE_ZERO, least={-1: 3}),
     _at_limits(parts=LARGE_PARTS),
 )
 
@@ -392,6 +417,12 @@ def _zero_in_some(rng, context):
     return _shares(positive)
 
 
+def _zero_ends(rng, context):
+    positive = rng.uniform(0.05, 1.0, size=context.shape)
+    positive[..., [0, -1]] = 0.0
+    return _shares(positive)
+
+
 def _very_small(rng, context):
     small = 10 ** rng.uniform(np.log10(2 * SMALLEST_WEIGHT), -4.0, size=context.shape)
     small[..., rng.integers(context.shape[-1])] = 1.0
@@ -407,6 +438,7 @@ KINDS["weights"] = (
     Family("even", _even, "weights that are all equal", WHERE_ALIKE),
     Family("one_is_all", lambda rng, c: _one_word(rng, c).astype(float), "a weight of 1", WHERE_ZERO, least={-1: 2}),
     Family("zero", _zero_in_some, "a weight of exactly 0 in one sentence", WHERE_ZERO, MASKING, {0: 2, -1: 2}),
+    Family("zero_ends", _zero_ends, "weights of exactly 0 at both ends", WHERE_ZERO, MASKING, {-1: 3}),
     Family("small", _very_small, "very small weights", WHERE_TINY, least={-1: 2}),
     Family("empty_row", _with_zero_row(_weights), "a sentence without any weight", WHERE_EMPTY, EMPTY),
 )
@@ -670,7 +702,7 @@ def _stops_beside_others(rng, context):
 OF_LIMIT, OF_CHOICE, OF_GREEDY = ("limits",), ("sampling",), ("greedy",)
 WHERE_LIMIT = "when does each sentence end, and when does your loop?"
 WHERE_FED = "which word does each step read, and which words may be chosen?"
-WHERE_CHOICE = "which word is the first whose cumulative probability is greater than the number?"
+WHERE_CHOICE = "are they taken for no numbers, or which word is the first with a greater cumulative probability?"
 KINDS["limits"] = (
     Family("ordinary", lambda rng, context: np.full(context.shape, context.below)),
     Family("different", _different_limits, "limits that differ", WHERE_LIMIT, OF_LIMIT, {0: 2}),

@@ -161,10 +161,11 @@ def make_exercise(
         return Exercise(entry, inspect.getsource(reference), hints, parts, (), _load_trained(entry, references, seed))
     shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
     cases = tuple(_case(shell, row, reference, wrong) for row in draw_cases(entry, reference, seed))
-    if entry.kind == "code":  # the first hidden case is called again at the end, so nothing can be kept between calls
-        first = next(case for case in cases if not case.shown)
+    if entry.kind == "code":  # two hidden cases are called again at the end, so nothing can be kept between calls
+        hidden = [case for case in cases if not case.shown]
         cases += tuple(_case(shell, row, reference, wrong) for row in _other_numbers(entry, cases))
-        cases += (replace(first, name=f"{first.name}, once more after all others"),)
+        again = (*[case for case in hidden if case.gradients][:1], hidden[0])
+        cases += tuple(replace(case, name=f"{case.name}, once more after all others") for case in again)
     texts = {name: inspect.getsource(function) for name, function in wrong.items()}
     exercise = Exercise(entry, shell.source, hints, parts, cases, follows=steps_of(entry, reference), mistakes=texts)
     for what, remedy in _faults(exercise):
@@ -184,6 +185,7 @@ def _other_numbers(entry, cases):
     """Yield calls like the ordinary one, with the same shapes and some of its numbers: these must not serve as a cache key.
 
     First all arguments keep only their first number, then all but one keep all; then each in turn keeps all but its last two.
+    At the end all but the mask keep theirs.
     """
     for case in [case for case in cases if case.name == PLAIN][:1]:
         bounded = [name for name, argument in entry.arguments.items() if limits(argument)]
@@ -196,8 +198,18 @@ def _other_numbers(entry, cases):
             for name in names:
                 inputs[name] = np.array(inputs[name])
                 inputs[name].flat[first:] = np.roll(inputs[name].flat[first:], 1)
-            words = {f"the numbers of an earlier call{order}": WHERE_KEPT}
-            yield DrawnCall(name=f"{PLAIN}{order}", inputs=inputs, part=case.part, also=case.also, families=words)
+            yield _like_an_earlier_call(case, inputs, order)
+        for name in [name for name, argument in entry.arguments.items() if argument.kind == "mask"]:
+            real = np.array(case.inputs[name], dtype=bool)
+            other = {**case.inputs, name: np.ones_like(real)}
+            if real.all():
+                other[name][..., 1:] = False
+            yield _like_an_earlier_call(case, other, f" with another {name}")
+
+
+def _like_an_earlier_call(case, inputs, how):
+    words = {f"the numbers of an earlier call{how}": WHERE_KEPT}
+    return DrawnCall(name=f"{PLAIN}{how}", inputs=inputs, part=case.part, also=case.also, families=words)
 
 
 def _case(exercise, row, reference, wrong):
@@ -248,7 +260,8 @@ def outcome_of(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            value, _ = compare.call_case(function, {name: turn(item) for name, item in inputs.items()}, gradients)
+            given = {name: turn(item) for name, item in inputs.items()}
+            value, _ = compare.call_case(function, given, gradients, once=True)
     except Exception as error:
         return Outcome(raised=type(error).__name__)
     if exercise.kind == "shape":

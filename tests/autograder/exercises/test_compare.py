@@ -1,5 +1,7 @@
 """Comparison explains why a value is wrong without giving the answer away."""
 
+import itertools
+
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
@@ -323,6 +325,41 @@ def test_an_input_that_was_made_an_array_of_another_type_is_named():
         return x
 
     assert call_case(reinterpret, {"x": np.array([1.0, 2.0])})[1] == ["x"]
+
+
+def test_an_argument_that_is_the_same_as_in_the_last_call_is_the_same_object_unless_it_was_changed():
+    seen = []
+
+    def keep(x, y):
+        seen.append((x, y))
+        return x + y
+
+    one, other = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    for x, y in [
+        (one, one),
+        (one.copy(), other),
+        (one.astype(int), other),
+        (np.array([1.0, 2.0, 3.0, 4.0])[::2], other),
+    ]:
+        call_case(keep, {"x": x, "y": y})
+    assert [now[0] is before[0] for before, now in itertools.pairwise(seen)] == [True, False, False]
+    assert [now[1] is before[1] for before, now in itertools.pairwise(seen)] == [False, True, True]
+    assert seen[-1][0] is not one
+    call_case(lambda y: y.sort(), {"y": np.array([2.0, 1.0])})
+    call_case(lambda y: seen.append((y.tolist(), y)), {"y": np.array([2.0, 1.0])})
+    assert seen[-1][0] == [2.0, 1.0]
+
+
+def test_a_tensor_that_was_made_to_require_gradients_is_not_passed_again():
+    x = torch.ones(2)
+    call_case(lambda x: x.requires_grad_(True).sum().item(), {"x": x})
+    assert call_case(lambda x: float(x.requires_grad), {"x": x.clone()})[0] == 0
+
+
+def test_of_a_function_without_arguments_the_second_result_counts():
+    numbers = iter([0.5, 0.25, 0.125])
+    assert call_case(lambda: next(numbers), {})[0] == 0.25
+    assert call_case(lambda: next(numbers), {}, once=True)[0] == 0.125
 
 
 def test_inputs_with_entries_that_are_not_finite_are_not_named_when_unchanged():

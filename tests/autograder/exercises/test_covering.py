@@ -49,8 +49,8 @@ def factors_of(name):
 def test_every_exercise_of_code_draws_its_hidden_cases_from_families(name):
     exercise = exercise_named(name)
     assert exercise.entry.arguments
-    assert 20 <= len(exercise.hidden) <= 200
-    assert len(exercise.entry.cases) - len(exercise.shown) <= 10
+    assert 20 <= len(exercise.hidden) <= 205
+    assert len(exercise.entry.cases) - len(exercise.shown) <= 11
 
 
 @each_code
@@ -251,6 +251,25 @@ def test_each_argument_changes_alone_in_some_call(name):
     ]
     masks = {argument for argument, declared in exercise.entry.arguments.items() if declared.kind == "mask"}
     assert changed == [[argument] for argument in list(exercise.entry.arguments)[1:] if argument not in masks]
+
+
+@pytest.mark.parametrize("name", ["softmax-masked_softmax", "decoder_fusion-luong_step", "context-attend"])
+def test_the_mask_changes_alone_in_the_call_before_the_repeated_ones(name):
+    exercise = exercise_named(name)
+    (plain,) = [case for case in exercise.hidden if case.name == "ordinary numbers"]
+    *_, case = [case for case in exercise.hidden if not case.name.endswith("once more after all others")]
+    changed = [key for key, item in case.inputs.items() if not np.array_equal(item, plain.inputs.get(key))]
+    assert changed == [argument for argument, declared in exercise.entry.arguments.items() if declared.kind == "mask"]
+    assert case.inputs[changed[0]].any(axis=-1).all()  # every sentence has a word
+
+
+@each_code
+def test_the_first_case_and_the_first_with_gradients_are_called_again_at_the_end(name):
+    hidden = exercise_named(name).hidden
+    again = [case for case in hidden if case.name.endswith("once more after all others")]
+    assert hidden[-len(again) :] == tuple(again)
+    first = [*[case for case in hidden if case.gradients][:1], hidden[0]]
+    assert [(case.inputs, case.gradients) for case in again] == [(case.inputs, case.gradients) for case in first]
 
 
 @pytest.mark.parametrize("name", ["scoring-additive_score", "decoder_fusion-luong_step"])

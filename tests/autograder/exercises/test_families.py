@@ -44,16 +44,25 @@ SCORES = {
     "zeros": lambda scores: (scores[:, 0] == 0).all() and (scores != 0).any(),
     "large": lambda scores: scores.max() > LARGE and scores.min() < -LARGE,
     "apart": lambda scores: np.ptp(scores.mean(axis=1)) > LARGE > np.ptp(scores, axis=1).max(),
+    "twice": lambda scores: (
+        (np.sort(scores)[:, -1] == np.sort(scores)[:, -2]).all()
+        and np.ptp(scores, axis=1).min() > 0
+        and scores.max() < 10
+    ),
     "tie": lambda scores: (
         (scores[:, 0] == scores[:, -1]).all() and (scores[:, 0] - LARGE > scores[:, 1:-1].max(axis=1)).all()
     ),
     "far_below": lambda scores: scores.max() < -LARGE,
+    "one_below": lambda scores: (
+        (np.sort(scores)[:, 0] == WIDE[0]).all() and np.sort(scores)[:, 1].min() > -10 and np.abs(scores).min() < LARGE
+    ),
 }
 WEIGHTS = {
     "ordinary": lambda weights: weights.min() > 0,
     "even": lambda weights: np.ptp(weights) == 0,
     "one_is_all": lambda weights: (weights.max(axis=1) == 1).all(),
     "zero": lambda weights: (weights[0] == 0).sum() == 1 and (weights[1:] > 0).all(),
+    "zero_ends": lambda weights: (weights == 0).all(axis=0).tolist() == [True, *[False] * (weights.shape[1] - 2), True],
     "small": lambda weights: 0 < weights.min() < 1e-3,
     "empty_row": lambda weights: (weights.sum(axis=1) == 0).sum() == 1,
 }
@@ -322,6 +331,17 @@ def test_tiny_entries_stand_beside_ordinary_ones_in_turn():
     sizes = abs(drawn("vector", "tiny", (400, 6))).mean(axis=0)
     assert 0 < sizes[::2].max() < 1e-3
     assert sizes[1::2].min() > 0.5
+
+
+def test_states_of_zeros_are_all_zero_and_what_stands_beside_them_is_ordinary():
+    assert not drawn("states", "zeros", (3, 5)).any()
+    assert family_named("states", "zeros").alone
+
+
+def test_the_first_and_the_last_entry_of_a_vector_with_zeros_are_exactly_0_and_no_other():
+    numbers = drawn("vector", "some_zero", (40, 6))
+    assert [*(numbers == 0).all(axis=0)] == [True, False, False, False, False, True]
+    assert (numbers[:, 1:-1] != 0).all()
 
 
 def test_very_small_weights_stand_beside_one_that_is_nearly_all():

@@ -194,7 +194,7 @@ def test_what_is_seen_of_a_call_that_raises_is_nothing():
 
 def test_only_calls_with_pads_and_several_entries_along_each_axis_tell_what_a_softmax_is():
     exercise = exercise_named("softmax-masked_softmax")
-    assert any(1 in case.inputs["scores"].shape for case in exercise.hidden[-10:])
+    assert any(1 in case.inputs["scores"].shape for case in exercise.hidden[-15:])
     cases = softmax._discriminating_cases(dataclasses.replace(exercise, cases=exercise.cases[::-1]))
     assert cases
     assert all(min(item.shape) > 1 for case in cases for item in case.inputs.values())
