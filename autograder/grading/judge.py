@@ -9,7 +9,7 @@ import numpy as np
 
 from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compare, compile_steps
 from autograder.exercises.case_labels import is_large
-from autograder.exercises.covering import TAKEN_FOR_ONE, WHERE_LONG
+from autograder.exercises.covering import PLAIN, TAKEN_FOR_ONE, WHERE_LONG
 from autograder.exercises.families import WHERE_TINY
 from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
@@ -44,24 +44,26 @@ REASONS_BY_EXCEPTION = {
 LACKS_MODULE = (
     "it needs {}, which the grader does not have: the rules at the top of the notebook say which packages it has"
 )
-ONLY_PADDING = "Only cases with padding are wrong: where does the mask come in?"
+ONLY_PADDING = "Of our cases, only those with padding are wrong: where does the mask come in?"
 ONLY_LARGE = (
-    "Only cases with numbers that are large, or far apart, are wrong: trace the largest and the smallest of them through "
-    "your formula."
+    "Of our cases, only those with numbers that are large, or far apart, are wrong: trace the largest and the smallest of "
+    "them through your formula."
 )
 BROADCASTS = ("ValueError", "RuntimeError")  # raised when the shapes of two arrays do not match
 NUMERICAL = ("", "OverflowError", "FloatingPointError", "ZeroDivisionError")  # raised because a number is large
-ONLY_WITH = "Only cases with {} are wrong"
-ONLY_LIKE = "Only cases like those with {} are wrong: {}"
+ONLY_WITH = "Of our cases, only those with {} are wrong"
+ONLY_LIKE = "Of our cases, only those like the ones with {} are wrong: {}"
 NAN_GRADIENT = (
     "The values are right, but a gradient is not finite: on the way to the result, something is divided by 0, or nan or infinity "
     "arises. Replacing it afterwards does not repair the gradient: keep it from arising."
 )
-ONLY_SIZE_ONE = "Only cases with an axis of length 1 are wrong: which line treats such an axis differently?"
+ONLY_SIZE_ONE = (
+    "Of our cases, only those with an axis of length 1 are wrong: which line treats such an axis differently?"
+)
 GRADIENT_OF = "The values are right, but not the gradient with respect to {}"
 WRONG_GRADIENT = (
     f"{GRADIENT_OF}: where is it cut off on the way to the result (by detach, no_grad, numpy, a plain number), or changed "
-    "(by clamp, max or abs where two numbers are equal)?"
+    "(by clamp, max or abs where two numbers are equal)? Or is something kept from an earlier call?"
 )
 NO_GRADIENT = (
     "The values are right, but no gradient can be computed from them: does everything up to the return value stay a tensor in "
@@ -75,7 +77,9 @@ BROADCAST = (
     "It raises an error exactly where {0} and {1} differ: two arrays are broadcast together there, and an axis of size {0} in "
     "one meets an axis of size {1} in the other. One of them lacks an axis of length 1, or has the wrong length."
 )
-ONLY_EQUAL_SIZES = "Only cases in which {} and {} are equal are wrong: which line tells axes apart by their sizes?"
+ONLY_EQUAL_SIZES = (
+    "Of our cases, only those in which {} and {} are equal are wrong: which line tells axes apart by their sizes?"
+)
 CUT_TO_INTEGERS = (
     "The right numbers, but truncated to integers: does the array that you write them into have an integer dtype, like "
     "np.zeros_like of an integer array?"
@@ -104,7 +108,7 @@ IN_WAYS = {  # what is special about a case -> where to look if such cases are w
     SIZE_ONE: "which line treats such an axis differently?",
     GRADIENTS: "where is a gradient cut off or changed on the way to the result?",
 }
-SECOND_MISTAKE = "This alone does not explain the cases with {}: {}"
+SECOND_MISTAKE = "If cases with {} are still wrong after that: {}"
 SEVERAL_WAYS = "Cases with {} are wrong: {}"
 LOST_AXIS = "An axis of length 1 went missing: where an axis of the result has length 1, it must stay."
 EXTRA_AXIS = "Your result has an axis of length 1 too many: index it with 0, or squeeze that axis alone."
@@ -466,7 +470,7 @@ def _explain_size_one(exercise, replies, entry):
 
 
 def _first_reason(part, rows):
-    """Return why the first case fails; or, of the cases with few whole numbers, the smallest one, and its input."""
+    """Return why the ordinary case fails, or else the first; of cases with few whole numbers, the smallest, and its input."""
     wrong = [
         (row, entry)
         for row in rows
@@ -475,7 +479,7 @@ def _first_reason(part, rows):
     ]
     if not wrong:
         return ""
-    row, entry = min(wrong, key=lambda each: _count_readable(each[0].case))
+    row, entry = min(wrong, key=lambda each: (_count_readable(each[0].case), each[0].case.name != PLAIN))
     reason = row.reasons[entry]
     is_named = row.case.part and reason not in REASONS_WITHOUT_ANSWER.values() and not row.reply.module
     sentence = compare.full_sentence(f'in the case "{row.case.name}", {reason}' if is_named else reason)

@@ -25,8 +25,8 @@ ALL_ZERO = "Each number of yours that is wrong is 0: which step leaves or makes 
 NO_EFFECT = "no effect"  # the end of a clause
 EXPLAINED_IN_TWO_WAYS = "We get exactly your numbers in two ways: if {}, or if {}."
 EXPLAINED_WHERE_WRONG = "We get exactly your wrong numbers, though not your right ones, if {}."
-EXPLAINED_IN_CASES = "Only {} are wrong, and there we get exactly your numbers if {}."
-MISTAKE_IN_CASES = "Only {} are wrong, with this mistake: {}"
+EXPLAINED_IN_CASES = "Of our cases, only {} are wrong, and there we get exactly your numbers if {}."
+MISTAKE_IN_CASES = "Of our cases, only {} are wrong, and this mistake would explain them: {}"
 REFERENCE_LOCK = threading.Lock()  # an instrumented reference holds the current mutation while it runs
 MAX_CLAUSES = 2  # alternatives that a hint may offer: more would say nothing
 MIN_DISTINCT_NUMBERS = 2  # different wrong numbers that agree, none of them whole
@@ -79,7 +79,7 @@ def _hint_listed(exercise, rows, wrong):
     # checked last: a value that agrees has the shape of a mistake's outcome, while others may have millions of numbers
     if not 0 < len(hints) <= MAX_CLAUSES or not _is_significant(exercise, wrong, everywhere=False):
         return ""
-    return MISTAKE_IN_CASES.format(_describe_cases(exercise, rows, wrong) or "some cases", " Or: ".join(hints))
+    return MISTAKE_IN_CASES.format(_describe_cases(exercise, rows, wrong) or "some", " Or: ".join(hints))
 
 
 def _hint_partial(exercise, rows, wrong, clauses):
@@ -223,11 +223,11 @@ def _describe_cases(exercise, rows, wrong):
     shared = set.intersection(*({*row.case.families} for row in wrong))
     for words in sorted(shared):
         if not any(words in row.case.families for row in right):
-            return f"cases with {words}"
+            return f"those with {words}"
     alike = find_equal_sizes(exercise, [row.case for row in wrong], [row.case for row in right])
     if alike:
-        return f"cases in which {alike[0]} and {alike[1]} are equal"
-    return f"cases with {min(shared)}" if shared else ""
+        return f"those in which {alike[0]} and {alike[1]} are equal"
+    return f"those with {min(shared)}" if shared else ""
 
 
 def find_equal_sizes(exercise: Exercise, wrong: Sequence[Case], right: Sequence[Case]) -> tuple[str, str] | None:

@@ -277,6 +277,11 @@ def em_by_hand__one_iteration():
     return _em(again=[0.5, 0.5])
 
 
+def em_by_hand__first_shares_twice():
+    """You used the equal shares of the first expectation in the second, too. Compute them again, from the new probabilities."""
+    return _em(shares=[0.5, 0.5, 0.5, 0.5], again=[0.5, 0.5])
+
+
 def em_by_hand__counts_kept():
     """You added the counts of the second expectation to those of the first. Start again from 0 in each expectation."""
     return _em(again=[0.5323, 0.5398])

@@ -38,7 +38,8 @@ def score_every_step__new_layer(queries, projected_keys, W_query, v):
 
 def score_every_step__w_detached(queries, projected_keys, W_query, v):
     """The values are right, but not the gradient with respect to W_query: where is it cut off on the way to the result
-    (by detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two numbers are equal)?
+    (by detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two numbers are equal)? Or
+    is something kept from an earlier call?
     """
     return torch.tanh((queries @ W_query.data.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
@@ -52,7 +53,8 @@ def score_every_step__lists(queries, projected_keys, W_query, v):
 
 def score_every_step__queries_detached(queries, projected_keys, W_query, v):
     """The values are right, but not the gradient with respect to queries: where is it cut off on the way to the result
-    (by detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two numbers are equal)?
+    (by detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two numbers are equal)? Or
+    is something kept from an earlier call?
     """
     return torch.tanh((queries.detach() @ W_query.T).unsqueeze(2) + projected_keys.unsqueeze(1)) @ v
 
@@ -94,7 +96,8 @@ def entropy__weights_detached(scores, temperature):
 
 def attend__weights_detached(scores, keys, source_mask):
     """The values are right, but not the gradient with respect to scores: where is it cut off on the way to the result (by
-    detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two numbers are equal)?
+    detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two numbers are equal)? Or is
+    something kept from an earlier call?
     """
     filled = np.where(source_mask.numpy(), scores.detach().numpy(), -1e30)
     e = np.exp(filled - filled.max(axis=1, keepdims=True)) * source_mask.numpy()
@@ -160,8 +163,9 @@ def decoder_step__keys_cleared(query, embedded, keys, source_mask, W_query, W_ke
 
 
 def additive_score__joined_otherwise(query, keys, W_query, W_key, v):
-    """We get exactly your numbers if W_query and W_key are concatenated in one order, but the vectors they
-    multiply in the other."""
+    """We get exactly your numbers if W_query and W_key are concatenated in one order, but the vectors they multiply in
+    the other.
+    """
     queries = np.broadcast_to(query[:, None], (*keys.shape[:2], query.shape[1]))
     return np.tanh(np.concatenate([keys, queries], axis=2) @ np.hstack([W_query, W_key]).T) @ v
 
@@ -195,8 +199,8 @@ def weights_by_hand_twin__largest_first():
 
 def dot_product_score__axis_forgotten(query, keys, W=None):
     """It raises an error exactly where batch and source_len differ: two arrays are broadcast together there, and an axis
-    of size batch in one meets an axis of size source_len in the other. One of them lacks an axis of length 1, or has the
-    wrong length.
+    of size batch in one meets an axis of size source_len in the other. One of them lacks an axis of length 1, or
+    has the wrong length.
     """
     keys = keys if W is None else keys @ W.T
     return (keys * query).sum(axis=-1)
@@ -216,8 +220,8 @@ def additive_score__single_precision(query, keys, W_query, W_key, v):
 
 def additive_score__single_precision_on_the_way(query, keys, W_query, W_key, v):
     """Right to a few digits, but not to all of them. Is something computed in single precision (float32), the default for
-    new torch tensors? Is something rounded, clipped, or treated as 0 because it is small? Is a small number such as
-    1e-6 added, or are some terms of a long sum left out?
+    new torch tensors? Is something rounded, clipped, or treated as 0 because it is small? Is a small number such
+    as 1e-6 added, or are some terms of a long sum left out?
     """
     return additive_score__single_precision(query, keys, W_query, W_key, v).astype(float)
 
@@ -264,8 +268,8 @@ _projections: dict[bytes, torch.Tensor] = {}
 
 
 def score_every_step__projection_kept(queries, projected_keys, W_query, v):
-    """Only cases like those with the numbers of an earlier call, W_query in another order are wrong: is something kept from
-    an earlier call, and used again although other numbers have changed?
+    """Of our cases, only those like the ones with the numbers of an earlier call, W_query in another order are wrong: is
+    something kept from an earlier call, and used again although other numbers have changed?
     """
     key = queries.detach().numpy().tobytes()
     projected = queries @ W_query.T
@@ -286,23 +290,24 @@ def multi_head__nan_replaced(query, keys, source_mask, W_query, W_key, W_value, 
 
 
 def layer_norm__constant_vectors_apart(states, gain, bias):
-    """Only cases like those with zeros for one of the states, or with size = 1 are wrong: which line mistakes a 0 for
-    something else, divides by it, or needs two neighbours to differ? Or: which line treats such an axis differently?
+    """Of our cases, only those like the ones with zeros for one of the states, or with size = 1 are wrong: which line
+    mistakes a 0 for something else, divides by it, or needs two neighbours to differ? Or: which line treats such
+    an axis differently?
     """
     mean, variance = states.mean(axis=-1, keepdims=True), states.var(axis=-1, keepdims=True)
     return np.where(variance > 0, gain * (states - mean) / np.sqrt(variance + 1e-5) + bias, 0.0)
 
 
 def scores_gradient__tiny_weights_dropped(context_gradient, weights, keys):
-    """Only cases with very small weights are wrong: is anything rounded, or treated as 0?"""
+    """Of our cases, only those with very small weights are wrong: is anything rounded, or treated as 0?"""
     weights = np.where(weights > 1e-6, weights, 0.0)
     by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)
     return weights * (by_weight - (weights * by_weight).sum(axis=1, keepdims=True))
 
 
 def masked_softmax__normalised_again(scores, source_mask=None):
-    """We get exactly your numbers if too little is subtracted from padding scores: they can exceed the words' scores by more
-    than that.
+    """We get exactly your numbers if too little is subtracted from padding scores: they can exceed the words' scores by
+    more than that.
     """
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights = exponentials / exponentials.sum(axis=1, keepdims=True)
@@ -312,7 +317,7 @@ def masked_softmax__normalised_again(scores, source_mask=None):
 
 
 def edit_distance__ends_cut_off_twice(written, wanted):
-    """Only cases with phonemes that recur are wrong: which line needs them to differ?"""
+    """Of our cases, only those with phonemes that recur are wrong: which line needs them to differ?"""
     same = [a == b for a, b in zip(written, wanted, strict=False)]
     backwards = [a == b for a, b in zip(written[::-1], wanted[::-1], strict=False)]
     begin = same.index(False) if False in same else len(same)

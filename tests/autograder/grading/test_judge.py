@@ -417,7 +417,7 @@ def test_a_length_that_alone_goes_wrong_is_named(family, advice):
     exercise = exercise_named("spelling-edit_distance")
     numbers = [n for n, case in enumerate(exercise.hidden) if family in case.families]
     assert verdict_on(exercise, wrong_where(exercise, numbers)).hints == (
-        f"Only cases with {family} are wrong: {advice}",
+        f"Of our cases, only those with {family} are wrong: {advice}",
     )
 
 
@@ -1097,10 +1097,10 @@ def test_an_error_of_the_seventh_digit_costs_a_tenth_at_most_and_stock_nbgrader_
     assert verdict.earned == pytest.approx(exercise.points - gone)
     assert gone <= 0.1 * exercise.points or lost == "all"
     cases = [
-        {"part": case.part, "also": case.also, "expected": case.expected, "atol": case.atol} for case in exercise.hidden
+        {"inputs": {"n": n}, "part": case.part, "also": case.also, "expected": case.expected, "atol": case.atol}
+        for n, case in enumerate(exercise.hidden)
     ]
-    values = iter([reply.value for reply in replies.values()])
-    assert compare.score(lambda: next(values), "code", cases, exercise.parts) == verdict.earned
+    assert compare.score(lambda n: replies[name, n].value, "code", cases, exercise.parts) == verdict.earned
 
 
 @pytest.mark.parametrize("error", [TypeError, ValueError, OverflowError])
@@ -1159,7 +1159,9 @@ def test_large_sizes_are_blamed_only_where_nothing_else_is_special():
     rows = rows_with_wrong(exercise, lambda place, case: {largest, near} <= {*case.families})
     wrong = [row for row in rows if row.wrong_entries]
     assert wrong
-    assert judge._hint_common_family(exercise, rows, wrong).startswith(f"Only cases with {near} are wrong")
+    assert judge._hint_common_family(exercise, rows, wrong).startswith(
+        f"Of our cases, only those with {near} are wrong"
+    )
 
 
 def test_a_gradient_that_is_wrong_in_one_family_alone_is_looked_for_there():
@@ -1167,7 +1169,7 @@ def test_a_gradient_that_is_wrong_in_one_family_alone_is_looked_for_there():
     gradients = [case for case in exercise.hidden if case.gradients]
     cold = [case for case in gradients if "a temperature near 0" in case.families]
     assert 0 < len(cold) < len(gradients)
-    for wrong, start in ((cold, "Only cases with a temperature near 0 are wrong: "), (gradients, "")):
+    for wrong, start in ((cold, "Of our cases, only those with a temperature near 0 are wrong: "), (gradients, "")):
         replies = {
             (exercise.name, n): Reply(
                 value={**case.expected, "temperature": case.expected["temperature"] / 2 + 1}

@@ -136,7 +136,7 @@ SEVERAL = {
         (
             "You did not scale the dot products before the softmax. Without scaling, they grow with the number of entries of a "
             "key.",
-            "This alone does not explain the cases with padding: where does the mask come in?",
+            "If cases with padding are still wrong after that: where does the mask come in?",
         ),
     ),
     "single precision throughout and a row of pads": (
@@ -175,7 +175,9 @@ def test_only_a_shape_with_more_or_fewer_axes_has_lost_one_of_length_1(one, othe
 
 def test_the_hint_on_a_mistake_in_special_cases_does_not_contradict_ordinary_ones():
     large, one = hints_on(SCORE, score_with_two_conditions)
-    assert large.startswith("Only some cases are wrong, with this mistake: The tanh is missing")
+    assert large.startswith(
+        "Of our cases, only some are wrong, and this mistake would explain them: The tanh is missing"
+    )
     assert one == "Cases with an axis of length 1 are wrong: which line treats such an axis differently?"
 
 
