@@ -394,11 +394,15 @@ def _judge_weights(exercise, reply):
 
 
 def _describe_measure(part, reached, wanted):
-    """Say how far a model is from a threshold. A part ``per_at_most_13`` is measured as 1 minus the PER, and read as the PER."""
+    """Say how far a model is from a threshold, of which the name of a part may speak, as ``bleu_at_least_11`` does.
+
+    A part ``per_at_most_13`` is measured as 1 minus the PER, and read as the PER.
+    """
     name, is_error, _ = part.partition("_at_most_")
     if is_error:
         return f"{name.upper()} {1 - reached:.2%} on examples not seen in training; at most {1 - wanted:.0%} earns these points."
-    name = "BLEU" if part == "bleu" else part.replace("_", " ").capitalize()
+    name = part.partition("_at_least_")[0]
+    name = "BLEU" if name == "bleu" else name.replace("_", " ").capitalize()
     return f"{name} {reached:.4f} on examples not seen in training; at least {wanted:g} earns these points."
 
 

@@ -240,6 +240,7 @@ class Trained(Entry):
 
     ``run`` names the function that uses it on what ``draw`` draws, ``measure`` the one that turns the result into numbers,
     and ``thresholds`` what each part must reach. ``model`` names the function that builds the model whose parameters it holds.
+    ``minutes`` is how long it takes where the points do not tell, because most of the program has been written before.
     """
 
     kind: Literal["trained"] = "trained"
@@ -251,6 +252,7 @@ class Trained(Entry):
     draw: Word
     thresholds: dict[str, Number]
     model: Word = "build_model"
+    minutes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The two models of the capstone are graded by their weights alone."""
+"""The three models of the capstone are graded by their weights alone."""
 
 import io
 import zipfile
@@ -19,7 +19,8 @@ from solutions.in_torch import capstone
 pytestmark = pytest.mark.suite("assignments")
 NAME, FILE = "capstone-train_and_save", "capstone.npz"
 OWN, OWN_FILE = "capstone-train_own", "own.npz"
-EITHER = pytest.mark.parametrize(("name", "file"), [(NAME, FILE), (OWN, OWN_FILE)])
+VERSES, VERSES_FILE = "capstone-train_translator", "wycliffe.npz"
+EITHER = pytest.mark.parametrize(("name", "file"), [(NAME, FILE), (OWN, OWN_FILE), (VERSES, VERSES_FILE)])
 LIMITS = Limits(cell_seconds=10, submission_seconds=60)
 
 
@@ -30,7 +31,7 @@ def asked():
 
 @pytest.fixture(scope="module")
 def recorded(asked):
-    """The recorded weights of both models: name of the file -> its bytes, as a student hands them in."""
+    """The recorded weights of all models: name of the file -> its bytes, as a student hands them in."""
     return reference_files(asked)
 
 
@@ -65,7 +66,7 @@ def archive(**arrays):
 
 def test_trained_weights_earn_all_points_without_any_code(small, asked, recorded):
     verdicts = grade.grade(small, asked, LIMITS, "zygote", recorded).by_exercise
-    assert {name: verdicts[name].earned for name in (NAME, OWN)} == {NAME: 7.5, OWN: 5}
+    assert {name: verdicts[name].earned for name in (NAME, OWN, VERSES)} == {NAME: 7.5, OWN: 5, VERSES: 8}
 
 
 def test_a_file_of_weights_that_is_too_large_is_said_to_be_and_need_not_be_graded_again(small, asked):
@@ -101,6 +102,24 @@ def test_untrained_weights_earn_nothing_and_are_told_how_far_they_came(small, as
 def test_a_threshold_of_an_error_rate_is_told_as_one():
     said = judge._describe_measure("per_at_most_13", 0.853, 0.87)
     assert said == "PER 14.70% on examples not seen in training; at most 13% earns these points."
+
+
+def test_a_threshold_in_the_name_of_a_part_is_told_once():
+    said = judge._describe_measure("bleu_at_least_11", 10.25, 11)
+    assert said == "BLEU 10.2500 on examples not seen in training; at least 11 earns these points."
+
+
+def test_a_translator_of_verses_that_is_untrained_or_without_attention_earns_nothing(small, asked, recorded, tmp_path):
+    for attention in (True, False):
+        capstone.save_weights(capstone.build_wycliffe(attention=attention), tmp_path / VERSES_FILE)
+        parts = verdict(small, asked, (tmp_path / VERSES_FILE).read_bytes(), VERSES, VERSES_FILE).parts
+        assert [part.earned for part in parts] == [0, 0]
+        said = "BLEU 0.0000 on" if attention else "could not be loaded"
+        assert all(said in part.reason for part in parts)
+    with np.load(io.BytesIO(recorded[VERSES_FILE])) as file:
+        arrays = dict(file)
+    arrays["decoder.attention.score.v.weight"] *= 0  # uniform weights: the mean annotation at every step
+    assert verdict(small, asked, archive(**arrays), VERSES, VERSES_FILE).earned == 0
 
 
 @pytest.mark.parametrize(
@@ -206,7 +225,7 @@ def test_the_check_says_before_handing_in_what_is_wrong_with_the_file(trained, r
 def test_grading_does_not_train(asked, recorded):
     source = assemble.source_notebook("capstone", asked)
     script = grade._script(source, asked, recorded, NOTHING)
-    for call in ("train_and_save('capstone.npz')", "train_own('own.npz')"):
+    for call in ("train_and_save('capstone.npz')", "train_own('own.npz')", "train_translator('wycliffe.npz')"):
         assert [cell for cell in source.cells if call in cell.source]
         assert not [cell for cell in script.cells if call in cell.source]
 

@@ -230,10 +230,10 @@ def test_the_translator_that_runs_students_parameters_is_in_no_released_file(cap
         assert not [line for line in lines if line in text or json.dumps(line)[1:-1] in text]
 
 
-def test_both_files_of_parameters_are_collected_and_graded(capstone, tmp_path):
+def test_all_files_of_parameters_are_collected_and_graded(capstone, tmp_path):
     questions = exercises.load("capstone", 1)
     files = proof.reference_files(questions)
-    assert [*files] == ["capstone.npz", "own.npz"]
+    assert [*files] == ["capstone.npz", "own.npz", "wycliffe.npz"]
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as bundle:
         bundle.write(capstone.releases("capstone").file, "ada/capstone.ipynb")
         for name, content in files.items():
@@ -245,7 +245,7 @@ def test_both_files_of_parameters_are_collected_and_graded(capstone, tmp_path):
     assert handed_in == files
     graded = grade.grade(nbformat.read(path, as_version=4), questions, files=handed_in)
     earned = {verdict.exercise: verdict.earned for verdict in graded.verdicts if verdict.earned}
-    assert earned == {"capstone-train_and_save": 7.5, "capstone-train_own": 5}
+    assert earned == {"capstone-train_and_save": 7.5, "capstone-train_own": 5, "capstone-train_translator": 8}
 
 
 def test_one_seed_gives_one_release_where_there_is_no_sandbox_too(released, tmp_path, monkeypatch):

@@ -392,11 +392,11 @@ def test_of_several_notebooks_the_one_counts_that_collect_takes(course, tmp_path
 def test_weights_come_along_unless_they_are_too_large(monkeypatch):
     monkeypatch.setattr(submission, "exercises_for", lambda *of: topic_exercises("capstone"))
     files = tuple(e.trained.file for e in topic_exercises("capstone") if e.trained)
-    assert files == ("capstone.npz", "own.npz")
+    assert files == ("capstone.npz", "own.npz", "wycliffe.npz")
     packed = PackedAssignment("capstone", (), {}, files, 0, "", "", {}, Limits())
     for file in files:
         assert run._read_beside(packed, {file: b"weights"}) == {file: b"weights"}
-        assert run._read_beside(packed, {file: b"0" * (2 * 2**20)}) == {file: None}
+        assert run._read_beside(packed, {file: b"0" * (24 * 2**20)}) == {file: None}
     both = dict.fromkeys(files, b"weights")
     assert run._read_beside(packed, both | {"capstone.ipynb": b""}) == both
     assert run._read_beside(packed, {"capstone.ipynb": b""}) == {}

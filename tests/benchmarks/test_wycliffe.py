@@ -1,0 +1,166 @@
+"""The record on Middle English is that of today's reference, and what was chosen and reported follows from it."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from autograder.notebooks.chapter import chapter_texts
+from autograder.paths import BOOK
+from benchmarks import wycliffe
+from benchmarks.trainings import FIRST_STEPS
+from benchmarks.wycliffe import (
+    DROPOUTS,
+    GROUPS,
+    MISTAKES,
+    RATE,
+    RECORD,
+    SEEDS,
+    SHOWN,
+    SIDES,
+    bleu_of,
+    choose_dropout,
+    count_found,
+    tabulate,
+    train_with,
+)
+from solutions import answer_key
+from solutions.in_numpy.capstone import corpus_bleu
+from solutions.in_numpy.wycliffe import LONGEST_VERSES, SOURCE_SIZE, TARGET_SIZE, encode_references, verses_of
+from solutions.in_torch import capstone
+from solutions.in_torch.wycliffe import translate_verses
+from solutions.trained import load_trained
+
+pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
+
+RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))
+ROWS = {(row["side"], row["rate"], row["dropout"], row["seed"]): row for row in RECORDED["rows"]}
+CHOSEN = {side: (choice["rate"], choice["dropout"]) for side, choice in RECORDED["chosen"].items()}
+
+
+def test_the_reference_trains_with_what_was_chosen():
+    defaults = dict(zip(("seed", "attention", "dropout", "rate"), capstone.train_translator.__defaults__, strict=False))
+    assert defaults == {"seed": 0, "attention": True, **RECORDED["chosen"]["attention"]}
+
+
+def test_each_share_was_tried_and_the_best_from_every_seed():
+    for side, (rate, dropout) in CHOSEN.items():
+        tried = {setting[1:] for setting in ROWS if setting[0] == side}
+        assert tried == {(RATE, each, 0) for each in DROPOUTS} | {(RATE, dropout, seed) for seed in SEEDS}
+        assert rate == RATE
+    assert len(ROWS) == len(RECORDED["rows"])
+
+
+def test_the_share_has_the_lowest_loss_on_the_validation_verses_and_lies_within_what_was_tried():
+    for side, (_, dropout) in CHOSEN.items():
+        rows = [row for row in RECORDED["rows"] if row["side"] == side and row["seed"] == 0]
+        assert choose_dropout(rows) == dropout
+        assert min(DROPOUTS) < dropout < max(DROPOUTS)
+
+
+def test_the_recorded_curves_belong_to_whole_trainings_and_the_loss_is_their_lowest():
+    for row in RECORDED["rows"]:
+        assert [step for step, _, _ in row["curve"]] == [*range(300, 1801, 300)]
+        assert row["loss"] == min(validation for _, _, validation in row["curve"])
+        assert len(row["losses"]) == len(row["gradient_norms"]) == FIRST_STEPS
+
+
+def test_the_recorded_model_translates_with_one_byte_a_parameter_as_well_as_before():
+    verses = verses_of("validation")
+    bleu = bleu_of(count_found(translate_verses(load_trained("wycliffe"), verses), verses))
+    rate, dropout = CHOSEN["attention"]
+    assert bleu == pytest.approx(ROWS["attention", rate, dropout, 0]["validation_bleu"], abs=0.3)
+
+
+def test_the_record_shows_what_the_recorded_model_writes():
+    written = [" ".join(tokens) for tokens in translate_verses(load_trained("wycliffe"), verses_of("test")[SHOWN])]
+    shown = RECORDED["shown"]["attention"]
+    assert len(written) == len(shown) == len(RECORDED["shown"]["fixed"])
+    assert sum(one == other for one, other in zip(written, shown, strict=True)) > len(shown) / 2  # but for rounding
+
+
+def test_bleu_from_counts_is_that_of_the_exercise():
+    verses = verses_of("test")[:40]
+    written = [target[: len(target) - k % 3] + ("lord",) * (k % 2) for k, (_, target) in enumerate(verses)]
+    arrays = encode_references(
+        [*verses, *(((), tokens) for tokens in written)]
+    )  # so that equal words have equal numbers
+    counts = count_found(written, verses)
+    assert bleu_of(counts) == pytest.approx(corpus_bleu(arrays[40:], arrays[:40]))
+    drawn = np.array([[*range(20), *range(20)], [*range(40)]])
+    first, whole = bleu_of(counts, drawn)
+    assert first == pytest.approx(corpus_bleu(arrays[40:60], arrays[:20]))
+    assert whole == bleu_of(counts)
+
+
+def test_the_table_follows_from_the_counts():
+    for side in SIDES:
+        assert np.array(RECORDED["test"][side]).shape == (len(SEEDS), len(verses_of("test")), 5)
+    table = tabulate(RECORDED["test"])
+    assert json.loads(json.dumps(table)) == RECORDED["table"]
+    assert [*table] == ["all", *GROUPS]
+    lengths = [*itertools.chain.from_iterable(range(low, high + 1) for low, high in GROUPS.values())]
+    assert lengths == [*range(2, LONGEST_VERSES[0] + 1)]
+    assert table["all"]["verses"] == sum(table[name]["verses"] for name in GROUPS) == len(verses_of("test"))
+
+
+def test_both_sides_are_drawn_together():
+    attention = np.array(RECORDED["test"]["attention"])
+    worse = attention.copy()
+    worse[:, :, 3] = np.maximum(0, worse[:, :, 3] - 1)
+    row = tabulate({"attention": attention, "fixed": worse})["all"]
+    spread = {name: np.ptp(row[name]["interval"]) for name in ("attention", "difference")}
+    assert spread["difference"] < spread["attention"]
+    assert row["difference"]["interval"][0] > 0
+
+
+def test_a_version_made_by_people_is_measured_as_translations_are():
+    assert wycliffe.measure_version("asv") == RECORDED["versions"]["asv"]
+    assert wycliffe.measure_version("kjv")["bleu"] == pytest.approx(100)
+    assert RECORDED["versions"].keys() == {*wycliffe.VERSIONS}
+
+
+def test_three_seeds_of_the_reference_earn_all_points_and_no_fixed_vector_earns_any():
+    thresholds = answer_key.load("capstone")["capstone-train_translator"].thresholds
+    wanted = np.array([len(target) for _, target in verses_of("test")])
+    bleu = {side: [bleu_of(np.column_stack([seed, wanted])) for seed in RECORDED["test"][side]] for side in SIDES}
+    assert max(bleu["fixed"]) + 1 < min(thresholds.values())
+    assert min(bleu["attention"]) > max(thresholds.values()) + 1.5
+
+
+def test_the_page_and_the_exercise_say_what_was_measured():
+    page = " ".join((BOOK / "wycliffe.md").read_text(encoding="utf-8").split())
+    table, versions = RECORDED["table"], {name: each["bleu"] for name, each in RECORDED["versions"].items()}
+    assert table["all"]["attention"]["bleu"] > 2 * table["all"]["fixed"]["bleu"]
+    assert "With attention the score is more than twice as high" in page
+    assert round(table["2-12"]["difference"]["bleu"]) == 2
+    assert abs(table["2-12"]["difference"]["interval"][0]) < 1
+    assert all(table[name]["difference"]["interval"][0] > 5 for name in ("13-18", "19-25"))
+    assert "the difference is only about two points, and its interval comes close to 0" in page
+    assert f"they are {versions['asv'] - versions['bbe']:.0f} points apart" in page
+    assert f"may well score {versions['bbe']:.0f}." in page
+    assert f"{SOURCE_SIZE - 4} in Middle English and {TARGET_SIZE - 4} in the target" in page
+    text = " ".join(chapter_texts(BOOK / "capstone.md")[1]["capstone-train_translator"].body.split())
+    entry = answer_key.load("capstone")["capstone-train_translator"]
+    assert entry.thresholds == {"bleu_at_least_9": 9, "bleu_at_least_11": 11}
+    assert entry.parts == {"bleu_at_least_9": 4, "bleu_at_least_11": 4}
+    assert "You get 4 points for a BLEU of at least 9, which needs attention, and 4 more for at least 11." in text
+    of_chosen = [row for row in RECORDED["rows"] if row["side"] == "attention"]
+    assert max(row["cpu_seconds"] for row in of_chosen) < 200  # "about three minutes"
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_can_still_be_made_and_its_row_is_recorded(mistake):
+    (row,) = (row for row in RECORDED["mistakes"] if row["mistake"] == mistake)
+    assert row["validation_bleu"] < RECORDED["mistakes"][0]["validation_bleu"] or mistake == "none"
+    assert callable(train_with(mistake))
+
+
+@pytest.mark.full(reason="the first steps and the recorded model are compared in every run; this takes minutes")
+def test_trained_again_the_reference_reaches_what_is_recorded(tmp_path):
+    curve = capstone.train_translator(tmp_path / "weights.npz")
+    rate, dropout = CHOSEN["attention"]
+    recorded = ROWS["attention", rate, dropout, 0]["curve"]
+    for (_, *losses), (_, *others) in zip(curve, recorded, strict=True):
+        assert losses == pytest.approx(others, rel=0.05)
