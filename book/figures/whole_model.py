@@ -13,7 +13,7 @@ from figures.pictures import LINE, MUTED
 ROWS = (-0.35, -1.15, -1.95)  # of the three words read
 START = 1.7  # of what comes before them
 COLUMNS = (2.54, 3.29, 4.04, 4.79, 5.54)  # of the five words written
-WORDS_END, ANNOTATIONS, TABLE_BOTTOM, CONTEXTS, STATES, WORDS_WRITTEN = 0.86, 1.58, -2.28, -3.42, -4.37, -5.37
+WORDS_END, ANNOTATIONS, TABLE_BOTTOM, CONTEXTS, STATES, WORDS_WRITTEN = 0.86, 1.58, -2.28, -3.68, -4.63, -5.6
 
 
 def draw_whole_model(source, target, weights):
@@ -28,7 +28,7 @@ def draw_whole_model(source, target, weights):
     weights : (5, 3)
         From 0 to 1.
     """
-    axes = start_drawing(-5.75, 0.9)
+    axes = start_drawing(-5.98, 0.9)
     for j, (y, word, color) in enumerate(zip(ROWS, source, WORD_COLOURS, strict=True), start=1):
         axes.text(WORDS_END, y, word, ha="right", va="center", fontsize=13, style="italic", color=color)
         draw_arrow(axes, (WORDS_END + 0.05, y), (ANNOTATIONS - 0.33, y), head=8)
@@ -67,9 +67,8 @@ def _draw_step(axes, i, before, x, word):
 
 def _label_parts(axes):
     """Name each part, and make it a link to its chapter: columns above, rows below."""
-    axes.text(WORDS_END - 0.46, 0.27, "$x_j$", ha="center", va="center", fontsize=12, color=MUTED)
     for left, end, at, name, sizes, page in (
-        (0.02, 2.12, 1.33, "annotations", "$h_j$: $m$ entries", "encoder.html"),
+        (0.02, 2.12, 1.2, "annotations", "$h_j$: $m$ entries", "encoder.html"),
         (2.16, WIDTH - 0.02, COLUMNS[2], "weights", r"$\alpha_{ij}$, each column sums to 1", "softmax.html"),
     ):
         axes.text(at, 0.62, name, ha="center", va="center", fontsize=14, url=page)
