@@ -25,19 +25,26 @@ UNHURRIED_SECONDS = 60.0  # the same where the machine's speed must not decide t
 
 def verdict_on(function: Callable[..., object], exercise: Exercise, seconds: float | None = None) -> Verdict:
     """Return the ``Verdict`` that ``function`` earns on the hidden cases of ``exercise``, without a sandbox."""
+    last: dict[str, object] = {}
     replies = {
-        (exercise.name, n): reply_to(function, exercise, case, seconds) for n, case in enumerate(exercise.hidden)
+        (exercise.name, n): reply_to(function, exercise, case, seconds, last) for n, case in enumerate(exercise.hidden)
     }
     return judge.judge([exercise], replies)[0]
 
 
-def reply_to(function: Callable[..., object], exercise: Exercise, case: Case, seconds: float | None = None) -> Reply:
-    """Return the reply that a sandbox would give for one call; see ``sandbox.Reply``."""
+def reply_to(
+    function: Callable[..., object],
+    exercise: Exercise,
+    case: Case,
+    seconds: float | None = None,
+    last: dict[str, object] | None = None,
+) -> Reply:
+    """Return the reply that a sandbox would give for one call, after the one that left its arguments in ``last``."""
     turn, printed = exercises.convert(exercise), io.StringIO()
     given = {name: turn(item) for name, item in case.inputs.items()}
     try:
         with call_limit(seconds), contextlib.redirect_stdout(printed):
-            value, changed = compare.call_case(function, given, case.gradients)
+            value, changed = compare.call_case(function, given, case.gradients, last)
     except Exception as error:
         return Reply(raised=type(error).__name__)
     value = wire.decode(json.loads(json.dumps(wire.encode(value))))

@@ -21,7 +21,7 @@ from autograder.exercises.case_labels import HUGE
 from autograder.exercises.chains import compile_steps, steps_of
 from autograder.exercises.covering import PLAIN, DrawnCall
 from autograder.exercises.drawing import draw_cases
-from autograder.exercises.families import WHERE_KEPT
+from autograder.exercises.families import MASKING, WHERE_KEPT
 from autograder.exercises.model import (
     Case,
     Exercise,
@@ -161,7 +161,9 @@ def make_exercise(
         return Exercise(entry, inspect.getsource(reference), hints, parts, (), _load_trained(entry, references, seed))
     shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
     cases = tuple(_case(shell, row, reference, wrong) for row in draw_cases(entry, reference, seed))
-    if entry.kind == "code":  # two hidden cases are called again at the end, so nothing can be kept between calls
+    if (
+        entry.kind == "code"
+    ):  # the first, and the first with gradients, come again at the end: nothing can be kept between calls
         hidden = [case for case in cases if not case.shown]
         cases += tuple(_case(shell, row, reference, wrong) for row in _other_numbers(entry, cases))
         again = (*[case for case in hidden if case.gradients][:1], hidden[0])
@@ -198,18 +200,21 @@ def _other_numbers(entry, cases):
             for name in names:
                 inputs[name] = np.array(inputs[name])
                 inputs[name].flat[first:] = np.roll(inputs[name].flat[first:], 1)
-            yield _like_an_earlier_call(case, inputs, order)
+            yield _like_an_earlier_call(entry, case, inputs, order)
         for name in [name for name, argument in entry.arguments.items() if argument.kind == "mask"]:
             real = np.array(case.inputs[name], dtype=bool)
             other = {**case.inputs, name: np.ones_like(real)}
             if real.all():
                 other[name][..., 1:] = False
-            yield _like_an_earlier_call(case, other, f" with another {name}")
+            yield _like_an_earlier_call(entry, case, other, f" with another {name}", MASKING)
 
 
-def _like_an_earlier_call(case, inputs, how):
+def _like_an_earlier_call(entry, case, inputs, how, about=()):
+    """Return the call with other ``inputs`` than ``case``, which also counts for the part ``about`` them, if ``entry`` has it."""
     words = {f"the numbers of an earlier call{how}": WHERE_KEPT}
-    return DrawnCall(name=f"{PLAIN}{how}", inputs=inputs, part=case.part, also=case.also, families=words)
+    parts = [*[part for part in entry.parts if part in about][:1], case.part]
+    also = (*case.also, *parts[1:]) if parts[0] != case.part else case.also
+    return DrawnCall(name=f"{PLAIN}{how}", inputs=inputs, part=parts[0], also=also, families=words)
 
 
 def _case(exercise, row, reference, wrong):
@@ -260,8 +265,7 @@ def outcome_of(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            given = {name: turn(item) for name, item in inputs.items()}
-            value, _ = compare.call_case(function, given, gradients, once=True)
+            value, _ = compare.call_case(function, {name: turn(item) for name, item in inputs.items()}, gradients)
     except Exception as error:
         return Outcome(raised=type(error).__name__)
     if exercise.kind == "shape":

@@ -521,6 +521,7 @@ def _call_exercise(request, function, outbox, limits):
     reason_to_stop, room = "", limits["reply_mb"] * 2**20  # for all of its replies together
     watch, began, in_all = _Watch(limits["call_seconds"], limits["call_seconds"]), time.process_time(), wire.SLOW_CALLS
     in_all *= limits["call_seconds"]
+    last: dict[str, object] = {}  # the arguments of the last call
     for number, call in enumerate(request["calls"]):
         reply = {"exercise": request["exercise"], "call": number}
         if not reason_to_stop and time.process_time() - began > in_all:
@@ -532,7 +533,7 @@ def _call_exercise(request, function, outbox, limits):
         else:
             try:
                 with watch.limit():
-                    reply.update(_call(function, call, request["tensors"]))
+                    reply.update(_call(function, call, request["tensors"], last))
             except CellTimeout as timeout:
                 reply["raised"] = reason_to_stop = type(timeout).__name__
             except BaseException as error:
@@ -552,7 +553,7 @@ def _call_exercise(request, function, outbox, limits):
     outbox.state[outbox.EXERCISES] += 1
 
 
-def _call(function, call, tensors):
+def _call(function, call, tensors, last):
     if function is None:
         return {"raised": "missing"}
     inputs = {name: wire.decode(item) for name, item in call["inputs"].items()}
@@ -562,7 +563,7 @@ def _call(function, call, tensors):
 
         inputs = {n: torch.from_numpy(x) if isinstance(x, np.ndarray) else x for n, x in inputs.items()}
     cast(_OutputStream, sys.stdout).outputs = printed = _CellOutputs(1024)
-    value, changed = compare.call_case(function, inputs, call["gradients"])
+    value, changed = compare.call_case(function, inputs, call["gradients"], last)
     return {"value": wire.encode(value), "changed": changed, "printed": bool(printed)}
 
 

@@ -6,7 +6,8 @@ import torch
 
 def annotate__state_detached(embedded, source_mask, W_x, W_h, W_x_back, W_h_back):
     """The values are right, but not the gradient with respect to embedded, W_x, W_h, W_x_back, W_h_back: where is it cut
-    off on the way to the result, for example by detach, no_grad, numpy or a plain number?
+    off on the way to the result (by detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs
+    where two numbers are equal)? Or is something kept from an earlier call?
     """
     keep = source_mask.unsqueeze(-1)
     n = embedded.shape[1]
@@ -79,7 +80,7 @@ def masked_softmax__nan_hidden(scores, source_mask=None):
 def entropy__temperature_as_float(scores, temperature):
     """The values are right, but not the gradient with respect to temperature: where is it cut off on the way to the
     result (by detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two numbers are
-    equal)?
+    equal)? Or is something kept from an earlier call?
     """
     results = []
     for b in range(len(scores)):
@@ -113,7 +114,7 @@ def weights_from_context__two_decimals():
 def decoder_step__no_gradient_through_weights(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
     """The values are right, but not the gradient with respect to query, keys, W_query, W_key, v: where is it cut off on
     the way to the result (by detach, no_grad, numpy, a plain number), or changed (by clamp, max or abs where two
-    numbers are equal)?
+    numbers are equal)? Or is something kept from an earlier call?
     """
     with torch.no_grad():
         e = torch.tanh((query @ W_query.T)[:, None] + keys @ W_key.T) @ v

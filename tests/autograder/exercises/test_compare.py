@@ -328,7 +328,7 @@ def test_an_input_that_was_made_an_array_of_another_type_is_named():
 
 
 def test_an_argument_that_is_the_same_as_in_the_last_call_is_the_same_object_unless_it_was_changed():
-    seen = []
+    seen, last = [], {}
 
     def keep(x, y):
         seen.append((x, y))
@@ -341,25 +341,40 @@ def test_an_argument_that_is_the_same_as_in_the_last_call_is_the_same_object_unl
         (one.astype(int), other),
         (np.array([1.0, 2.0, 3.0, 4.0])[::2], other),
     ]:
-        call_case(keep, {"x": x, "y": y})
+        call_case(keep, {"x": x, "y": y}, last=last)
     assert [now[0] is before[0] for before, now in itertools.pairwise(seen)] == [True, False, False]
     assert [now[1] is before[1] for before, now in itertools.pairwise(seen)] == [False, True, True]
     assert seen[-1][0] is not one
-    call_case(lambda y: y.sort(), {"y": np.array([2.0, 1.0])})
-    call_case(lambda y: seen.append((y.tolist(), y)), {"y": np.array([2.0, 1.0])})
+    call_case(lambda y: y.sort(), {"y": np.array([2.0, 1.0])}, last=last)
+    call_case(lambda y: seen.append((y.tolist(), y)), {"y": np.array([2.0, 1.0])}, last=last)
     assert seen[-1][0] == [2.0, 1.0]
+    call_case(keep, {"x": one, "y": other})
+    call_case(keep, {"x": one, "y": other})
+    assert seen[-1][0] is not seen[-2][0]  # who keeps no arguments gets new ones
 
 
-def test_a_tensor_that_was_made_to_require_gradients_is_not_passed_again():
-    x = torch.ones(2)
-    call_case(lambda x: x.requires_grad_(True).sum().item(), {"x": x})
-    assert call_case(lambda x: float(x.requires_grad), {"x": x.clone()})[0] == 0
+@pytest.mark.parametrize(
+    "leave",
+    [
+        lambda x: x.requires_grad_(True),
+        lambda x: [x.requires_grad_(True), x.sum().backward(), x.requires_grad_(False)],
+        lambda x: x.numpy().setflags(write=False) or x.add_(1),
+        lambda x: x.neg_(),
+    ],
+)
+def test_a_tensor_on_which_something_was_left_is_not_passed_again(leave):
+    seen, last = [], {}
+    call_case(lambda x: seen.append(x) or leave(x), {"x": torch.zeros(2)}, last=last)
+    call_case(lambda x: seen.append(x), {"x": torch.zeros(2)}, last=last)
+    assert seen[1] is not seen[0]
+    assert (seen[1].requires_grad, seen[1].grad, seen[1].tolist()) == (False, None, [0, 0])
 
 
-def test_of_a_function_without_arguments_the_second_result_counts():
-    numbers = iter([0.5, 0.25, 0.125])
-    assert call_case(lambda: next(numbers), {})[0] == 0.25
-    assert call_case(lambda: next(numbers), {}, once=True)[0] == 0.125
+def test_an_array_that_was_made_read_only_is_not_passed_again():
+    seen, last = [], {}
+    for _ in range(2):
+        call_case(lambda x: seen.append(x) or x.setflags(write=False), {"x": np.zeros(2)}, last=last)
+    assert seen[1] is not seen[0]
 
 
 def test_inputs_with_entries_that_are_not_finite_are_not_named_when_unchanged():

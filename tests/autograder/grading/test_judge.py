@@ -1256,3 +1256,17 @@ def test_a_wrong_shape_is_explained_in_letters_where_every_call_gave_one():
         (reason,) = [part.reason for part in verdict_on(exercise, replies).parts if part.reason]
         assert "looks transposed" in reason
         assert bool(re.search(r"\([A-Za-z_]+, [A-Za-z_]+\) has the right sizes", reason)) == in_letters
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"), [("softmax-masked_softmax", "mask_ignored"), ("context-attend", "mask_ignored")]
+)
+def test_ignoring_the_mask_costs_neither_the_values_nor_precision(name, mistake):
+    exercise = exercise_named(name)
+    (wrong,) = [each for each in exercise.hints if each.endswith(mistake)]
+    replies = {(name, place): Reply(value=case.mistaken[wrong].value) for place, case in enumerate(exercise.hidden)}
+    earned = {part.name: part.earned for part in verdict_on(exercise, replies).parts}
+    assert earned["masking"] == 0
+    assert {part: earned[part] for part in ("values", "precision")} == {
+        part: exercise.parts[part] for part in ("values", "precision")
+    }
