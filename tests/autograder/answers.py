@@ -1,5 +1,6 @@
 """Judge the answers in the repository."""
 
+import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -53,7 +54,8 @@ def judge_answer(exercise, name, function, hint=""):
 def find_expected_digits(exercise, verdict):
     """Return the digits of expected values that the feedback has; some may be the answer's own."""
     feedback = "\n".join([*(part.reason for part in verdict.parts), *verdict.hints])
-    return {digits for digits in expected_digits(exercise) if digits in feedback}
+    found = [digits for digits in expected_digits(exercise) if digits in feedback]
+    return {digits for digits in found if re.search(rf"(?<![\d.]){re.escape(digits)}(?!\d)", feedback)}
 
 
 @cache
