@@ -270,8 +270,9 @@ def test_no_word_that_is_decoded_depends_on_rounding(seed):
                 shares = np.exp(logits - logits.max(axis=1, keepdims=True))
                 cumulative = np.cumsum(shares, axis=1) / shares.sum(axis=1, keepdims=True)
                 margin = np.abs(cumulative[:, :-1] - inputs["uniforms"][:, step, None])
-                # the text says that no word of probability 0 is drawn
-                margin = np.where(cumulative[:, :-1] > 0, margin, np.inf).min(axis=1)
+                # the text says that no word of probability 0 is drawn, and every other is greater than a number of 0
+                decides = (cumulative[:, :-1] > 0) & (inputs["uniforms"][:, step, None] > 0)
+                margin = np.where(decides, margin, np.inf).min(axis=1)
             else:
                 margin = np.diff(np.sort(logits, axis=1)[:, -2:])[:, 0]
             assert (margin[written > 0] > 1e-9).all()
