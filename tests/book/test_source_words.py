@@ -9,7 +9,7 @@ from autograder.paths import ROOT
 from tests.book.test_browser import address, browser, open_page, server, size, until  # noqa: F401
 
 COLOURS = {"blue": "reason", "orange": "with", "green": "logic"}
-FORMULAS = re.compile(r"\\textcolor\{(\w+)\}\{(?:\\textit\{(\w+)\}|[eh]_\{?1?([123])\}?|[\d.]+)\}")
+FORMULAS = re.compile(r"\\textcolor\{(\w+)\}\{(?:\\textit\{(\w+)\}|[eh]_\{?1?([123])\}?|[\d.]+(?: \\cdot [\d.]+)?)\}")
 PAGES = ("intro", "encoder", "scoring", "softmax", "context")
 
 
