@@ -101,7 +101,7 @@ def test_a_listed_mistake_that_is_made_in_some_cases_only_is_said_with_where():
     (verdict,) = judge.judge([exercise], replies_of(transposed_if_large, exercise))
     (hint,) = verdict.hints
     assert hint.endswith(exercise.hints["rnn_states__transposed"])
-    assert hint.startswith("Only ")
+    assert hint.startswith("Of our cases, only ")
 
 
 def test_a_result_that_is_changed_in_some_cases_only_is_said_to_be():
@@ -330,7 +330,7 @@ def test_numbers_that_many_slips_give_count_only_where_there_are_many(kind, case
 def test_one_or_two_mistakes_are_named_and_more_are_not(count, monkeypatch):
     monkeypatch.setattr(recognise, "_explains", lambda *_: True)
     monkeypatch.setattr(recognise, "_is_significant", lambda *_, **more: True)
-    monkeypatch.setattr(recognise, "_describe_cases", lambda *_: "cases with padding")
+    monkeypatch.setattr(recognise, "_describe_cases", lambda *_: "those with padding")
     names = [f"Mistake {number}." for number in range(count)]
     row = SimpleNamespace(case=SimpleNamespace(mistaken=dict.fromkeys(names)))
     hint = recognise._hint_listed(SimpleNamespace(hints=dict(zip(names, names, strict=True))), [row], [row])
@@ -342,7 +342,7 @@ def test_what_only_wrong_cases_have_describes_them():
         SimpleNamespace(wrong_entries=wrong, case=SimpleNamespace(families=dict.fromkeys(families)))
         for wrong, families in (([""], ("a long row", "padding")), ([], ("a long row",)))
     )
-    assert recognise._describe_cases(None, [wrong, right], [wrong]) == "cases with padding"
+    assert recognise._describe_cases(None, [wrong, right], [wrong]) == "those with padding"
 
 
 @pytest.mark.parametrize(
