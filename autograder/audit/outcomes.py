@@ -58,10 +58,8 @@ class Outcomes:
         self.exercise, self.seconds = exercise, seconds
         self._rows: dict[str, OutcomeRow] = {}
         self._unsaved: dict[str, OutcomeRow] = {}
-        self._last: tuple[str, dict[str, object]] = (
-            "",
-            {},
-        )  # key of the version that was called last, and its arguments
+        # key of the version that was called last, and its arguments then
+        self._last: tuple[str, dict[str, object]] = ("", {})
         self._timed_out: set[str] = set()  # keys of rows that a faster machine might fill otherwise
         self._path = folder / f"{exercise.name}-{_content_hash(exercise, seconds)}.msgpack" if folder else None
         if self._path and self._path.is_file():

@@ -161,9 +161,8 @@ def make_exercise(
         return Exercise(entry, inspect.getsource(reference), hints, parts, (), _load_trained(entry, references, seed))
     shell = Exercise(entry, inspect.getsource(reference), hints, parts, ())
     cases = tuple(_case(shell, row, reference, wrong) for row in draw_cases(entry, reference, seed))
-    if (
-        entry.kind == "code"
-    ):  # the first, and the first with gradients, come again at the end: nothing can be kept between calls
+    if entry.kind == "code":
+        # the first, and the first with gradients, come again at the end: nothing can be kept between calls
         hidden = [case for case in cases if not case.shown]
         cases += tuple(_case(shell, row, reference, wrong) for row in _other_numbers(entry, cases))
         again = (*[case for case in hidden if case.gradients][:1], hidden[0])

@@ -201,19 +201,19 @@ def _mutate_attribute(node, slot, around):
 
 
 def _mutate_slice(node, slot, around):
-    def bounded(name, bound):
+    def replace_bound(name, bound):
         return ast.Slice(*(bound if each == name else getattr(node, each) for each in ("lower", "upper", "step")))
 
     for name, first in (("lower", "1"), ("upper", "-1")):
         bound = getattr(node, name)
         if bound is None:
-            yield Rewrite(f"{name} bound of 1", bounded(name, build(first)))
+            yield Rewrite(f"{name} bound of 1", replace_bound(name, build(first)))
             continue
-        yield Rewrite(f"{name} bound dropped", bounded(name, None))
+        yield Rewrite(f"{name} bound dropped", replace_bound(name, None))
         for what, template in (("Add", "_0 + 1"), ("Sub", "_0 - 1")):
-            yield Rewrite(f"{name} bound off by one ({what})", bounded(name, build(template, bound)))
+            yield Rewrite(f"{name} bound off by one ({what})", replace_bound(name, build(template, bound)))
     what, step = ("reversed", build("-1")) if node.step is None else ("step bound dropped", None)
-    yield Rewrite(what, bounded("step", step))
+    yield Rewrite(what, replace_bound("step", step))
 
 
 def _mutate_sequence(node, slot, around):
