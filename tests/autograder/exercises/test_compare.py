@@ -370,6 +370,14 @@ def test_a_tensor_on_which_something_was_left_is_not_passed_again(leave):
     assert (seen[1].requires_grad, seen[1].grad, seen[1].tolist()) == (False, None, [0, 0])
 
 
+def test_a_tensor_with_another_order_in_memory_is_not_the_same():
+    seen, last = [], {}
+    symmetric = torch.tensor([[1.0, 2.0], [2.0, 1.0]])
+    for x in (symmetric, symmetric.T, symmetric.T):
+        call_case(lambda x: seen.append(x), {"x": x}, last=last)
+    assert [seen[1] is seen[0], seen[2] is seen[1]] == [False, True]
+
+
 def test_an_array_that_was_made_read_only_is_not_passed_again():
     seen, last = [], {}
     for _ in range(2):
