@@ -256,7 +256,9 @@ def late_comers(spoilt, answers):
     data = json.loads(answers)
     data["cells"][1:1] = [text("a note of mine"), text("another one")]
     hand_in(course, "tess", json.dumps(data).encode())
-    hand_in(course, "slow_page", answers)
+    long = json.loads(answers)
+    long["cells"] += [text("**a** `b` [c](d)\n\n" * 400) for _ in range(60)]  # many ticks of the clock that stops it
+    hand_in(course, "slow_page", json.dumps(long).encode())
     with pytest.MonkeyPatch.context() as patched:
         for module in ("grade_class", "submission_steps"):
             patched.setattr(f"autograder.batch.{module}.PAGE_SECONDS", 0.001)  # too short for a page
