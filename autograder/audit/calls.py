@@ -5,7 +5,6 @@ In: a function, an exercise. Out: a ``Reply``, a ``Verdict``. Interrupts calls t
 
 import contextlib
 import io
-import json
 import warnings
 from collections.abc import Callable, Iterator
 
@@ -47,7 +46,7 @@ def reply_to(
             value, changed = compare.call_case(function, given, case.gradients, last)
     except Exception as error:
         return Reply(raised=type(error).__name__)
-    value = wire.decode(json.loads(json.dumps(wire.encode(value))))
+    value = wire.decode(wire.encode(value))
     return Reply(value, changed=tuple(changed), printed=bool(printed.getvalue()))
 
 

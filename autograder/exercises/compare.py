@@ -288,6 +288,7 @@ def call_case(function, inputs, gradients=(), last=None):
     in a dict, which is updated, an argument that is equal to the one there is the same object, as in a program: what a function
     keeps from call to call must not depend on which objects it gets.
     """
+    before = {name: np.asarray(item) for name, item in inputs.items()}
     given = {name: _copy(item) for name, item in inputs.items()}
     if last is not None and not gradients:
         given |= {name: item for name, item in last.items() if name in given and _is_same(given[name], item)}
@@ -302,7 +303,7 @@ def call_case(function, inputs, gradients=(), last=None):
         if not hasattr(total, "requires_grad") or total.requires_grad:
             total.backward()
         value = {name: 0 * leaf.detach() if leaf.grad is None else leaf.grad for name, leaf in leaves.items()}
-    changed = [name for name, item in given.items() if _is_changed(item, np.asarray(inputs[name]))]
+    changed = [name for name, item in given.items() if _is_changed(item, before[name])]
     return plain_value(value), changed
 
 
