@@ -157,7 +157,7 @@ def scores_gradient__divided_by_weights(context_gradient, weights, keys):
 
 
 def scores_gradient__squeezed(context_gradient, weights, keys):
-    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
+    """An axis of length 1 went missing: the batch axis of a single sentence, for example, should stay."""
     by_weight = np.einsum("bm,bjm->bj", context_gradient, keys)
     return np.squeeze(weights * (by_weight - (weights * by_weight).sum(axis=1, keepdims=True)))
 
@@ -223,7 +223,7 @@ def attend__scores_as_weights(scores, keys, source_mask):
 
 
 def attend__squeezed(scores, keys, source_mask):
-    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
+    """An axis of length 1 went missing: the batch axis of a single sentence, for example, should stay."""
     kept = scores.masked_fill(~source_mask, torch.finfo(scores.dtype).min)
     return _mix(torch.softmax(kept, dim=1) * source_mask, keys).squeeze()
 
@@ -349,7 +349,7 @@ def mended_attention__minus_infinity(query, keys, source_mask, W_query, W_key, v
 
 
 def mended_attention__squeezed(query, keys, source_mask, W_query, W_key, v):
-    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
+    """An axis of length 1 went missing: the batch axis of a single sentence, for example, should stay."""
     return np.squeeze(_mended(query, keys, source_mask, W_query, W_key, v))
 
 
@@ -436,7 +436,7 @@ def mended_note_e__exponentials_by_hand(s_previous, h_j, W, V, W_s=None):
 
 
 def mended_note_e__squeezed(s_previous, h_j, W, V, W_s=None):
-    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
+    """An axis of length 1 went missing: the batch axis of a single sentence, for example, should stay."""
     return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W, W_s)) @ V, dim=1), h_j).squeeze()
 
 

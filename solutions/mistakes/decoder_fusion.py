@@ -372,7 +372,7 @@ def decoder_step__word_dropped(query, embedded, keys, source_mask, W_query, W_ke
 
 
 def decoder_step__squeezed(query, embedded, keys, source_mask, W_query, W_key, v, W_y, W_s, W_c):
-    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
+    """An axis of length 1 went missing: the batch axis of a single sentence, for example, should stay."""
     return _decoder_step(locals()).squeeze()
 
 
@@ -475,7 +475,7 @@ def luong_step__minus_infinity(fed, embedded, query, keys, source_mask, W_y, W_s
 
 
 def luong_step__squeezed(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix):
-    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
+    """An axis of length 1 went missing: the batch axis of a single sentence, for example, should stay."""
     return np.squeeze(_luong(fed, embedded, query, keys, source_mask, W_y, W_s, W_fed, W, W_mix))
 
 

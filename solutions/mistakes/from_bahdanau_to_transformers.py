@@ -465,7 +465,7 @@ def multi_head__overflow(query, keys, source_mask, W_query, W_key, W_value, W_ou
 
 
 def multi_head__squeezed(query, keys, source_mask, W_query, W_key, W_value, W_out):
-    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
+    """An axis of length 1 went missing: the batch axis of a single sentence, for example, should stay."""
     return (_heads(query, keys, source_mask, W_query, W_key, W_value).flatten(1) @ W_out.T).squeeze()
 
 
@@ -571,7 +571,7 @@ def self_attention__largest_of_later_words(states, mask, W_query, W_key, W_value
 
 
 def self_attention__squeezed(states, mask, W_query, W_key, W_value):
-    """An axis of length 1 went missing: a batch of one sentence should keep its batch axis."""
+    """An axis of length 1 went missing: the batch axis of a single sentence, for example, should stay."""
     return _attended(states, _not_after(states) & mask[:, None, :], W_query, W_key, W_value).squeeze()
 
 
