@@ -350,8 +350,8 @@ def _hints_by_kind(exercise, rows, skipped=()):
             continue
         here = _hints_of_one_mistake(exercise, [*ordinary, *alike])
         here = here if not first or here == first else ()
-        is_to_blame = kind != SIZE_ONE or _are_half_wrong(alike)
-        if here or (is_to_blame and not (kind == WORDLESS and words[PADDING] in hints)):  # which has padding, too
+        is_told = kind == WORDLESS and words[PADDING] in hints  # such a case has padding, too
+        if here or (_are_half_wrong(alike) and not is_told):
             hints += here or [words[kind]]
     return tuple(dict.fromkeys(hints))
 
@@ -723,10 +723,18 @@ def _hints_of_mistakes(exercise, rows):
         chosen = explained[alike[0]][0] & left
         same = [name for name in alike if explained[name][0] & left == chosen]
         hints.append(" Or: ".join(dict.fromkeys(exercise.hints[name] for name in same)))
-        left -= chosen
+        left -= chosen | _entries_after(exercise, chosen)
     if hints and _autograd_broken(rows):
         hints[-1] += f" Or: {GRAPH_BROKEN}"
     return tuple(dict.fromkeys(hints))
+
+
+def _entries_after(exercise, chosen):
+    """Return the entries of a chain that follow from those in ``chosen``: what is wrong there may come from these."""
+    after = set(chosen)
+    while more := {entry for entry, step in exercise.follows.items() if after & {*step.given}} - after:
+        after |= more
+    return after
 
 
 def _autograd_broken(rows):
