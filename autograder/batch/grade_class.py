@@ -32,7 +32,7 @@ from autograder.feedback import notices
 from autograder.gradebook.backup import back_up
 from autograder.gradebook.database import describe_db_error
 from autograder.gradebook.recorder import Recorder
-from autograder.grading.stopwatch import Stopwatch
+from autograder.grading.stopwatch import Stopwatch, call_timed
 from autograder.paths import format_command
 from autograder.sandbox import cgroup
 from solutions.answer_key import AnswerKeyError
@@ -40,6 +40,7 @@ from solutions.answer_key import AnswerKeyError
 RUNS_PER_TASK = 4  # a notebook, once more without the cell that ended it, and weights
 HOST_SECONDS = 240.0  # of CPU time that reading, judging and writing a submission may take outside its sandbox
 PAGE_BRAKE_SECONDS = 20 * PAGE_SECONDS  # of the clock, for a task that hangs
+OPENING_SECONDS = 20.0  # of CPU time that opening a hand-in may take in `watch`
 RESTORED_NOTICE = (
     "The gradebook lacked the assignment {} as released: it has been restored. If marks or due dates are missing now, a backup may "
     "have them: `{}` lists them."
@@ -150,7 +151,7 @@ def start_workers(runs: Sequence[GradingRun], count: int) -> Iterator[Executor]:
     limits, isolation, hidden = runs[0].options.limits, runs[0].options.isolation, list_hidden_paths(runs[0].course)
     prepared = reduce(sandbox.Prepared.merge, [sources_to_prepare(run.released.notebooks[0]) for run in runs])
     page = PAGE_SECONDS, PAGE_BRAKE_SECONDS
-    seconds = {pages.feedback_page: page, submission.read_requests: page}
+    seconds = {pages.feedback_page: page, call_timed: (OPENING_SECONDS, 20 * OPENING_SECONDS)}
     seconds[submission.grade_task] = HOST_SECONDS, RUNS_PER_TASK * limits.brake_seconds + PAGE_BRAKE_SECONDS
     with Workers(count, seconds) as workers:
         examined = [workers.submit(doctor.require, isolation, limits, hidden, prepared)]

@@ -11,6 +11,8 @@ from autograder.feedback.marks import GradebookState, Mark, Marks
 from autograder.notebooks.cell_ids import points_id
 from autograder.verdicts import MAX_RUNS, PROVISIONAL_NOTE, Graded
 
+WORKER_STAGES = ("repair", "host", "notebook", "page")  # of ``spent``: one after the other, in a worker
+
 
 @dataclass(frozen=True)
 class MarkChange:
@@ -51,6 +53,11 @@ class SubmissionResult:
     @property
     def total(self) -> float:
         return sum(points or 0.0 for points in self.points.values())
+
+    @property
+    def worker_seconds(self) -> float:
+        """The seconds that a worker has spent on it."""
+        return sum(self.spent.get(stage, 0.0) for stage in WORKER_STAGES)
 
     def enter_verdicts(self, graded: Graded, notes: Sequence[str]) -> None:
         """Set hints, reasons and notes."""

@@ -118,7 +118,10 @@ class SubmissionSteps:
         outcome = _get_outcome(job, future)
         if outcome is None:
             self.defer(job)
-        elif outcome.set_aside:
+            return
+        job.row.spent |= outcome.spent
+        job.row.used |= outcome.used
+        if outcome.set_aside:
             reason = job.row.set_aside or outcome.set_aside
             earlier = job.earlier
             if not self.options.dry:
@@ -283,8 +286,6 @@ def _keep_verdicts(run, job, outcome):
     if job.graded is None and not graded.killed:
         graded = run.course.store.put(job.key, graded)
     job.graded = graded
-    row.spent |= outcome.spent
-    row.used |= outcome.used
     row.enter_verdicts(graded, outcome.notes)
     row.notes = (job.early_claim, *row.notes) if job.early_claim else row.notes
     row.notes += (when.problem,) if when.problem else ()

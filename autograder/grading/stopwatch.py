@@ -4,8 +4,11 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,16 @@ class Stopwatch:
         finally:
             self.spent[name] = self.spent.get(name, 0.0) + time.monotonic() - began
             self.used[name] = self.used.get(name, 0.0) + time.process_time() - cpu
+
+
+def call_timed(function: Callable[..., Result], *args: object) -> tuple[Result | Exception, float]:
+    """Call ``function``; return what it returned or raised, and the seconds that it took."""
+    began = time.monotonic()
+    try:
+        result = function(*args)
+    except Exception as error:
+        result = error
+    return result, time.monotonic() - began
 
 
 @contextlib.contextmanager

@@ -115,7 +115,7 @@ def grade_task(task: Task) -> GradingResult:
         try:
             notebook, template = repair.read_notebook(task.content, templates, release.topic)
         except CourseError as error:
-            return GradingResult(set_aside=str(error))
+            return GradingResult(set_aside=str(error), spent=watch.spent, used=watch.used)
         asked = handout(template)
         later_exercises = find_later_exercises(template, release.points)
         notes = (*repair.repair(notebook, template), *(LATER_EXERCISE_NOTE.format(name) for name in later_exercises))

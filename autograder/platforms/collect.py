@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import Enum
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 
 from autograder.courses import standing
@@ -24,7 +24,7 @@ from autograder.courses.released import Released
 from autograder.errors import CourseError
 from autograder.files import write_text
 from autograder.notebooks.handout import Handout, handout, receipt_of_file
-from autograder.notebooks.submitted_file import sources_by_id
+from autograder.notebooks.submitted_file import SIZE_NOTE, sources_by_id
 from autograder.platforms import attempts
 from autograder.platforms.archives import ARCHIVE_ERRORS, RefusedEntry, open_archive, read_archive
 from autograder.platforms.attempts import KEPT, RECEIVED, TIMED, Attempt, Collection
@@ -43,6 +43,7 @@ from autograder.sandbox import Limits
 from solutions.answer_key import topics
 
 MAX_ENTRIES, MAX_ENTRIES_OF_ONE, MAX_CANDIDATES = 100_000, 1000, 20
+MAX_COPIED = 4  # times ``max_mb``, in all files of a hand-in that is copied
 INBOUND = "inbound"  # the folder of nbgrader's exchange that students write to
 MAX_SECRET_CHARACTERS = 1000  # nbgrader's have 128
 
@@ -73,17 +74,6 @@ class Collected:
         return ". ".join(filter(None, (self.problem, self.note)))
 
 
-class Admission(Enum):
-    """What becomes of an attempt: it may count, it is kept without counting, or it is left where it is."""
-
-    COUNT = "count"
-    KEEP = "keep"
-    LEAVE = "leave"
-
-
-Admit = Callable[[str, Attempt, dict[str, bytes]], Admission]  # takes a student, an attempt, its files by name
-
-
 @dataclass(frozen=True)
 class AssignmentSpec:
     """What an assignment consists of: the notebook of ``topic`` with its ``exercises``, and the files ``beside`` it.
@@ -105,16 +95,24 @@ class _Release:
 
 
 @dataclass(frozen=True)
-class _Run(AssignmentSpec):
-    """One archive being collected into ``course``; ``releases`` are the assignment's, newest first."""
+class Intake:
+    """One archive from ``platform`` being collected into ``course``: the assignment that was ``asked`` for as ``released``."""
 
+    asked: AssignmentSpec
     course: Course
     plan: Plan
-    releases: tuple[_Release, ...]
+    released: Released
     collection: Collection
     platform: str
-    admit: Admit | None = None
-    seen: str = ""
+
+    @property
+    def topic(self) -> str:
+        return self.asked.topic
+
+    @cached_property
+    def releases(self) -> tuple[_Release, ...]:
+        """The assignment's releases, newest first."""
+        return tuple(_releases(self.course, self.topic, self.released))
 
 
 @dataclass(frozen=True)
@@ -132,6 +130,27 @@ class _ArchivePart:
         return PurePosixPath(self.name).name
 
 
+@dataclass(frozen=True)
+class HandIn:
+    """What ``student`` handed in at once: its ``parts``. ``seen`` is when `watch` saw it, in UTC, if it did."""
+
+    student: str
+    platform: str
+    parts: tuple[_ArchivePart, ...]
+    seen: str = ""
+
+
+@dataclass(frozen=True)
+class OpenedHandIn:
+    """The ``files`` of a hand-in that count, by name, as an ``attempt``; ``counting`` is the part that the notebook came from."""
+
+    attempt: Attempt
+    files: dict[str, bytes]
+    counting: Submitter
+    saved_as: str
+    unused: tuple[str, ...]
+
+
 def collect(
     course: Course,
     topic: str,
@@ -142,10 +161,9 @@ def collect(
     any_owner: bool = False,
     collection: Collection | None = None,
     only: Container[str] | None = None,
-    admit: Admit | None = None,
+    take: Callable[[Intake, HandIn], object] | None = None,
     accounts: Container[int] | None = None,
     released: Released | None = None,
-    seen: datetime | None = None,
 ) -> tuple[list[Collected], list[str]]:
     """Put each student's notebook, and the files that belong to it, into ``course``; return ``(collected, left)``.
 
@@ -160,8 +178,8 @@ def collect(
     exchange. Each entry is judged on its own, and counts only if it belongs to the account that it names, unless
     ``any_owner``. If ``accounts`` (user ids) are given, the same holds for plain files and folders that none of them owns.
     ``collection`` is the one that this call is part of; by default, a new one. ``only`` names the entries of a
-    folder to collect, and ``admit`` decides about each attempt before anything is written; by default, all are taken.
-    ``released`` may be passed if it is already loaded, and ``seen`` if it is known when the entries arrived.
+    folder to collect. ``take`` is called with each hand-in, which is then neither opened nor put into the course.
+    ``released`` may be passed if it is already loaded.
 
     Raises ``CourseError`` if there is no such assignment, the archive itself cannot be read, or nothing can be written.
     """
@@ -195,26 +213,20 @@ def collect(
         reader = _read_submitters(
             archive, entries, PLATFORMS.get(platform, ""), plan.students, any_owner, accounts, is_whole
         )
-        run = _Run(
+        asked = AssignmentSpec(
             topic,
             frozenset(exercise.name for exercise in released.exercises),
             frozenset(exercise.trained.file for exercise in released.exercises if exercise.trained),
             max_mb,
-            course,
-            plan,
-            tuple(_releases(course, topic, released)),
-            collection or Collection(course, topic),
-            reader.platform,
-            admit,
-            format_time(seen),
         )
+        intake = Intake(asked, course, plan, released, collection or Collection(course, topic), reader.platform)
         notice = notice or (lambda text: None)
         top = reader.format.top
-        within = f", all of them in {escape_unprintable(top)}" if top and run.platform == PLAIN_FILES else ""
-        notice(f"recognised as {run.platform}{within}")
-        collected = _collect_everybody(run, entries, reader)
+        within = f", all of them in {escape_unprintable(top)}" if top and reader.platform == PLAIN_FILES else ""
+        notice(f"recognised as {reader.platform}{within}")
+        collected = _collect_everybody(intake, entries, reader, take)
     if collection is None:
-        run.collection.begin()  # even if it took nothing
+        intake.collection.begin()  # even if it took nothing
     return collected
 
 
@@ -246,15 +258,15 @@ def _releases(course, topic, released):
         yield _Release(course.releases(topic).number_of(template), sources, handout(notebook))
 
 
-def _collect_everybody(run, entries, reader):
-    parts, left = _parse_entries(entries, run, reader)
+def _collect_everybody(intake, entries, reader, take):
+    parts, left = _parse_entries(entries, intake.asked, reader)
     by_student, folders, collected = defaultdict(list), defaultdict(set), []
     for part in parts:
         by_student[fold_name(part.owner.student), part.owner.problem].append(part)
-    for folder in run.course.root.glob("submitted/*"):
+    for folder in intake.course.root.glob("submitted/*"):
         folders[fold_name(folder.name)].add(folder.name)
     for key in sorted(by_student):
-        done, unused = _collect_student(run, by_student[key], folders[key[0]])
+        done, unused = _collect_student(intake, by_student[key], folders[key[0]], take)
         collected += done
         left += unused
     return collected, left
@@ -332,43 +344,90 @@ def _match_notebook_name(topic, file):
 # --- one student -----------------------------------------------------------------------------------------------------
 
 
-def _collect_student(run, parts, folders):
+def _collect_student(intake, parts, folders, take):
     """Return ``([Collected], [name of a file not taken])`` for the parts under one name, in any spelling.
 
-    ``folders`` has the spellings that already exist in ``submitted``.
+    ``folders`` has the spellings that already exist in ``submitted``; ``take`` is as in ``collect``.
     """
     refused = _refuse_names(parts, folders)
     if refused is not None:
         return refused, []
     student = unicodedata.normalize("NFC", parts[0].owner.student)
     done, left = [], []
-    for attempt_parts in _group_by_attempt(parts, run.platform):
+    for attempt_parts in _group_by_attempt(parts, intake.platform):
+        hand_in = HandIn(student, intake.platform, tuple(attempt_parts))
+        if take:
+            take(intake, hand_in)
+            continue
         try:
-            files, counting, unused = _select_files(run, attempt_parts)
-            attempt = _make_attempt(run, files, counting, attempt_parts)
-            admission = run.admit(student, attempt, files) if run.admit else Admission.COUNT
-            if admission != Admission.COUNT:
-                if admission == Admission.KEEP:
-                    _keep_earlier(run, student, files, attempt, attempts.load_attempts(run.course, student, run.topic))
-                done.append(Collected(student, file=escape_unprintable(attempt.file), note="not counted"))
-                continue
-            collected = _place_attempt(run, student, files, attempt, counting.owner.by_arrival)
-            if counting.saved_as:
-                note = f"a browser had saved it as {escape_unprintable(counting.saved_as)}"
-                collected = replace(collected, note=_join_notes(collected.note, note))
-            standing.take(run.course, student, run.topic)
-            done.append(collected)
-            left += unused
+            opened = open_hand_in(intake.asked, hand_in)
+            done.append(place(intake, opened, _summarise(intake, student, opened)))
+            left += opened.unused
         except RefusedEntry as refusal:
-            first = attempt_parts[0]
-            time = format_time(first.owner.time)
-            attempt = Attempt({}, time=time, moment=first.moment, order=first.owner.order)
-            if not any(attempt.is_before(last) for last in attempts.load_attempts(run.course, student, run.topic)[-1:]):
-                _write_refusal_page(run, student, str(refusal), attempt_parts)
-            secret = _find_secret(attempt_parts)
-            file = escape_unprintable(first.name)
-            done.append(Collected(student, str(refusal), file=file, note=refusal.note, secret=secret))
+            done.append(refuse(intake, hand_in, refusal))
     return done, left
+
+
+def copy_hand_in(asked: AssignmentSpec, hand_in: HandIn) -> HandIn:
+    """Return ``hand_in`` with its bytes in memory, so that another process can open it.
+
+    What cannot be read, or is beyond ``MAX_COPIED``, is refused once it is needed.
+    """
+
+    def rank(place):  # what is most likely to count is read first
+        part = hand_in.parts[place]
+        return part.file not in (TIMESTAMP, SECRET), not _match_notebook_name(asked.topic, part.file)
+
+    copies, left = list(hand_in.parts), MAX_COPIED * asked.max_mb * 2**20
+    for place in sorted(range(len(copies)), key=rank):
+        content = b""
+        try:
+            if left <= 0:
+                problem = f"its files are together larger than {MAX_COPIED * asked.max_mb} MB"
+                raise RefusedEntry(problem, SIZE_NOTE)
+            content = b"" if _is_checkpoint(copies[place]) else copies[place].read()
+            read = partial(bytes, content)
+        except RefusedEntry as refusal:
+            read = partial(_raise, refusal)
+        copies[place], left = replace(copies[place], read=read), left - len(content)
+    return replace(hand_in, parts=tuple(copies))
+
+
+def _raise(error):
+    raise error
+
+
+def open_hand_in(asked: AssignmentSpec, hand_in: HandIn) -> OpenedHandIn:
+    """Select the files of ``hand_in`` that count, by what is in them; raise ``RefusedEntry`` if they cannot be taken."""
+    files, counting, unused = _select_files(asked, hand_in.parts)
+    attempt = _make_attempt(hand_in, files, counting)
+    return OpenedHandIn(attempt, files, counting.owner, counting.saved_as, tuple(unused))
+
+
+def place(intake: Intake, opened: OpenedHandIn, report: Collected) -> Collected:
+    """Put the files of ``opened`` into the course for the student of ``report``; return it with what became of them."""
+    collected = _place_attempt(intake, opened, report)
+    if opened.saved_as:
+        note = f"a browser had saved it as {escape_unprintable(opened.saved_as)}"
+        collected = replace(collected, note=_join_notes(collected.note, note))
+    standing.take(intake.course, report.student, intake.topic)
+    return collected
+
+
+def keep(intake: Intake, student: str, opened: OpenedHandIn) -> None:
+    """Keep the files of ``opened`` as an earlier attempt of ``student``, which does not count."""
+    _keep_earlier(intake, student, opened, attempts.load_attempts(intake.course, student, intake.topic))
+
+
+def refuse(intake: Intake, hand_in: HandIn, refusal: RefusedEntry) -> Collected:
+    """Write the page that says why ``hand_in`` is not taken, unless a later one counts already."""
+    student, first = hand_in.student, hand_in.parts[0]
+    attempt = Attempt({}, time=format_time(first.owner.time), moment=first.moment, order=first.owner.order)
+    known = attempts.load_attempts(intake.course, student, intake.topic)
+    if not any(attempt.is_before(last) for last in known[-1:]):
+        _write_refusal_page(intake, student, str(refusal), hand_in.parts)
+    file, secret = escape_unprintable(first.name), _find_secret(hand_in.parts)
+    return Collected(student, str(refusal), file=file, note=refusal.note, secret=secret)
 
 
 def _refuse_names(parts, folders):
@@ -409,10 +468,11 @@ def _join_notes(*notes):
     return ", ".join(filter(None, notes))
 
 
-def _make_attempt(run, files, counting, parts):
+def _make_attempt(hand_in, files, counting):
     """Return the ``Attempt`` with these ``files``; ``counting`` is the part that the notebook came from."""
+    platform, parts = hand_in.platform, hand_in.parts
     folder, owner, time = PurePosixPath(counting.name).parent, counting.owner, counting.owner.time
-    if run.platform == PLAIN_FILES:  # elsewhere, only students could have written it
+    if platform == PLAIN_FILES:  # elsewhere, only students could have written it
         stamps = [part for part in parts if part.name == str(folder / TIMESTAMP)]  # other assignments may have one too
         time = time or next((parse_time(part.read()) for part in stamps), None)
     return Attempt(
@@ -420,13 +480,13 @@ def _make_attempt(run, files, counting, parts):
         time=format_time(time),
         moment=counting.moment,
         order=owner.order,
-        late=owner.late or (run.platform == "ILIAS" and any(part.owner.late for part in parts)),
-        platform=run.platform,
+        late=owner.late or (platform == "ILIAS" and any(part.owner.late for part in parts)),
+        platform=platform,
         prefix=owner.prefix,
         number=owner.number,
         file=counting.name,
         secret=next((decode_secret(part.read()) for part in parts if part.name == str(folder / SECRET)), ""),
-        seen=run.seen,
+        seen=hand_in.seen,
     )
 
 
@@ -529,33 +589,35 @@ def _other_assignments(content, topic):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _place_attempt(run, student, files, attempt, by_arrival):
-    """Write ``files`` into the student's folder if they are the latest, and keep the previous ones; else keep ``files``.
+def _place_attempt(intake, opened, collected):
+    """Write the files into the student's folder if they are the latest, and keep the previous ones; else keep them.
 
     The record is written last, so that a stopped command can be repeated with the same result.
     """
-    course, topic, notebook = run.course, run.topic, run.course.submission(student, run.topic)
-    known = _add_uncollected_files(course, topic, student, files)
-    collected = _summarise(run, student, attempt, files[notebook.name])
+    course, topic, student, attempt = intake.course, intake.topic, collected.student, opened.attempt
+    notebook = course.submission(student, topic)
+    known = _add_uncollected_files(course, topic, student, opened.files)
     if not known:
-        _make_current(run, student, files, attempt, known)
+        _make_current(intake, student, opened, known)
         return collected
     last = known[-1]
     same = attempt.files == last.files
-    contradicts = by_arrival and last.platform == attempt.platform and attempt.is_before(last)
+    contradicts = opened.counting.by_arrival and last.platform == attempt.platform and attempt.is_before(last)
     if same and last.platform and attempt.is_before(last):
         attempt = last  # the same files were handed in again later
     elif same and not attempt.time and attempt.order == last.order:
         attempt = replace(attempt, time=last.time)  # which ``set_times`` may have set
+    opened = replace(opened, attempt=attempt)
     if not same:
         standing = attempts.read_current_files(course, notebook, last)
-        is_wrong = bool(_other_assignments(standing.get(notebook.name, b""), topic))  # once, these were collected
+        # nothing was collected from another assignment's notebook, but somebody may have put one there
+        is_wrong = not last.platform and bool(_other_assignments(standing.get(notebook.name, b""), topic))
         is_earlier = attempt.is_before(last) and not contradicts
         if (_is_known(attempt, known) or is_earlier) and not is_wrong:
-            _keep_earlier(run, student, files, attempt, known)
+            _keep_earlier(intake, student, opened, known)
             return replace(collected, note=_join_notes(collected.note, "an earlier attempt: kept, but not counted"))
         attempts.keep_files(course, student, topic, standing)
-    earlier = _make_current(run, student, files, attempt, known) - 1
+    earlier = _make_current(intake, student, opened, known) - 1
     replaced = attempt.files[notebook.name] != last.files.get(notebook.name)
     note = "unchanged" if same else ""
     if replaced:
@@ -575,41 +637,42 @@ def _add_uncollected_files(course, topic, student, files):
     return attempts.load_attempts(course, student, topic)
 
 
-def _summarise(run, student, attempt, content):
-    """Return the report on ``attempt``, whose notebook has the bytes ``content``."""
+def _summarise(intake, student, opened):
+    """Return the report on ``opened``."""
+    content = opened.files[f"{intake.topic}.ipynb"]
     sources = sources_by_id(content)
 
     def count_locked_cells_kept(release):
         return sum(sources.get(name) == source for name, source in release.locked_cells.items())
 
-    release = max(run.releases, key=count_locked_cells_kept)  # in a tie, the first, which is the newest
+    release = max(intake.releases, key=count_locked_cells_kept)  # in a tie, the first, which is the newest
     receipt = receipt_of_file(content, release.handout)
-    note = _describe_lateness(run.plan.assignment(run.topic), student, attempt)
+    note = _describe_lateness(intake.plan.assignment(intake.topic), student, opened.attempt)
     if receipt and receipt.printed not in ("", receipt.code):
         note = _join_notes(note, f"its own receipt says {receipt.printed}: it was not rerun after its last change")
     return Collected(
         student,
-        file=escape_unprintable(attempt.file),
+        file=escape_unprintable(opened.attempt.file),
         version=release.number if count_locked_cells_kept(release) else 0,
         code=receipt.code if receipt else "",
         note=note,
     )
 
 
-def _keep_earlier(run, student, files, attempt, known):
-    """Keep ``files`` as an attempt earlier than the last one ``known``, which counts."""
-    attempts.keep_files(run.course, student, run.topic, files)
-    if known and not _is_known(attempt, known):
-        run.collection.add(student, KEPT, attempt)
+def _keep_earlier(intake, student, opened, known):
+    """Keep the files of ``opened`` as an attempt earlier than the last one ``known``, which counts."""
+    attempts.keep_files(intake.course, student, intake.topic, opened.files)
+    if known and not _is_known(opened.attempt, known):
+        intake.collection.add(student, KEPT, opened.attempt)
 
 
-def _make_current(run, student, files, attempt, known):
-    """Put ``files`` into the student's folder; return the number of known attempts, including this one, the last."""
-    course, topic = run.course, run.topic
-    attempts.write_files(course, course.submission(student, topic), files)
-    attempts.write_exchange_files(course, topic, run.plan.assignment(topic), student, attempt)
+def _make_current(intake, student, opened, known):
+    """Put the files into the student's folder; return the number of known attempts, including this one, the last."""
+    course, topic, attempt = intake.course, intake.topic, opened.attempt
+    attempts.write_files(course, course.submission(student, topic), opened.files)
+    attempts.write_exchange_files(course, topic, intake.plan.assignment(topic), student, attempt)
     if known[-1:] != [attempt]:
-        run.collection.add(student, RECEIVED, attempt)
+        intake.collection.add(student, RECEIVED, attempt)
     return len(attempts.load_attempts(course, student, topic))
 
 
@@ -621,18 +684,18 @@ def _is_known(attempt, known):
     return any(not other.is_before(attempt) for other in same)
 
 
-def _write_refusal_page(run, student, problem, parts):
+def _write_refusal_page(intake, student, problem, parts):
     """Write a feedback page that asks ``student`` to hand in again, with the files that nbgrader's exchange needs.
 
     If the page shows earlier feedback, these remain those of the earlier submission: only its owner may fetch the page.
     """
-    page = run.course.feedback(student, run.topic)
+    page = intake.course.feedback(student, intake.topic)
     with contextlib.suppress(RefusedEntry):  # the instructor reads the problem in any case
-        with attempts.write_guard(run.course, page):
-            has_feedback = standing.tell(run.course, student, run.topic, describe_refusal(problem, run.topic))
+        with attempts.write_guard(intake.course, page):
+            has_feedback = standing.tell(intake.course, student, intake.topic, describe_refusal(problem, intake.topic))
         if (secret := _find_secret(parts)) and not has_feedback:
             for name, text in ((TIMESTAMP, format_time(parts[0].owner.time)), (SECRET, secret)):
-                with attempts.write_guard(run.course, page.with_name(name)):
+                with attempts.write_guard(intake.course, page.with_name(name)):
                     write_text(text, page.with_name(name))
 
 

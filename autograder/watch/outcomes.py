@@ -15,7 +15,7 @@ from autograder.feedback import notices
 from autograder.platforms.collect import escape_unprintable
 from autograder.reports.tables import describe_status
 from autograder.watch.arrivals import FAILED, GRADED, Arrival, Arrivals, Clock
-from autograder.watch.settings import Settings
+from autograder.watch.settings import Settings, is_machine_failure
 from autograder.with_nbgrader.exchange import read_page
 
 # Outcomes, besides those of ``arrivals``.
@@ -80,7 +80,12 @@ class Outcomes:
         self.say(f"{self.topic} {self.name_of(student)}: past the due date, so the full feedback is released")
 
     def record_error(self, arrival: Arrival, error: Exception) -> bool:
-        """Count an error of ``arrival``; return whether there were too many, in which case it ends as failed."""
+        """Count an error of ``arrival``; return whether there were too many, in which case it ends as failed.
+
+        Raises ``error`` if it comes from the machine, so that waiting may help.
+        """
+        if is_machine_failure(error):
+            raise error
         self.tries[arrival.number] = self.tries.get(arrival.number, 0) + 1
         if self.tries[arrival.number] < MAX_TRIES:
             return False

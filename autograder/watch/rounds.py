@@ -8,18 +8,18 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 
 from autograder.batch.context import GradingRun
-from autograder.batch.grade_class import Batch, Executor, open_batch
+from autograder.batch.grade_class import HOST_SECONDS, Batch, Executor, open_batch
 from autograder.batch.results import SubmissionResult
 from autograder.watch.arrivals import Arrival
 from autograder.watch.outcomes import Outcomes
-from autograder.watch.settings import RETRIED_ERRORS, Queue, is_machine_failure
+from autograder.watch.settings import RETRIED_ERRORS, Queue, Settings, is_machine_failure
 
 
 class Round:
     """Grades the hand-ins ``to_grade``, by student, and releases the pages of ``again`` once more.
 
     ``finish`` is called with each row, while the course is locked. If it raises an error of the machine or the course, it is
-    called again at the end. ``queues`` says from which queue each hand-in comes; these are ``busy`` until it is finished.
+    called again at the end. ``queues`` says from which queue each hand-in comes: it is busy until then, and is charged.
     """
 
     def __init__(
@@ -28,16 +28,17 @@ class Round:
         to_grade: Mapping[str, Arrival],
         again: Collection[str],
         queues: Mapping[str, Queue],
-        busy: set[Queue],
+        settings: Settings,
         finish: Callable[[Mapping[str, Arrival], SubmissionResult], object],
     ) -> None:
-        self.run, self.to_grade, self.queues, self.busy, self.finish = run, to_grade, dict(queues), busy, finish
+        self.run, self.to_grade, self.queues, self.finish = run, to_grade, dict(queues), finish
+        self.busy, self.budget = settings.busy, settings.budget
         self.students = [*to_grade, *again]
         self.left = set(self.students)
         self.release = run.course.releases(run.topic).hash()
         self._stack = contextlib.ExitStack()
         self._batch: Batch | None = None
-        busy.update(queues.values())
+        self.busy.update(queues.values())
 
     @property
     def futures(self) -> Collection[Future]:
@@ -75,7 +76,10 @@ class Round:
     def _finish(self, row):
         self.finish(self.to_grade, row)
         self.left.discard(row.student)
-        self.busy.discard(self.queues.pop(row.student, None))
+        if row.student in self.queues:
+            queue = self.queues.pop(row.student)
+            self.budget.charge(queue, HOST_SECONDS if row.failed else row.worker_seconds)
+            self.busy.discard(queue)
 
 
 class Rounds:
@@ -104,7 +108,7 @@ class Rounds:
         self, run: GradingRun, to_grade: Mapping[str, Arrival], again: Collection[str], queues: Mapping[str, Queue]
     ) -> int:
         """Begin a round; return how many hand-ins were served."""
-        started = Round(run, to_grade, again, queues, self.settings.busy, self.outcomes.finish_row)
+        started = Round(run, to_grade, again, queues, self.settings, self.outcomes.finish_row)
         self.running.append(started)
         self.trial = started if self.alone else None
         return self._continue(started)

@@ -27,7 +27,6 @@ from autograder.platforms.collect import escape_unprintable
 from autograder.watch.arrivals import FAILED, WAITING, Arrivals
 from autograder.watch.page import load_token, status_page
 from autograder.watch.polling import Inbox
-from autograder.watch.rounds import Round
 from autograder.watch.service import Service
 from autograder.watch.settings import Settings
 from autograder.watch.sources import Source, find_sources
@@ -176,23 +175,23 @@ class _Loop:
                 delay = min(2 * delay, LAST_DELAY_SECONDS)
             else:
                 delay = FIRST_DELAY_SECONDS
-                if not served and not self._find_rounds():
+                if not served and not self._is_busy():
                     stop.event.wait(self.interval)
 
     def close(self) -> None:
         """Cancel what is still running."""
         for service in self.services:
-            service.rounds.close()
+            service.close()
 
-    def _find_rounds(self) -> list[Round]:
-        return [running for service in self.services for running in service.rounds.running]
+    def _is_busy(self) -> bool:
+        return any(service.is_busy for service in self.services)
 
     def _run_round(self) -> int:
         """Look for new hand-ins, go on with those of each topic, and return how many were served.
 
-        If none was and some are being graded, waits until a worker has finished or it is time to look again.
+        If none was and workers have tasks, waits until one has finished or it is time to look again.
         """
-        if not self._find_rounds() or time.monotonic() >= self.next_look:
+        if not self._is_busy() or time.monotonic() >= self.next_look:
             for source, inbox in self.inboxes:
                 self._poll_source(source, inbox)
             self.next_look = time.monotonic() + self.interval
@@ -211,7 +210,7 @@ class _Loop:
         if first:
             raise first
         if not served:
-            futures = [future for running in self._find_rounds() for future in running.futures]
+            futures = [future for service in self.services for future in service.futures]
             concurrent.futures.wait(futures, self.interval, return_when=concurrent.futures.FIRST_COMPLETED)
         return served
 

@@ -6,6 +6,7 @@ Every step can be repeated: a process that is killed and started again ends with
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -15,16 +16,17 @@ from autograder.courses.locking import patient_lock
 from autograder.courses.plan import Assignment, Plan
 from autograder.courses.released import Released
 from autograder.watch import rules
+from autograder.watch.admission import Admission
 from autograder.watch.arrivals import WAITING, Arrival, Arrivals
-from autograder.watch.opening import Opener
+from autograder.watch.opening import Opener, Opening
 from autograder.watch.outcomes import NOBODYS, Outcomes
 from autograder.watch.rounds import Rounds
-from autograder.watch.settings import Queue, Settings, is_machine_failure
+from autograder.watch.settings import Queue, Settings
 from autograder.watch.sources import Source
 
-OPENED_PER_STUDENT = 4  # hand-ins opened in a round, for each student graded: those set aside cost little
+LOOKED_AT_PER_STUDENT = 4  # hand-ins looked at, for each that is opened: those that their names refuse cost little
+GATHER_SECONDS = 0.5  # that those that have been opened wait for others, to be graded in one round
 MAX_WAIT_SECONDS = 60.0  # after which a wait is computed again: course.toml may have changed for a waiting student
-FREE_SECONDS, RESTS = 1.0, 20  # what opening a hand-in may cost, in CPU time; seconds of rest for each second beyond
 
 
 class Service:
@@ -36,53 +38,53 @@ class Service:
         self.settings, self.arrivals, self.topic, self.source = settings, arrivals, topic, source
         self.course, self.say = settings.course, settings.status.say
         self.outcomes = Outcomes(settings, arrivals, topic, partial(patient_lock, self.course, self.say))
-        self.opener = Opener(self.outcomes, source, self._load_released, forget)
+        self.admission = Admission(self.outcomes)
+        self.opener = Opener(self.outcomes, self.admission, source, self._load_released, forget)
         self.rounds = Rounds(self.outcomes)
         # number of an arrival -> rules, monotonic time until which it waits
         self.waits: dict[int, tuple[Assignment, float]] = {}
-        self.rests: dict[Queue, float] = {}  # account or claimed name -> monotonic time until which it must rest
+        self.openings: list[Opening] = []
+        self.ready: dict[str, Arrival] = {}  # by student: opened, and to be graded in the next round
+        self.queues: dict[str, Queue] = {}  # of those
+        self.ready_since = 0.0  # monotonic time of the first of those
         self.plan: Plan | None = None  # of the last round
         self._released: tuple[str, Released] | None = None
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being opened or graded."""
+        return bool(self.openings or self.ready or self.rounds.running)
+
+    @property
+    def futures(self) -> list[Future]:
+        """The tasks that the workers have now."""
+        tasks = [opening.task for opening in self.openings if opening.task]
+        return [*tasks, *(future for running in self.rounds.running for future in running.futures)]
+
+    def close(self) -> None:
+        """Cancel what is still running."""
+        for opening in self.openings:
+            if opening.task:
+                opening.task.cancel()
+        self.rounds.close()
+
     def serve(self) -> int:
-        """Go on with the rounds that are running, and begin another if there is room; return how many were served.
+        """Go on with what is being opened and graded, and begin more if there is room; return how many were served.
 
         Those are arrivals that ended and pages that were released again. Raises ``CourseError``, ``OSError`` or a database
         error if the machine or the course prevents it from continuing.
         """
-        rules_now = self._read_rules()
+        plan = self._read_rules()
         done, running = self.rounds.step(), self.rounds.students
-        room = self.settings.size - len(running)
-        if running and (self.rounds.alone or room < self.settings.size / 2):
-            return done
-        taken, pending = self.rounds.numbers, self.arrivals.list_pending(self.topic)
-        pending = [arrival for arrival in pending if arrival.number not in taken]
-        overdue = [student for student in self._find_withheld_past_due(rules_now) if student not in running]
-        if not pending and not overdue:
-            return done
-        self._load_released()  # raises the course's errors, for which no hand-in is to blame
-        self.opener.begin()
-        to_grade: dict[str, Arrival] = {}  # by student
-        queues: dict[str, Queue] = {}
-        for queue, arrival in islice(self._select_arrivals(pending, rules_now), OPENED_PER_STUDENT * room):
-            if len(to_grade) >= (1 if self.rounds.alone else room):
-                break
-            began = time.thread_time()
-            try:
-                done += self.opener.open(to_grade, running, arrival, rules_now)
-            except Exception as error:
-                if is_machine_failure(error):
-                    raise
-                done += self.outcomes.record_error(arrival, error)  # if not yet, the next round tries it again
-            queues |= {student: queue for student in to_grade if student not in queues}
-            if (excess := time.thread_time() - began - FREE_SECONDS) > 0:
-                self.rests[queue] = time.monotonic() + RESTS * excess
-        again = [student for student in overdue[:room] if student not in to_grade]
-        again = [] if self.rounds.alone and to_grade else again
-        return done + self._begin_round(to_grade, again, queues)
+        taken = len(running) + len(self.openings) + len(self.ready)
+        room = self.settings.size - taken
+        if not taken or (not self.rounds.alone and room >= self.settings.size / 2):
+            done += self._begin_openings(plan.assignment(self.topic), 1 if self.rounds.alone else room)
+        done += self._finish_openings(running, plan)
+        return done + self._begin_round(running, plan.assignment(self.topic))
 
     def _read_rules(self):
-        """Return the assignment's rules; if they or the roster have changed, act on what depends on them."""
+        """Return the course's plan; if the assignment's rules or the roster have changed, act on what depends on them."""
         before, plan = self.plan, self.course.plan()
         rules_now = plan.assignment(self.topic)
         if before is None or before.students != plan.students:
@@ -93,63 +95,115 @@ class Service:
                 what = f"{self.topic}: hidden cases were verified for {proved} of {rules_now.attempts} attempts."
                 self.say(f"{what} To verify the others, run `release {self.topic}` again.")
         self.plan = plan
-        return rules_now
+        return plan
+
+    def _begin_openings(self, rules_now, room):
+        """Begin to open the arrivals that may be opened, at most ``room`` of them; return how many have ended."""
+        numbers = {opening.arrival.number for opening in self.openings} | self.rounds.numbers
+        numbers |= {arrival.number for arrival in self.ready.values()}
+        pending = [arrival for arrival in self.arrivals.list_pending(self.topic) if arrival.number not in numbers]
+        if not pending:
+            return 0
+        self._load_released()  # raises the course's errors, for which no hand-in is to blame
+        done, busy = 0, {*self.rounds.students, *self.ready}
+        busy |= {opening.hand_in.student for opening in self.openings if opening.hand_in}
+        for queue, arrival in islice(self._select_arrivals(pending, rules_now), LOOKED_AT_PER_STUDENT * room):
+            try:
+                opening = self.opener.begin(arrival, queue, busy)
+            except Exception as error:
+                done += self.outcomes.record_error(arrival, error)
+                continue
+            if opening is None:
+                continue
+            self.openings.append(opening)
+            self.settings.busy.add(queue)
+            if opening.hand_in:
+                busy.add(opening.hand_in.student)
+                room -= 1
+            if not room:
+                break
+        return done
+
+    def _finish_openings(self, running, plan):
+        """Go on with the openings whose tasks are done, in the order of arrival; return how many arrivals have ended."""
+        done = 0
+        for opening in [opening for opening in self.openings if not opening.is_running]:
+            before = set(self.ready)
+            try:
+                ended = self.opener.finish(opening, self.ready, running, plan)
+            except Exception as error:
+                ended = self.outcomes.record_error(opening.arrival, error)
+            if ended is None:  # a worker reads its requests
+                continue
+            done += ended
+            self.openings.remove(opening)
+            if admitted := set(self.ready) - before:
+                self.queues |= dict.fromkeys(admitted, opening.queue)
+                self.ready_since = self.ready_since if before else time.monotonic()
+            else:
+                self.settings.busy.discard(opening.queue)
+        return done
 
     def _select_arrivals(self, pending, rules_now):
         """Yield ``(account or name, arrival)`` for those that may be opened, in order, at most one for each account or name.
 
-        So a student who hands in a hundred times, under whatever names, delays nobody else by more than one submission per
-        round, and by a twentieth of the time that opening them takes.
+        So a student who hands in a hundred times, under whatever names, keeps no more than one worker busy.
         """
-        chosen, now = set(self.settings.busy), time.monotonic()
+        chosen = set(self.settings.busy)
         waiting = {arrival.student: arrival for arrival in pending if arrival.state == WAITING}  # the newest of each
         for arrival in pending:
-            queue = self._queue_of(arrival)
-            if queue in chosen or now < self.rests.get(queue, now):
+            account = None if self.settings.any_owner else self.source.find_account(arrival.entry)
+            queue = arrival.claimed if account is None else account
+            if queue in chosen or self.settings.budget.is_used_up(queue):
                 continue
             if arrival.state == WAITING:
                 if waiting[arrival.student] != arrival:
-                    self.opener.supersede(arrival)
+                    self.admission.supersede(arrival)
                     continue
                 if self._must_keep_waiting(arrival, rules_now):
                     continue
             chosen.add(queue)
             yield queue, arrival
 
-    def _queue_of(self, arrival):
-        account = None if self.settings.any_owner else self.source.find_account(arrival.entry)
-        return arrival.claimed if account is None else account
-
     def _must_keep_waiting(self, arrival, rules_now):
         """Return whether a waiting ``arrival`` must wait longer; the record is read only if its time may have come."""
         known_rules, until = self.waits.get(arrival.number, (None, 0.0))
         if known_rules == rules_now and time.monotonic() < until:
             return True
-        decision = self.opener.decide(arrival.student, arrival.digest, arrival.notebook, rules_now)
+        decision = self.admission.decide(arrival, rules_now)
         self.waits[arrival.number] = rules_now, time.monotonic() + min(decision.seconds, MAX_WAIT_SECONDS)
         if decision.what == rules.WAIT:
             return True
         del self.waits[arrival.number]
         return False
 
-    def _find_withheld_past_due(self, rules_now):
-        """Return the students whose due date has passed, but whose pages do not show everything yet."""
-        now = datetime.now(UTC)
-        return [
-            student for student in self.arrivals.list_withheld(self.topic) if rules_now.shown_to(student, now) == "all"
-        ]
-
-    def _begin_round(self, to_grade, again, queues):
-        """Begin to grade the hand-ins ``to_grade`` and to release the pages of ``again``; return how many were served."""
+    def _begin_round(self, running, rules_now):
+        """Begin to grade what has been opened, and to release pages whose due date has passed; return how many were served."""
+        room = self.settings.size - len(running)
+        if running and (self.rounds.alone or room < self.settings.size / 2):
+            return 0
+        is_gathering = self.openings and time.monotonic() - self.ready_since < GATHER_SECONDS
+        in_order = sorted(self.ready, key=lambda student: self.ready[student].number)
+        ready = [] if is_gathering else in_order[: 1 if self.rounds.alone else None]
+        again, now, taken = [], datetime.now(UTC), {*running, *self.ready}
+        if not (self.rounds.alone and ready):
+            withheld = [student for student in self.arrivals.list_withheld(self.topic) if student not in taken]
+            again = [student for student in withheld if rules_now.shown_to(student, now) == "all"][:room]
+        if not ready and not again:
+            return 0
         for student in again:
             if not self.course.submission(student, self.topic).is_file():  # somebody has deleted it
                 self.arrivals.set_shown(self.topic, student, "all")
+        run = load_run(self.course, self.topic, self.settings.options, self._load_released())
+        to_grade = {student: self.ready.pop(student) for student in ready}
+        queues = {student: self.queues.pop(student) for student in ready}
         is_there = {student: self.course.submission(student, self.topic).is_file() for student in (*to_grade, *again)}
+        self.settings.busy.difference_update(queues[student] for student in to_grade if not is_there[student])
         to_grade = {student: arrival for student, arrival in to_grade.items() if is_there[student]}
         again = [student for student in again if is_there[student]]
         if not to_grade and not again:
             return 0
-        run = load_run(self.course, self.topic, self.settings.options, self._load_released())
+        self.admission.begin_collection()
         return self.rounds.begin(run, to_grade, again, {student: queues[student] for student in to_grade})
 
     def _load_released(self):

@@ -1,10 +1,11 @@
-"""What all that `watch` serves shares, and which errors it waits out.
+"""What all that `watch` serves shares, what each account may use, and which errors it waits out.
 
 In: nothing. Out: ``Settings``, ``is_machine_failure``. Touches nothing.
 """
 
 import errno
 import sqlite3
+import time
 from dataclasses import dataclass, field
 
 import sqlalchemy.exc
@@ -20,11 +21,29 @@ MACHINE_ERRNOS = {*OS_ERROR_REMEDIES, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, 
 MACHINE_ERRNOS |= {errno.ENFILE, errno.ENOMEM, errno.EBUSY}
 RETRIED_ERRORS = (CourseError, OSError, sqlite3.Error, sqlalchemy.exc.SQLAlchemyError)
 Queue = int | str  # an account, or a claimed name where accounts are not known
+BUDGET_SECONDS = 900.0  # of one worker, which a queue may use at once, and again with each hour
+HOUR_SECONDS = 3600.0
+
+
+class Budget:
+    """What each queue has used of the workers. One that has used too much waits: a quarter of a worker remains for it."""
+
+    def __init__(self) -> None:
+        self._paid: dict[Queue, float] = {}  # monotonic time at which everything used so far will have been made up for
+
+    def charge(self, queue: Queue, seconds: float) -> None:
+        """Count ``seconds`` of one worker as used by ``queue``."""
+        now = time.monotonic()
+        self._paid[queue] = max(self._paid.get(queue, now), now) + seconds * HOUR_SECONDS / BUDGET_SECONDS
+
+    def is_used_up(self, queue: Queue) -> bool:
+        now = time.monotonic()
+        return self._paid.get(queue, now) - now > HOUR_SECONDS
 
 
 @dataclass
 class Settings:
-    """What is the same for all topics. ``busy`` changes: it has the queues of which a hand-in is being graded."""
+    """What is the same for all topics. ``busy`` changes: it has the queues of which a hand-in is being opened or graded."""
 
     course: Course
     options: GradingOptions
@@ -32,8 +51,9 @@ class Settings:
     exchange: ExchangeFolders | None
     status: Status
     any_owner: bool = False
-    size: int = 8  # students graded at a time, for each topic
+    size: int = 8  # hand-ins opened or graded at a time, for each topic
     busy: set[Queue] = field(default_factory=set)
+    budget: Budget = field(default_factory=Budget)
 
 
 def is_machine_failure(error: BaseException) -> bool:

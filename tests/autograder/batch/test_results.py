@@ -33,3 +33,9 @@ def test_each_note_is_given_once_and_points_are_provisional_while_another_run_fo
     row = SubmissionResult("ada")
     row.enter_verdicts(replace(GRADED, runs=runs), (FAILURE, PROVISIONAL_NOTE, "It was repaired."))
     assert row.notes == (FAILURE, *provisional, "It was repaired.")
+
+
+def test_what_a_worker_spent_is_the_sum_of_its_stages_and_nothing_of_this_process():
+    stages = {"repair": 1.0, "host": 20.0, "cells": 15.0, "notebook": 2.0, "page": 3.0, "coordinator": 100.0}
+    assert SubmissionResult("ada", spent=stages).worker_seconds == 26.0
+    assert SubmissionResult("ada").worker_seconds == 0.0

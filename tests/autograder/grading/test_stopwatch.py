@@ -85,3 +85,12 @@ def test_outside_of_the_main_thread_there_is_no_limit():
     thread.start()
     thread.join()
     assert done == [(0.0, 0.0)]
+
+
+def test_a_timed_call_returns_what_was_returned_or_raised_and_its_seconds(monkeypatch):
+    clock = iter([1.0, 3.5, 4.0, 10.0])
+    monkeypatch.setattr(stopwatch, "time", types.SimpleNamespace(monotonic=lambda: next(clock)))
+    assert stopwatch.call_timed(divmod, 7, 2) == ((3, 1), 2.5)
+    error, seconds = stopwatch.call_timed(divmod, 7, 0)
+    assert isinstance(error, ZeroDivisionError)
+    assert seconds == 6.0

@@ -165,7 +165,7 @@ def test_a_round_that_ran_beside_one_that_failed_is_not_its_trial(monkeypatch):
             pass
 
     monkeypatch.setattr(rounds, "Round", Scripted)
-    settings = SimpleNamespace(executor=None, busy=set())
+    settings = SimpleNamespace(executor=None)
     outcomes = SimpleNamespace(settings=settings, topic="scoring", finish_row=None, say=None, lock=None)
     running_ones = rounds.Rounds(outcomes)
     running_ones.begin([True, CourseError("broken", "here", "look.")], ["ada", "ben"], [], {})

@@ -29,7 +29,7 @@ from autograder.watch import opening, polling, service, sources
 from autograder.watch import run as running
 from autograder.watch.arrivals import Arrivals
 from tests.autograder.essays import all_right, grade_quickly
-from tests.autograder.watch.hub import LIMITS, Mended, UntilIdle
+from tests.autograder.watch.hub import LIMITS, Mended
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 SCANDIR = os.scandir
@@ -62,7 +62,7 @@ def test_lines_and_pages_call_students_by_the_names_of_the_roster(hub):
 def test_nothing_is_read_or_graded_again_after_a_restart(hub, monkeypatch):
     hub.submit("ada")
     hub.watch()
-    monkeypatch.setattr("autograder.watch.opening.collect", None)
+    monkeypatch.setattr("autograder.watch.opening.collect.collect", None)
     lines = hub.watch()
     assert len(hub.graded) == 1
     assert not [line for line in lines if "ada" in line.split()]
@@ -147,7 +147,8 @@ def test_it_says_of_which_attempts_the_hidden_cases_are_verified(hub):
     assert sum("verified for 2 of 3 attempts" in line for line in lines) == 1
 
 
-def test_one_round_is_what_can_be_undone_and_the_inbound_folder_can_be_collected_again(hub):
+def test_one_round_is_what_can_be_undone_and_the_inbound_folder_can_be_collected_again(hub, monkeypatch):
+    monkeypatch.setattr(service, "GATHER_SECONDS", 300.0)
     hub.submit("ada", "one")
     hub.watch(stop=Mended(lambda: [hub.submit("ada", "two"), hub.submit("ben")]))
     assert hub.graded == ["one", "two", "Because."]
@@ -184,7 +185,7 @@ def test_one_bad_hand_in_stops_nobody(hub):
 
 def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds_and_tried_after_a_restart(hub):
     ada, ben = hub.submit("ada"), hub.submit("ben")
-    collect = opening.collect
+    collect = collecting.collect
 
     def breaks(course, topic, source, *rest, only, **more):
         if next(iter(only)).startswith("ada"):
@@ -192,7 +193,7 @@ def test_what_breaks_the_collection_of_one_hand_in_is_given_up_after_some_rounds
         return collect(course, topic, source, *rest, only=only, **more)
 
     with hub.monkeypatch.context() as patched:
-        patched.setattr(opening, "collect", breaks)
+        patched.setattr(collecting, "collect", breaks)
         lines = hub.watch(patience=3)
     assert any("ada+scoring" in line and "failed: ValueError: of a name" in line for line in lines)
     assert "ben" in hub.page(ben)
@@ -348,7 +349,7 @@ def test_who_joins_the_roster_late_is_graded_at_once_and_others_are_named_again_
 
 
 def test_names_that_an_account_invents_make_nobody_wait(hub, monkeypatch):
-    monkeypatch.setattr(service, "OPENED_PER_STUDENT", 1)  # in a round of eight students
+    monkeypatch.setattr(service, "LOOKED_AT_PER_STUDENT", 1)  # while there is room for eight
     for number in range(30):
         hub.submit(f"nobody{number}", account="mal")
     hub.submit("ada", "by ada")
@@ -362,14 +363,14 @@ def test_names_that_an_account_invents_make_nobody_wait(hub, monkeypatch):
 
 def note_opened(monkeypatch):
     """Return a list to which each look for hand-ins adds the names that those it opens claim."""
-    opened, serve, begin = [], service.Service.serve, opening.Opener.open
+    opened, serve, begin = [], service.Service.serve, opening.Opener.begin
     monkeypatch.setattr(service.Service, "serve", lambda self: opened.append([]) or serve(self))
 
-    def note(self, to_grade, running, arrival, rules_now):
+    def note(self, arrival, *rest):
         opened[-1].append(arrival.claimed)
-        return begin(self, to_grade, running, arrival, rules_now)
+        return begin(self, arrival, *rest)
 
-    monkeypatch.setattr(opening.Opener, "open", note)
+    monkeypatch.setattr(opening.Opener, "begin", note)
     return opened
 
 
@@ -392,36 +393,6 @@ def test_where_any_account_may_hand_in_for_anybody_each_name_has_a_queue(hub, mo
     hub.watch(any_owner=True)
     assert hub.graded == ["by ada", "by ben"]
     assert opened[0] == ["ada", "ben"]
-
-
-def test_an_account_whose_hand_ins_take_long_to_open_rests_and_others_go_first(hub, monkeypatch):
-    began, elapsed = time.monotonic(), [0.0]
-    monkeypatch.setattr(service.time, "monotonic", lambda: began + elapsed[0])
-    monkeypatch.setattr(service.time, "thread_time", lambda: elapsed[0])
-    collect = opening.collect
-
-    def slow(*rest, only, **more):
-        elapsed[0] += 3.0 * next(iter(only)).startswith("mal")
-        return collect(*rest, only=only, **more)
-
-    monkeypatch.setattr(opening, "collect", slow)
-    hub.submit("mal", "first")
-    hub.submit("mal", "second")
-    hub.submit("ada", "by ada")
-    hub.submit("ada", "again")
-    served = []
-
-    def wait():
-        served.append(list(hub.graded))
-        elapsed[0] += service.RESTS * 2.0 - 0.5 if len(served) == 1 else 1.0  # 2 s more than opening may cost
-
-    class Waiting(UntilIdle):
-        def wait(self, seconds):
-            super().wait(seconds)
-            wait()
-
-    hub.watch(stop=Waiting(3))
-    assert served == [["first", "by ada", "again"]] * 2 + [["first", "by ada", "again", "second"]]
 
 
 def test_a_hand_in_whose_feedback_cannot_be_fetched_is_said_to_be_one(hub, monkeypatch):
