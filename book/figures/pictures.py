@@ -158,6 +158,11 @@ def as_svg(figure):
     if width > PHONE + 20:
         _stack_panels(figure)
         parts.append(_render_part(figure, "narrow"))
+    return join_parts(parts, width, height)
+
+
+def join_parts(parts, width, height):
+    """Return the parts of a picture as one SVG that has its colours and letters outside a page, too; the page has its own."""
     own = "".join(f"{name}:{colour};" for colour, name in VARIABLES.items())
     rules = f"svg{{color:{INK};{own}font-family:sans-serif}}.narrow{{display:none}}"
     rules += "text{fill:currentcolor;font-size:13px;text-anchor:middle}a path{fill:none}"
@@ -366,10 +371,14 @@ TOKEN = re.compile(r"\\([a-z]+|,) ?|([_^])(?:\{([^}]*)\}|(.))|(.)")
 
 def _serialize_text(node):
     """Return the content of a text element, with formulas in their font and Hindi marked as such."""
-    size = float(re.search(r"font-size: ([\d.]+)px", node.get("style"))[1])
+    return typeset(node.text or "", float(re.search(r"font-size: ([\d.]+)px", node.get("style"))[1]))
+
+
+def typeset(text, size):
+    """Return a text of ``size`` pixels as SVG, with formulas between ``$`` in their font and Hindi marked as such."""
     return "".join(
         _math_to_tspans(part, size) if number % 2 else _mark_hindi(html.escape(part))
-        for number, part in enumerate(MATHS.split(node.text or ""))
+        for number, part in enumerate(MATHS.split(text))
     )
 
 

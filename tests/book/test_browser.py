@@ -1072,8 +1072,8 @@ def test_the_entrance_leads_to_the_book(browser, address):
 def test_each_part_of_the_whole_model_is_a_link_that_a_keyboard_reaches_and_shows(browser, address):
     size(browser, 1280)
     open_page(browser, f"{address}/book/whole_model.html")
-    links = browser.find_elements(By.CSS_SELECTOR, "#picture-whole-model svg a")
-    assert len(links) == 6
+    links = browser.find_elements(By.CSS_SELECTOR, "#picture-whole-model svg.wide a")
+    assert len(links) == 7
     browser.find_element(By.TAG_NAME, "h1").click()  # the keyboard may have left the page in another test
     browser.execute_script("arguments[0].focus({focusVisible: true})", links[0])
     for link in links:
@@ -1081,5 +1081,5 @@ def test_each_part_of_the_whole_model_is_a_link_that_a_keyboard_reaches_and_show
         outline = browser.execute_script("return getComputedStyle(arguments[0].querySelector('path')).stroke", link)
         assert outline != "none"
         link.send_keys(Keys.TAB)
-    links[1].send_keys(Keys.ENTER)
+    links[2].send_keys(Keys.ENTER)
     until(browser, lambda: browser.current_url.endswith("/book/softmax.html"))

@@ -162,7 +162,7 @@ def test_every_picture_stands_in_its_page_with_words_a_caption_and_its_number(si
         for kind in ('<div class="picture"', 'class="moving"'):
             assert article.count(kind) == whole.count(kind), name
         assert len(figures) == whole.count('<div class="picture"') + whole.count('class="moving"'), name
-        described = re.findall(r'<(?:div class="picture"|g) role="img" aria-label="([^"]*)">', article)
+        described = set(re.findall(r'<(?:div class="picture"|g) role="img" aria-label="([^"]*)">', article))
         assert len(described) == article.count('<div class="picture"'), name
         for words in described:
             assert len(words) > 60, (name, words)
