@@ -11,9 +11,9 @@ class Links extends Figure {
     const i = Number(word), said = title.replace("{word}", `<i>${words[i]}</i>`);
     const x = (j, k) => ((j + 0.5) / words.length) * this.width + 14 * k - 7; // the lines of two matrices are side by side
     const lines = ([, , rows], k) => rows[i].map((w, j) => `<path class="line l${TONES[k]}" style="stroke-width:${12 * w}"
-      d="M${x(i, k)} 0C${x(i, k)} 60 ${x(j, k)} 50 ${x(j, k)} 110"/>`).join("");
+      d="M${x(i, k)} 0C${x(i, k)} 70 ${x(j, k)} 70 ${x(j, k)} 140"/>`).join("");
     return {
-      view: `${svg(this.width, 110, matrices.map(lines).join(""))}
+      view: `${svg(this.width, 140, matrices.map(lines).join(""))}
         <div class="chips" aria-hidden="true">${words.map((one) => `<b>${one}</b>`).join("")}</div><p class="note">${note}</p>`,
       more: table(said, ["Word", ...matrices.map(([name]) => name)],
         words.map((one, j) => [one, ...matrices.map(([, , rows], k) => cell(rows[i][j], [0, 1], TONES[k]))])),
