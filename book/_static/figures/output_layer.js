@@ -12,7 +12,7 @@ customElements.define("output-layer-figure", class extends Figure {
     const logits = times(W_o, [s1, s2, s3]), p = softmax(logits), best = p.indexOf(Math.max(...p));
     const rows = (n) => table("", ["Word", "Logit", "Probability"],
       words.map((word, k) => [hindi(word), cell(logits[k], [-6, 6], 0, n), cell(p[k], [0, 1], k === best ? 4 : 0, n)]));
-    const one = Math.min(this.width / 2 - 60, 150), zero = one + 100; // pixels
+    const one = Math.min(this.width / 2 - 60, 250), zero = one + 100; // pixels
     return {
       view: svg(this.width, 122, [s1, s2, s3].map((x, k) => {
         const y = 18 + 35 * k, ring = (r) => `<circle class="t0" cx="${zero + one * x}" cy="${y}" r="${r}"/>`;
