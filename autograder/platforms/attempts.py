@@ -126,21 +126,35 @@ def _attempts_before(events, number):
 def _replay(events):
     """Return the attempts that ``events`` of one student leave, in order; the last one counts."""
     known: list[Attempt] = []
+    kept: list[Attempt] = []  # since an event of another kind: sorted together, because there may be thousands
     for place, event in enumerate(events):
+        if event.kind == KEPT and known:
+            kept.append(_read_attempt(event))
+            continue
+        known, kept = _sort_in(known, kept), []
         if event.kind == UNDONE:
             number = event.data["collection"]
             known = _replay(events[: next(i for i in range(place) if events[i].data.get("collection") == number)])
             continue
-        attempt = Attempt(**{name: value for name, value in event.data.items() if name != "collection"})
-        if event.kind == KEPT:
-            head = sorted([*known[:-1], attempt], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
-            known = [*head, *known[-1:]]
-        elif event.kind == FOUND:
+        attempt = _read_attempt(event)
+        if event.kind == FOUND:
             known = [*(old for old in known if old.files != attempt.files), attempt]
         else:
             is_same = bool(known) and known[-1].files == attempt.files
             known = [*(known[:-1] if is_same else known), attempt]
-    return known
+    return _sort_in(known, kept)
+
+
+def _read_attempt(event):
+    return Attempt(**{name: value for name, value in event.data.items() if name != "collection"})
+
+
+def _sort_in(known, kept):
+    """Return the attempts ``known`` with those ``kept`` sorted into them, before the last, which counts."""
+    if not kept:
+        return known
+    head = sorted([*known[:-1], *kept], key=cmp_to_key(lambda a, b: b.is_before(a) - a.is_before(b)))
+    return [*head, *known[-1:]]
 
 
 def earlier_attempts(course: Course, student: str, topic: str) -> Iterator[tuple[Attempt, dict[str, bytes]]]:

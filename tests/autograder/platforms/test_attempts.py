@@ -62,3 +62,15 @@ def test_any_prefix_of_the_events_gives_the_attempts_of_that_moment(steps):
     for length, (wanted, last, undoable) in enumerate(states, 1):
         assert attempts._replay(events[:length]) == wanted
         assert attempts._attempts_before(events[:length], last) == undoable
+
+
+def test_thousands_of_attempts_that_were_kept_are_sorted_only_once(monkeypatch):
+    compared, is_before = [], Attempt.is_before
+    monkeypatch.setattr(Attempt, "is_before", lambda one, other: compared.append(1) or is_before(one, other))
+    kinds = [attempts.RECEIVED, *[attempts.KEPT] * 1000, attempts.RECEIVED, attempts.KEPT]
+    events = [
+        Event(number, "", "scoring", "mal", kind, asdict(Attempt({"scoring.ipynb": str(number)}, order=number)))
+        for number, kind in enumerate(kinds, 1)
+    ]
+    assert [attempt.order for attempt in attempts._replay(events)] == [*range(1, 1002), 1003, 1002]
+    assert len(compared) < 10 * len(events)
