@@ -9,6 +9,8 @@ verses is chosen. Training keeps the parameters with the lowest loss.
 record has, for each verse, how many sequences of 1 to 4 words are found in its reference, and the number of words written. The
 parameters of the side with attention and seed 0 go to solutions/in_torch/wycliffe.npz, with one byte for each.
 
+**Parallels.** The test is reported once more without the verses that share most of their source's words with a training verse.
+
 **Mistakes.** The reference is trained for ``FEW_STEPS`` from seed 0, without a mistake and with one of ``MISTAKES`` at a time, and
 translates the validation verses.
 
@@ -52,6 +54,7 @@ MISTAKES: dict[str, list[tuple[str, str]]] = {
 }
 VERSIONS = ("asv", "bbe")  # a revision of our reference, and a translation that does not depend on it
 SAMPLES = 1000  # of the bootstrap
+PARALLEL = 0.8  # share of the words of a source from which another verse counts as its parallel
 SHOWN = slice(None, None, 120)  # the test verses whose translations are in the record
 
 
@@ -133,22 +136,48 @@ def tabulate(counts):
         ``count_found`` of the translations of each side, as the record has it: without the tokens of the references. All seeds
         and both sides of a verse are drawn together.
     """
-    lengths, wanted = np.array([[len(tokens) for tokens in verse] for verse in verses_of("test")]).T
-    counts = {side: [np.column_stack([seed, wanted]) for seed in seeds] for side, seeds in counts.items()}
-    rows = {}
-    for name, (low, high) in {"all": (0, 99), **GROUPS}.items():
-        (these,) = np.nonzero((low <= lengths) & (lengths <= high))
-        drawn = np.random.default_rng(0).integers(0, len(these), (SAMPLES, len(these)))
-        plain, again = (
-            [np.mean([bleu_of(seed[these], which) for seed in counts[side]], axis=0) for side in SIDES]
-            for which in (None, drawn)
-        )
-        row = {"verses": len(these)}
-        for side, bleu, others in zip(SIDES, plain, again, strict=True):
-            row[side] = {"bleu": bleu.item(), "interval": np.quantile(others, [0.025, 0.975]).tolist()}
-        interval = np.quantile(again[0] - again[1], [0.025, 0.975]).tolist()
-        rows[name] = row | {"difference": {"bleu": (plain[0] - plain[1]).item(), "interval": interval}}
-    return rows
+    lengths = np.array([len(source) for source, _ in verses_of("test")])
+    groups = {"all": (0, 99), **GROUPS}.items()
+    return {name: _compare(counts, (low <= lengths) & (lengths <= high)) for name, (low, high) in groups}
+
+
+def _compare(counts, chosen):
+    """Return a row of ``tabulate`` on the test verses that are True in ``chosen``."""
+    wanted = np.array([len(target) for _, target in verses_of("test")])
+    counts = {side: [np.column_stack([seed, wanted])[chosen] for seed in seeds] for side, seeds in counts.items()}
+    drawn = np.random.default_rng(0).integers(0, chosen.sum(), (SAMPLES, chosen.sum()))
+    plain, again = (
+        [np.mean([bleu_of(seed, which) for seed in counts[side]], axis=0) for side in SIDES] for which in (None, drawn)
+    )
+    row = {"verses": int(chosen.sum())}
+    for side, bleu, others in zip(SIDES, plain, again, strict=True):
+        row[side] = {"bleu": bleu.item(), "interval": np.quantile(others, [0.025, 0.975]).tolist()}
+    interval = np.quantile(again[0] - again[1], [0.025, 0.975]).tolist()
+    return row | {"difference": {"bleu": (plain[0] - plain[1]).item(), "interval": interval}}
+
+
+def find_parallel(part="test"):
+    """Return for each verse of ``part`` whether some training verse has ``PARALLEL`` of the words of its source, or more.
+
+    Marks are left out, and a word counts as often as both sources have it. The order of the words does not matter.
+    """
+    training = verses_of("training")
+    places: dict[str, list[int]] = {}  # of a word: the training verses with it, each as often as it occurs there
+    for place, (source, _) in enumerate(training):
+        for word in source:
+            places.setdefault(word, []).append(place)
+    most = []
+    for source, _ in verses_of(part):
+        words, shared = Counter(filter(str.isalpha, source)), np.zeros(len(training))
+        for word, count in words.items():
+            shared += np.minimum(np.bincount(places.get(word, []), minlength=len(training)), count)
+        most.append(shared.max() / words.total())
+    return np.array(most) >= PARALLEL
+
+
+def tabulate_apart(counts):
+    """Return the row of ``tabulate`` for the test verses without a parallel in training (``find_parallel``)."""
+    return _compare(counts, ~find_parallel())
 
 
 def measure_version(version):
@@ -197,6 +226,7 @@ def main() -> None:
         "chosen": chosen,
         "versions": versions,
         "table": tabulate(counts),
+        "apart": tabulate_apart(counts),
         "shown": shown,
         "test": counts,
     }

@@ -22,7 +22,9 @@ from benchmarks.wycliffe import (
     bleu_of,
     choose_dropout,
     count_found,
+    find_parallel,
     tabulate,
+    tabulate_apart,
     train_with,
 )
 from solutions import answer_key
@@ -107,6 +109,28 @@ def test_the_table_follows_from_the_counts():
     lengths = [*itertools.chain.from_iterable(range(low, high + 1) for low, high in GROUPS.values())]
     assert lengths == [*range(2, LONGEST_VERSES[0] + 1)]
     assert table["all"]["verses"] == sum(table[name]["verses"] for name in GROUPS) == len(verses_of("test"))
+
+
+def test_verses_with_a_parallel_in_training_are_found_by_their_words_alone(monkeypatch):
+    texts = {"training": ["he cam and seide to him .", "lo !"]}
+    texts["test"] = ["and he seide , he cam", "he cam and seide ! ! !", "seide him", "a b c d e"]
+    parts = {part: [(verse.split(), ()) for verse in verses] for part, verses in texts.items()}
+    monkeypatch.setattr(wycliffe, "verses_of", parts.get)
+    assert find_parallel().tolist() == [True, True, True, False]  # 4 of 5 words, for "he" is in the other only once
+    monkeypatch.setattr(wycliffe, "PARALLEL", 0.9)
+    assert find_parallel().tolist() == [False, True, True, False]
+
+
+def test_the_page_says_what_the_score_is_without_verses_that_have_a_parallel_in_training():
+    page = " ".join((BOOK / "wycliffe.md").read_text(encoding="utf-8").split())
+    near, apart, whole = int(find_parallel().sum()), tabulate_apart(RECORDED["test"]), RECORDED["table"]["all"]
+    assert apart["verses"] == RECORDED["apart"]["verses"] == whole["verses"] - near
+    for side in SIDES:
+        assert apart[side]["bleu"] == pytest.approx(RECORDED["apart"][side]["bleu"])
+        assert f"{whole[side]['bleu'] - apart[side]['bleu']:.1f}" == "0.4"
+    assert f"{near} of the {whole['verses']} test verses have" in page
+    scores = [f"{apart[side]['bleu']:.1f}" for side in SIDES]
+    assert "BLEU is {} with attention and {} with the fixed vector, both 0.4 lower".format(*scores) in page
 
 
 def test_both_sides_are_drawn_together():
