@@ -7,7 +7,7 @@ folders.
 import contextlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,7 @@ class Job:
     )
     is_last_chance: bool = False  # its process was killed before, and it now runs alone
     shown: Shown = "all"  # how much of the feedback the page shows now
+    counts_as: dict[str, str] = field(default_factory=dict)  # see ``recording.count_same_work``
 
     @property
     def student(self) -> str:
@@ -61,8 +62,8 @@ class Job:
 
     @property
     def received(self) -> ReceivedTime:
-        counted = self.earlier.get("counts_as", {}).get(self.tries[self.attempt])
-        if counted is not None:  # see ``recording.count_same_work``
+        counted = self.counts_as.get(self.tries[self.attempt])
+        if counted is not None:
             return replace(parse_received(counted), is_another=True)
         latest = self.earlier.get("latest")
         is_another = self.is_collected or (latest is not None and latest != self.tries[self.attempt])
@@ -115,7 +116,8 @@ def _make_job(run, row, content, files, beside, earlier):
     options, seed = run.options, run.released.find_recorded_seed(attempt)
     version = run.released.version
     key = fingerprint(content, version, attempt, options.limits, options.isolation, files, seed, run.packages)
-    return Job(row, content, files, beside, key, attempt, tries, earlier, shown=run.shown_to(row.student))
+    shown, counts_as = run.shown_to(row.student), earlier.get("counts_as", {})
+    return Job(row, content, files, beside, key, attempt, tries, earlier, shown=shown, counts_as=counts_as)
 
 
 def parse_recorded_beside(earlier: dict[str, Any]) -> dict[str, str]:

@@ -77,7 +77,7 @@ def count_same_work(job: Job, outcome: "GradingResult") -> None:
         return
     came = parse_received(before).time
     if received.text != before and (came is None or received.time is None or came < received.time):
-        job.earlier = {**earlier, "counts_as": {**earlier.get("counts_as", {}), job.tries[job.attempt]: before}}
+        job.counts_as = {**job.counts_as, job.tries[job.attempt]: before}
 
 
 def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
@@ -94,7 +94,7 @@ def write_notebook(run: GradingRun, job: Job, outcome: "GradingResult") -> None:
         "is_earliest": job.received.is_earliest,
         "work": outcome.work,
         "received": job.received.text,
-        "counts_as": job.earlier.get("counts_as", {}),
+        "counts_as": job.counts_as,
         "notebook": hashlib.sha256(outcome.notebook).hexdigest(),
         "comments": {result.name: result.comment for result in outcome.results if result.is_answer},
         "told": {result.name: result.text for result in outcome.results if result.text},

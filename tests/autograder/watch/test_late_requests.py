@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+from autograder.batch.submission_steps import SubmissionSteps
 from autograder.courses.locking import exclusive_lock
 from autograder.courses.standing import load_graded
 from autograder.gradebook.requests import answer_request, load_requests
+from autograder.gradebook.scores import load_results
 from autograder.grading import submission
 from autograder.notebooks.cell_ids import id_of
 from tests.autograder.essays import grade_quickly
@@ -133,3 +135,24 @@ def test_a_notebook_that_breaks_the_worker_that_reads_it_is_only_not_read(used_u
     used_up.watch()
     assert used_up.outcomes()[-1] == ("ada", "used up")
     assert "Your one attempt is used up" in used_up.page(secret)
+
+
+def test_a_late_request_counts_from_when_its_work_came_and_is_graded_once(hub, monkeypatch):
+    begun, begin = [], SubmissionSteps.begin
+
+    def begin_noting(steps, row):
+        begun.append(row.student)
+        assert len(begun) <= 2, "it is graded again and again"
+        return begin(steps, row)
+
+    monkeypatch.setattr(SubmissionSteps, "begin", begin_noting)
+    plan = "[late]\npercent_a_day = 10\n[assignment.scoring]\ndue = 2026-01-01T12:00:00Z\n"
+    (hub.course.root / "course.toml").write_text(plan, encoding="utf-8")
+    hub.submit("ada", "one", when="2026-01-01 11:00:00.000000 UTC")
+    hub.watch()
+    secret = hub.submit("ada", "one", requests=[WORDS], when="2026-01-03 11:00:00.000000 UTC")
+    hub.watch()
+    assert begun == ["ada", "ada"]
+    assert hub.outcomes() == [("ada", "graded"), ("ada", "graded")]
+    assert load_results(hub.course, "scoring")["ada"].penalty == 0.0
+    assert "my loop is right" in hub.page(secret)
