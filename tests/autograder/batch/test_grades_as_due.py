@@ -1,14 +1,16 @@
 """Points, penalties and pages are right after any sequence of actions by instructors and students.
 
 Hypothesis drives a course through hand-ins (in time, late, late without a time, broken), gradings, gradings that are killed at a
-write, dry runs, marks given in three ways, extensions, other rules, another key, an undone collection, a lost gradebook, lost
-notebooks and pages, and a student who is forgotten. After each grading, gradebook, page, export and the rules on record are
-compared with a model of a few lines that knows nothing of how they are made.
+write, dry runs, hand-ins that `watch` takes and grades, requests for another look and answers to them, marks given in three ways,
+extensions, other rules, another key, an undone collection, a lost gradebook, lost notebooks and pages, and a student who is
+forgotten. After each grading, gradebook, page, export, requests and the rules on record are compared with a model of a few lines
+that knows nothing of how they are made.
 """
 
 import csv
 import json
 import math
+import os
 import re
 import shutil
 import tempfile
@@ -28,6 +30,7 @@ from autograder.batch.grade_class import grade_class
 from autograder.courses.course import Course
 from autograder.courses.submissions import list_submitters
 from autograder.forget import erase
+from autograder.gradebook.requests import answer_request, load_requests
 from autograder.gradebook.scores import load_results
 from autograder.grading import grade, judge
 from autograder.marking.answers import CurrentMark, load_answers, save_marks
@@ -35,9 +38,11 @@ from autograder.marking.override import override
 from autograder.platforms.attempts import Collection
 from autograder.platforms.collect import collect, set_times, undo
 from autograder.platforms.export import export
+from autograder.sandbox import Limits
 from tests.autograder.essays import ESSAY
 from tests.autograder.essays import mark as mark_in_formgrader
 from tests.autograder.killing import is_killed_at
+from tests.autograder.watch import hub as hubs
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -46,6 +51,9 @@ NAMES = {"ada": 17, "ben": 18}
 OVERRIDDEN = "scoring-additive_score"
 students = st.sampled_from(sorted(NAMES))
 HOURS = st.sampled_from([None, None, -5, 20, 60])  # after the due date; None: unknown
+LAST_HOURS = 61  # after which `watch` takes what is handed in
+RIGHT = st.sampled_from([None, 0, 7, 12])
+ESSAYS = st.sampled_from([None, "Because.", "U h_j does not change."])
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,11 @@ class SubmittedWork:
     received_at: datetime | None
     late: bool  # according to the platform
     is_stated: bool
+    request: str = ""  # for another look
+
+    @property
+    def has_time(self):
+        return self.received_at is not None and (self.is_stated or not self.late)
 
 
 @dataclass
@@ -86,6 +99,11 @@ class Grades(RuleBasedStateMachine):
             self.folder / "judged.jsonl"
         )  # number of an attempt, points by exercise; what a killed grading judged, too
         self.is_unknown = False  # how much a killed grading had recorded
+        self.answers: dict[str, dict[str, str]] = {name: {} for name in NAMES}  # by request
+        self.patched = pytest.MonkeyPatch()
+        self.patched.setattr(hubs, "LIMITS", Limits())  # as in ``grade``, so that verdicts are reused
+        self.hub = hubs.Hub(self.course, self.folder, self.patched)
+        self.taken = []  # student and outcome of each hand-in that `watch` took
         self.points = {
             exercise.name: exercise.points
             for exercise in self.course.releases("scoring").load().exercises
@@ -94,6 +112,7 @@ class Grades(RuleBasedStateMachine):
         self.write_plan()
 
     def teardown(self):
+        self.patched.undo()
         shutil.rmtree(self.folder)
 
     def write_plan(self):
@@ -116,25 +135,26 @@ class Grades(RuleBasedStateMachine):
         if graded:
             self.grade(again=False)
 
-    @rule(
-        name=students,
-        right=st.sampled_from([None, 0, 7, 12]),
-        essay=st.sampled_from([None, "Because.", "U h_j does not change."]),
-        late=st.booleans(),
-        hours=HOURS,
-    )
-    def hand_in(self, name, right, essay, late, hours):
-        self.count += 1
+    def write_notebook(self, number, right, essay, request=""):
+        if right is None:
+            return "no notebook"
         data = json.loads(self.course.releases("scoring").file.read_text(encoding="utf-8"))
         for cell in data["cells"]:
             if cell["metadata"]["nbgrader"]["grade_id"] == "scoring-batched_additive_shapes":
-                cell["source"] = f"# {right} right, attempt {self.count}"
+                cell["source"] = f"# {right} right, attempt {number}"
             if cell["metadata"]["nbgrader"]["grade_id"] == ESSAY and essay is not None:
                 cell["source"] = essay
+        if request:
+            data["cells"].append({"cell_type": "markdown", "id": "ask", "metadata": {}, "source": request})
+        return json.dumps(data)
+
+    @rule(name=students, right=RIGHT, essay=ESSAYS, late=st.booleans(), hours=HOURS)
+    def hand_in(self, name, right, essay, late, hours):
+        self.count += 1
         path = self.folder / "class.zip"
         with zipfile.ZipFile(path, "w") as bundle:
             file = f"{name}{'_LATE' * late}_{NAMES[name]}_{3000 + self.count}_scoring.ipynb"
-            bundle.writestr(file, "no notebook" if right is None else json.dumps(data))
+            bundle.writestr(file, self.write_notebook(self.count, right, essay))
         collection = Collection(self.course, "scoring")
         ((entry,), _) = collect(self.course, "scoring", path, collection=collection)
         assert entry.problem == ""
@@ -144,6 +164,55 @@ class Grades(RuleBasedStateMachine):
             set_times(self.course, "scoring", {name: came}, collection)
         self.undoable = name, list(self.attempts[name])
         self.attempts[name].append(SubmittedWork(self.count, right, essay, came, late, hours is not None))
+
+    @rule(name=students, right=RIGHT, essay=ESSAYS)
+    def hand_in_while_watch_runs(self, name, right, essay):
+        self.count += 1
+        came = DUE + timedelta(hours=LAST_HOURS, minutes=self.count)
+        self.watch(SubmittedWork(self.count, right, essay, came, False, True), name, came)
+
+    def watch(self, work, name, came):
+        content = self.write_notebook(work.number, work.right, work.essay, work.request)
+        secret = self.hub.submit(name, when=f"{came:%Y-%m-%d %H:%M:%S.%f} UTC", content=content)
+        for folder in self.hub.inbound.iterdir():
+            os.utime(folder / "scoring.ipynb", (0, 0))  # a date that says nothing
+        self.undoable = name, list(self.attempts[name])
+        self.attempts[name].append(work)
+        self.taken.append((name, "set aside" if work.right is None else "graded"))
+        self.hub.watch(any_owner=True, grade_one=self.judge)
+        assert self.hub.outcomes() == self.taken
+        self.count_as_graded(name)
+        self.check(name)
+        if work.right is not None:
+            assert self.hub.page(secret) == self.course.feedback(name, "scoring").read_text(encoding="utf-8")
+            self.check_rules()
+
+    def has_standing_work(self, name):
+        """Return whether the last hand-in of ``name`` was graded, and came at a known time."""
+        last = self.attempts[name][-1:]
+        return name in self.recorded and last == [self.recorded[name].attempt] and last[0].has_time
+
+    @precondition(lambda self: not self.is_unknown and any(map(self.has_standing_work, NAMES)))
+    @rule(name=students)
+    def ask_for_another_look(self, name):
+        """Hand in the work that was graded with a request: it counts from when the work came."""
+        name = name if self.has_standing_work(name) else next(filter(self.has_standing_work, NAMES))
+        self.count += 1
+        request = f"Please look again at additive_score: this is request {self.count}."
+        work = replace(self.attempts[name][-1], request=request)
+        self.watch(work, name, DUE + timedelta(hours=LAST_HOURS, minutes=self.count))
+
+    def has_asked(self, name):
+        return name in self.recorded and self.recorded[name].attempt.request != ""
+
+    @precondition(lambda self: not self.is_unknown and any(map(self.has_asked, NAMES)))
+    @rule(name=students)
+    def answer(self, name):
+        name = name if self.has_asked(name) else next(filter(self.has_asked, NAMES))
+        self.count += 1
+        answer_request(self.course, "scoring", name, "additive_score", f"This is answer {self.count}.")
+        self.answers[name][self.recorded[name].attempt.request] = f"This is answer {self.count}."
+        self.check_requests(name)
 
     @precondition(lambda self: self.undoable)
     @rule()
@@ -206,36 +275,36 @@ class Grades(RuleBasedStateMachine):
     def forget(self, name):
         name = name if self.attempts[name] else next(filter(self.attempts.get, NAMES))
         erase(self.course, name)
-        self.attempts[name] = []
+        self.attempts[name], self.answers[name] = [], {}
+        self.taken = [taken for taken in self.taken if taken[0] != name]
         self.recorded.pop(name, None)
         if self.undoable and self.undoable[0] == name:
             self.undoable = None
 
     # actions of the grader
 
+    def judge(self, notebook, exercises, *rest):
+        """Stand in for ``grade``: find right what the notebook says, unless the key has become harder."""
+        matches = (re.search(r"# (\d+) right, attempt (\d+)", cell.source) for cell in notebook.cells)
+        stated = next(filter(None, matches))
+        right = max(0, int(stated[1]) - self.harder)
+        earned = [None if not exercise.is_automatic else 0.0 for exercise in exercises]
+        places = [place for place, exercise in enumerate(exercises) if exercise.is_automatic][:right]
+        for place in places:
+            earned[place] = exercises[place].points
+        points = {exercise.name: e for exercise, e in zip(exercises, earned, strict=True) if e is not None}
+        with self.judged.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps([int(stated[2]), points])}\n")
+        verdicts = (
+            judge.Verdict(exercise.name, e, exercise.points) for exercise, e in zip(exercises, earned, strict=True)
+        )
+        return grade.Graded(tuple(verdicts), {})
+
     def run(self, **options):
         if not any(self.attempts.values()):
             return {}
-        harder = self.harder
-
-        def grade_one(notebook, exercises, *rest):
-            matches = (re.search(r"# (\d+) right, attempt (\d+)", cell.source) for cell in notebook.cells)
-            stated = next(filter(None, matches))
-            right = max(0, int(stated[1]) - harder)
-            earned = [None if not exercise.is_automatic else 0.0 for exercise in exercises]
-            places = [place for place, exercise in enumerate(exercises) if exercise.is_automatic][:right]
-            for place in places:
-                earned[place] = exercises[place].points
-            points = {exercise.name: e for exercise, e in zip(exercises, earned, strict=True) if e is not None}
-            with self.judged.open("a", encoding="utf-8") as file:
-                file.write(f"{json.dumps([int(stated[2]), points])}\n")
-            verdicts = (
-                judge.Verdict(exercise.name, e, exercise.points) for exercise, e in zip(exercises, earned, strict=True)
-            )
-            return grade.Graded(tuple(verdicts), {})
-
         with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(1) as pool:
-            patched.setattr(grade, "grade", grade_one)
+            patched.setattr(grade, "grade", self.judge)
             rows = grade_class(self.course, "scoring", GradingOptions(**options), executor=pool)
         return {row.student: row for row in rows}
 
@@ -340,18 +409,25 @@ class Grades(RuleBasedStateMachine):
             self.check_gradebook(name)
             self.check_page(name)
             self.check_export(name)
+            self.check_requests(name)
 
     def check_page(self, name):
         page = self.course.feedback(name, "scoring").read_text(encoding="utf-8")
         shown = re.search(r'class="sum">([\d.]+) of', page)[1]
         assert float(shown) == pytest.approx(self.earned(name) - self.penalty(name), abs=0.006)
         assert ("was not graded" in page) == (self.attempts[name][-1].right is None)
+        assert [answer for answer in self.answers[name].values() if answer not in page] == []
         shown = self.course.record.last_of_each("scoring", name, ("page",))["page"].data
         assert shown["due"] == self.due(name).replace(tzinfo=None).isoformat(" ")
         attempt = self.recorded[name].attempt
         is_late = bool(attempt.received_at and attempt.received_at > self.due(name))
         lateness = re.search(r"<dt>Handed in</dt><dd>(.*?)</dd>", page)[1]
         assert ("late" in lateness) == (is_late or (attempt.late and not attempt.is_stated))
+
+    def check_requests(self, name):
+        request = self.recorded[name].attempt.request
+        wanted = [(OVERRIDDEN, request, self.answers[name].get(request, ""))] if request else []
+        assert [waiting[1:] for waiting in load_requests(self.course, "scoring", [name])] == wanted
 
     def check_export(self, name):
         target = self.folder / "grades.csv"
