@@ -285,13 +285,14 @@ def call_case(function, inputs, gradients=(), last=None):
 
     With ``gradients``, the value maps each argument named there to the gradient of the summed result. It is 0 if none arrives:
     a result that consists only of new zeros does not depend on any argument. Without, and with the arguments of the ``last`` call
-    in a dict, which is updated, an argument that is equal to the one there is the same object, as in a program: what a function
-    keeps from call to call must not depend on which objects it gets.
+    in a dict, which is updated, an argument of the same form as the one there is the same object, with other numbers in it if
+    they differ, as in a program: what a function keeps from call to call must not depend on which objects it gets. One that the
+    function changed is not passed again.
     """
     before = {name: np.asarray(item) for name, item in inputs.items()}
     given = {name: _copy(item) for name, item in inputs.items()}
     if last is not None and not gradients:
-        given |= {name: item for name, item in last.items() if name in given and _is_same(given[name], item)}
+        given |= {name: _renew(item, given[name]) for name, item in last.items() if name in given}
         last.clear()
         last.update(given)
     leaves = {name: given[name].requires_grad_(True) for name in gradients}
@@ -304,6 +305,8 @@ def call_case(function, inputs, gradients=(), last=None):
             total.backward()
         value = {name: 0 * leaf.detach() if leaf.grad is None else leaf.grad for name, leaf in leaves.items()}
     changed = [name for name, item in given.items() if _is_changed(item, before[name])]
+    for name in changed if last else ():
+        last.pop(name, None)
     return plain_value(value), changed
 
 
@@ -319,15 +322,20 @@ def _copy(item):
     return item.copy() if isinstance(item, np.ndarray) else copy.deepcopy(item)
 
 
-def _is_same(item, last):
-    """Return whether ``last`` is an array or tensor as new as its copy ``item``: equal, and with nothing left on it."""
+def _renew(last, item):
+    """Return ``last``, with the numbers of ``item`` in it, if it is an array or tensor of the same form; else ``item``."""
     if type(item) is not type(last) or not hasattr(item, "dtype") or getattr(last, "requires_grad", False):
-        return False
+        return item
     if getattr(last, "grad", None) is not None:
-        return False
+        return item
     one, other = np.asarray(item), np.asarray(last)
-    same_form = one.dtype == other.dtype and one.shape == other.shape and one.strides == other.strides
-    return same_form and one.flags.writeable == other.flags.writeable and one.tobytes() == other.tobytes()
+    if one.dtype != other.dtype or one.shape != other.shape or one.strides != other.strides:
+        return item
+    if not (one.flags.writeable and other.flags.writeable):
+        return item
+    if one.tobytes() != other.tobytes():
+        last[...] = item  # as an optimiser changes a parameter
+    return last
 
 
 def _is_changed(item, before):
