@@ -58,6 +58,10 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
             yield DrawnCall(name=f"{one} twice as large as {other}", inputs={**last, one: 2 * last[other]})
             yield DrawnCall(name=f"{one} much larger than {other}", inputs={**last, one: 5 * last[other]})
         yield DrawnCall(name="all sizes equal", inputs=dict.fromkeys(names, sizes[0]))
+        for name in names:
+            for size in sorted(_sizes_made(reference, last) - {*last.values(), 1}):
+                if size in _sizes_made(reference, alike := {**last, name: size}):  # it is made without this one
+                    yield DrawnCall(name=f"{name} as large as an axis made of others", inputs=alike)
     else:
         needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]
         for case in entry.cases:
@@ -76,6 +80,12 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
         if isinstance(entry, answer_key.Code) and entry.arguments:
             _refuse_arguments("`arguments` has", entry.arguments, names, names, entry)
             yield from pairwise_cases(entry, frozenset(names) - set(needed), rng)
+
+
+def _sizes_made(reference, sizes):
+    """Return the lengths of all axes in the right answer for ``sizes``."""
+    shapes = reference(**sizes)
+    return {int(size) for shape in (shapes.values() if isinstance(shapes, dict) else [shapes]) for size in shape}
 
 
 def draw_further_cases(entry: answer_key.Entry, reference: Callable[..., object], count: int) -> Iterator[DrawnCall]:

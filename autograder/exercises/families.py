@@ -14,6 +14,7 @@ from solutions.answer_key.domains import LEAST_LIKELY, SCORES, SMALLEST_WEIGHT
 
 FAR = 0.8  # of the upper limit: numbers drawn around it are far from 0
 GRID_BITS = 20  # numbers far from 0 are rounded to so many binary digits, which single precision holds exactly
+LN_MOST, LN_LEAST = 709.8, -744.4  # beyond these, an exponential in double precision is infinite, or 0
 FAR_LIMIT = 100  # of numbers that are far from 0
 HUGE_SCORES = (1e5, 1e10, 1e20, 1e300)  # at pads: larger than the numbers often subtracted there
 HUGE_ENTRIES = (1e10, 1e20, 1e140)  # at pads: a product of two of them does not overflow
@@ -239,6 +240,10 @@ def _alike_along(axis):
 _alike = _alike_along(-1)
 
 
+def _same_everywhere(rng, context):
+    return np.full(context.shape, _normal(rng, DrawContext((1,)))[0])
+
+
 def _zeros_among_them(rng, context):
     scores = _normal(rng, context)
     scores[..., 0] = 0.0
@@ -271,6 +276,13 @@ def _tie_far_above(rng, context):
     return scores
 
 
+def _where_powers_end(rng, context):
+    """Return scores whose exponentials are just finite, tiny with few digits left, or tiny beside those of another row."""
+    bases = np.resize([LN_MOST - 0.9, LN_LEAST + 10, LN_MOST + LN_LEAST + 10], context.shape[0])
+    near = bases.reshape(-1, *(1,) * (len(context.shape) - 1)) + rng.uniform(-0.05, 0.05, size=context.shape)
+    return np.clip(near, *context.limits)
+
+
 def _far_below(rng, context):
     return _normal_around(rng, context, -context.far)
 
@@ -290,12 +302,16 @@ SAME_ROWS = Family("same_rows", _alike_along(0), "the same {} in each sentence",
 KINDS["scores"] = KINDS["logits"] = (
     Family("ordinary", _normal),
     Family("alike", _alike, "{} all equal", WHERE_ALIKE),
+    Family("same", _same_everywhere, "the same number for all {}", WHERE_ALIKE, alone=True),
     Family("zeros", _zeros_among_them, "{} of exactly 0", WHERE_ZERO, MASKING),
     Family("large", _large, "large {}", WHERE_LARGE, LARGE_PARTS),
     Family("apart", _rows_apart, "sentences whose {} are far apart", WHERE_LARGE, LARGE_PARTS, {0: 2}),
     Family("twice", _highest_twice, "{} of which the highest comes twice", WHERE_ALIKE, least={-1: 3}),
     Family("tie", _tie_far_above, "two equal {} far above the rest", WHERE_LARGE, LARGE_PARTS, {-1: 3}),
     Family("far_below", _far_below, "{} far below 0", WHERE_LARGE, LARGE_PARTS),
+    Family(
+        "power_ends", _where_powers_end, "{} near 709 and -735", WHERE_LARGE, LARGE_PARTS, {0: 3, -1: 3}, alone=True
+    ),
     Family("one_below", _one_below, "one of the {} far below the others", WHERE_LARGE, LARGE_PARTS, {-1: 3}),
     Family(
         "pad_above", _pad_above, "{} at padding far above those of words", WHERE_MASKED, LARGE_PARTS, needs_pads=True
@@ -425,7 +441,8 @@ def _zero_ends(rng, context):
 
 def _very_small(rng, context):
     small = 10 ** rng.uniform(np.log10(2 * SMALLEST_WEIGHT), -4.0, size=context.shape)
-    small[..., rng.integers(context.shape[-1])] = 1.0
+    place = rng.integers(context.shape[-1])
+    small[..., place - 1], small[..., place] = 1.05 * SMALLEST_WEIGHT, 1.0
     return small / small.sum(axis=-1, keepdims=True)
 
 

@@ -186,7 +186,7 @@ def _other_numbers(entry, cases):
     """Yield calls like the ordinary one, with the same shapes and some of its numbers: these must not serve as a cache key.
 
     First all arguments keep only their first number, then all but one keep all; then each in turn keeps all but its last two.
-    At the end all but the mask keep theirs.
+    At the end all but the mask keep theirs: first it has other numbers of words, then as many in other places.
     """
     for case in [case for case in cases if case.name == PLAIN][:1]:
         bounded = [name for name, argument in entry.arguments.items() if limits(argument)]
@@ -200,12 +200,14 @@ def _other_numbers(entry, cases):
                 inputs[name] = np.array(inputs[name])
                 inputs[name].flat[first:] = np.roll(inputs[name].flat[first:], 1)
             yield _like_an_earlier_call(entry, case, inputs, order)
-        for name in [name for name, argument in entry.arguments.items() if argument.kind == "mask"]:
+        for name, argument in [item for item in entry.arguments.items() if item[1].kind == "mask"]:
             real = np.array(case.inputs[name], dtype=bool)
-            other = {**case.inputs, name: np.ones_like(real)}
-            if real.all():
-                other[name][..., 1:] = False
-            yield _like_an_earlier_call(entry, case, other, f" with another {name}", MASKING)
+            lengths = 1 + np.arange(real[..., 0].size).reshape(*real.shape[:-1], 1) % 2
+            some = np.arange(real.shape[-1]) < lengths if real.all() else real
+            moved = np.roll(some, 1, axis=0 if "before" in argument.without else -1)
+            masks = {"another": some if real.all() else np.ones_like(real), "the words elsewhere in": moved}
+            for how, mask in masks.items():
+                yield _like_an_earlier_call(entry, case, {**case.inputs, name: mask}, f" with {how} {name}", MASKING)
 
 
 def _like_an_earlier_call(entry, case, inputs, how, about=()):

@@ -39,7 +39,10 @@ LEAST_SHIFT = (
     "the smallest score is subtracted before the exponential instead of the largest: a score far above it overflows"
 )
 NOT_LOW = "padding scores are replaced by a number that is not low enough: the words' scores can be as low, or lower"
-TAKEN_OFF = "too little is subtracted from padding scores: they can exceed the words' scores by more than that"
+TAKEN_OFF = (
+    "too little is subtracted from padding scores, or none of it before a row's maximum is taken: they can exceed the words' "
+    "scores by more than that"
+)
 ZERO = "padding scores become 0: their exponential is 1, so padding still counts"
 OF_STEP = {  # of a mask that hides more than padding
     ZERO: "scores outside the mask become 0: their exponential is 1, so the positions that it hides still count"

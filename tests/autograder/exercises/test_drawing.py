@@ -64,11 +64,12 @@ def test_a_shape_exercise_is_called_with_distinct_primes_with_each_size_1_and_wi
     exercise = exercise_named(name)
     letters = list(exercise.hidden[0].inputs)
     pairs, ordered = list(itertools.combinations(letters, 2)), list(itertools.permutations(letters, 2))
-    assert len(exercise.hidden) == exercises.SHAPE_DRAWS + len(letters) + 2 * len(pairs) + 2 * len(ordered) + 1
+    count = exercises.SHAPE_DRAWS + len(letters) + 2 * len(pairs) + 2 * len(ordered) + 1
+    made = exercise.hidden[count:]
     for case in exercise.hidden[: exercises.SHAPE_DRAWS]:
         assert len(set(case.inputs.values())) == len(case.inputs) > 0
         assert set(case.inputs.values()) <= set(exercises.PRIMES)
-    rest = exercise.hidden[exercises.SHAPE_DRAWS :]
+    rest = exercise.hidden[exercises.SHAPE_DRAWS : count]
     ones = [[n for n, size in case.inputs.items() if size == 1] for case in rest]
     assert ones == [[letter] for letter in letters] + [[]] * (2 * len(pairs) + 2 * len(ordered) + 1)
     last = exercise.hidden[exercises.SHAPE_DRAWS - 1].inputs
@@ -82,6 +83,11 @@ def test_a_shape_exercise_is_called_with_distinct_primes_with_each_size_1_and_wi
         assert twice.inputs[one] == 2 * twice.inputs[other]
         assert much.inputs[one] == 5 * much.inputs[other]
     assert len({*rest[-1].inputs.values()}) == 1
+    for case in made:  # one size is that of an axis made of others, or a constant, in the same answer
+        ((name, size),) = case.inputs.items() - last.items()
+        shapes = case.expected.values() if isinstance(case.expected, dict) else [case.expected]
+        assert case.name == f"{name} as large as an axis made of others"
+        assert sum(length == size for shape in shapes for length in shape) >= 1
     for first, second in itertools.permutations(exercise.hidden[0].inputs, 2):
         assert any(case.inputs[first] < case.inputs[second] for case in exercise.hidden)
 
