@@ -627,9 +627,13 @@ def _hint_mask_or_size(hidden, wrong):
     fitting = []
     for belongs, sentence in ((_is_masked, ONLY_PADDING), (is_large, ONLY_LARGE)):
         others = [case for case in hidden if not belongs(case) and not _is_tiny(case)]
-        by_numbers = sentence is ONLY_PADDING or all(row.reply.raised in NUMERICAL for row in wrong)
-        if others and by_numbers and all(belongs(row.case) for row in wrong):
-            fitting.append((sum(map(belongs, hidden)), sentence))
+        of_kind = sum(map(belongs, hidden))
+        if sentence is ONLY_PADDING:
+            is_to_blame = HALF * of_kind <= len(wrong)
+        else:
+            is_to_blame = all(row.reply.raised in NUMERICAL for row in wrong)
+        if others and is_to_blame and all(belongs(row.case) for row in wrong):
+            fitting.append((of_kind, sentence))
     if fitting:
         return min(fitting, key=lambda hint: hint[0])[1]
     of_size_one = sum(map(_has_size_one, hidden))

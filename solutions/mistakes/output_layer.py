@@ -355,8 +355,8 @@ def cross_entropy__unshifted(logits, targets, target_mask):
 
 
 def cross_entropy__log_of_softmax(logits, targets, target_mask):
-    """Your loss is infinite: a probability became 0 before you took its logarithm. Simplify the logarithm of the
-    softmax on paper first."""
+    """Your loss is infinite. Either a probability became 0 before you took its logarithm: simplify the logarithm of the
+    softmax on paper first. Or an exponential became infinite: subtract the largest logit, and no other number."""
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
     right = np.take_along_axis(probabilities, targets[..., None], axis=-1)[..., 0]

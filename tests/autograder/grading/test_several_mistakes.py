@@ -199,9 +199,9 @@ def test_of_results_that_are_zeros_no_cause_is_named_and_no_gradient_expected():
 
 
 def attend_wrong_twice(scores, keys, source_mask):
-    """Return right contexts, except where the batch is one of three sentences and some hide a word, or numbers are large."""
+    """Return right contexts, except where a batch has three sentences of five words and hides one, or numbers are large."""
     right = attending(lambda s, m: s.masked_fill(~m, LOWEST).softmax(1) * m)(scores, keys, source_mask)
-    is_wrong = (len(scores) == 3 and not source_mask.all()) or scores.abs().max() >= 50
+    is_wrong = (scores.shape == (3, 5) and not source_mask.all()) or scores.abs().max() >= 50
     return 1.5 * right + 0.1 if is_wrong else right
 
 
