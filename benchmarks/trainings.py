@@ -5,7 +5,7 @@
 **The capstone.** Three trainings with attention and one without. For each: the beginning and the end of its losses, CPU seconds,
 and the measures of the page. The parameters of seed 0 go to solutions/in_torch/capstone.npz, with one byte for each.
 
-**The translator of ``assemble``.** Two trainings for each number of steps that ``own_errors`` asks for, measured as it says. The
+**The translator of ``assemble``.** Two trainings for each number of steps in ``OWN_RUNS``, measured on unseen sentences. The
 parameters of the longest with seed 0 go to solutions/in_torch/own.npz.
 
 **Spelling.** The training of 1200 steps, then what takes the page long to compute: the beams of the recorded model, and the
@@ -29,7 +29,6 @@ from benchmarks.learning_curves import describe_machine
 from solutions.in_numpy.alignment import hand_aligned, link_likeliest, train_alignment_model
 from solutions.in_numpy.capstone import (
     HELD_OUT,
-    NOUNS,
     SOURCE_WORDS,
     START,
     STOP,
@@ -125,34 +124,10 @@ def train_own(path, seed, steps):
 
 
 def measure_own(path):
-    """Return exact match, BLEU and errors of the translator with the parameters at ``path``, on what ``own_errors`` asks."""
+    """Return exact match and BLEU of the translator with the parameters at ``path``, on 500 unseen sentences."""
     test = as_arrays(draw_sentences(500, seed=98, least=5, kept_back=True))
     value = capstone.translate_with_own(np.fromfile(path, dtype=np.uint8), test["source"], test["lengths"])
-    return capstone.measure_own(value, test) | {"errors": sort_errors(value["words"], test["target"])}
-
-
-def sort_errors(words, target):
-    """Return how many translations have each kind of error, each in one kind at most, and how many have the right pattern.
-
-    Kinds: another ``length`` than the reference; else, only ``nouns`` are wrong; else ``others`` are wrong too. A translation has
-    the right ``pattern`` if there is a noun exactly where the reference has one, and each other word is right.
-    """
-    counts = dict.fromkeys(("length", "nouns", "others", "pattern"), 0)
-    for row, wanted in ([_until_stop(line) for line in pair] for pair in zip(words, target, strict=True)):
-        has_pattern = _without_nouns(row) == _without_nouns(wanted)
-        counts["pattern"] += has_pattern
-        if row != wanted:
-            counts["length" if len(row) != len(wanted) else "nouns" if has_pattern else "others"] += 1
-    return counts
-
-
-def _without_nouns(words):
-    return ["" if word in NOUNS.values() else word for word in words]
-
-
-def _until_stop(numbers):
-    words = [TARGET_WORDS[number] for number in numbers]
-    return words[: words.index(TARGET_WORDS[STOP])] if TARGET_WORDS[STOP] in words else words
+    return capstone.measure_own(value, test)
 
 
 def train_spelling(path):

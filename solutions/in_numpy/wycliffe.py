@@ -165,6 +165,12 @@ def encode_references(verses):
     return _pad_rows(rows)
 
 
+def draw_verses(count=20, seed=20):
+    """Return ``count`` different verses of the test part, in an order of ``seed``."""
+    verses = verses_of("test")
+    return [verses[place] for place in np.random.default_rng(seed).choice(len(verses), count, replace=False)]
+
+
 def _pad_rows(rows):
     padded = np.full((len(rows), max(map(len, rows))), PAD)
     for place, row in enumerate(rows):

@@ -41,6 +41,7 @@ from solutions.in_numpy.wycliffe import (  # noqa: F401
     _numbers_of_words,
     _pad_rows,
     _pairs_of,
+    draw_verses,
     encode_references,
     encode_verses,
     part_of,
@@ -125,7 +126,7 @@ PROVIDED = (
     ),
     *("VECTOR_SIZE", "STATE_SIZE", "split_tokens", "read_bible", "part_of", "verses_of", "_pairs_of", "vocabularies"),
     *("_numbers_of_words", "read_as", "_pad_rows", "encode_verses", "encode_references", "verses_as_tensors"),
-    *("BothEnds", "build_wycliffe", "add_dropout", "translate_verses"),
+    *("BothEnds", "build_wycliffe", "add_dropout", "translate_verses", "draw_verses", "check_report", "rank_by_bleu"),
 )
 
 # The notebook's first cell of its own: what other assignments do not need.
@@ -411,6 +412,67 @@ def measure_verses(value, arrays):
     """Return the BLEU, from 0 to 100, of what ``translate_with_wycliffe`` returned, once for each threshold."""
     bleu = float(corpus_bleu(np.asarray(value), arrays["references"]))
     return {"bleu_at_least_9": bleu, "bleu_at_least_11": bleu}
+
+
+def check_report(report, attention="wycliffe.npz", fixed="fixed.npz"):
+    """Print which numbers of ``report`` your weights and functions give on the test verses, and which they do not.
+
+    Parameters
+    ----------
+    report : dict of (float, float)
+        BLEU and exact match of ``"attention"``, ``"fixed"`` and ``"copied"``.
+    attention, fixed : str
+        The files with the weights of both sides.
+    """
+    test = verses_of("test")
+
+    def measure(side, verses=test, encode=encode_references):
+        if side == "copied":
+            arrays = encode([*verses, *((source, source) for source, _ in verses)])
+            words, references = arrays[len(verses) :], arrays[: len(verses)]
+        else:
+            model = load_weights(build_wycliffe(attention=side == "attention"), files[side])
+            batch, references = verses_as_tensors(verses), encode(verses)
+            words = model.greedy(batch["source"], batch["lengths"], START, STOP, MOST_WORDS)[0].numpy()
+        return corpus_bleu(words, references), exact_match(words, references)
+
+    files = {"attention": attention, "fixed": fixed, "copied": "the source"}
+    for side, file in files.items():
+        told, right = report.get(side), measure(side)
+        if np.shape(told) != (2,):
+            said = "BLEU and exact match are missing"
+        elif np.allclose(told, right, rtol=0, atol=(0.06, 0.002)):
+            said = f"as {file} gives them"
+        elif abs(told[0] - right[0]) <= 0.06:
+            said = f"the BLEU is that of {file}, but not the exact match: a fraction from 0 to 1"
+        elif abs(told[0] - right[0] / 100) <= 0.001:
+            said = "BLEU is a number from 0 to 100"
+        elif slips := [name for name in files if name != side and abs(told[0] - measure(name)[0]) <= 0.06]:
+            said = f"this BLEU belongs to {slips[0]}"
+        elif abs(told[0] - measure(side, verses_of("validation"))[0]) <= 0.06:
+            said = "this is the BLEU of the validation verses"
+        elif abs(told[0] - measure(side, encode=lambda verses: encode_verses(verses)["target"])[0]) <= 0.06:
+            said = "here, [UNK] counts as right: take the references from encode_references"
+        else:
+            said = f"not what {file} gives: all test verses counted together, no dropout, one numbering of words?"
+        print(f"{side}: {said}")
+
+
+def rank_by_bleu(reference, better, worse):
+    """Return the BLEU of two translations of a verse, and print whether it ranks the one that you call worse above the other.
+
+    Parameters
+    ----------
+    reference, better, worse : str
+        Words with spaces between them. Unknown words are read as they are written.
+    """
+    arrays = encode_references([((), split_tokens(text)) for text in (reference, better, worse)])
+    first, second = (corpus_bleu(arrays[place : place + 1], arrays[:1]) for place in (1, 2))
+    said = "BLEU ranks them " + ("wrongly" if first < second else "as you do" if first > second else "as equal")
+    if min(first, second) == 0:
+        said = "one of them shares no four words in a row with the reference, so choose others"
+    print(f"better {first:.1f}, worse {second:.1f}: {said}")
+    return first, second
 
 
 class LoopOverSteps(nn.Module):

@@ -9,7 +9,6 @@ import pytest
 from benchmarks import trainings
 from benchmarks.trainings import FIRST_STEPS, RECORD, watch_training
 from benchmarks.wycliffe import RECORD as WYCLIFFE
-from solutions.in_numpy.capstone import STOP, TARGET_WORDS
 from solutions.in_torch import capstone, spelling
 from solutions.trained import load_trained
 
@@ -98,25 +97,6 @@ def test_the_recorded_translator_of_ones_own_measures_with_one_byte_a_parameter_
     measured = trainings.measure_own(tmp_path / "own.npz")
     assert measured["exact_match"] == pytest.approx(OWN["exact_match"], abs=0.005)  # two of 500 sentences
     assert measured["bleu"] == pytest.approx(OWN["bleu"], abs=0.2)
-
-
-def test_each_wrong_translation_has_one_kind_of_error():
-    number = {word: place for place, word in enumerate(TARGET_WORDS)}
-    right = "चाय के साथ दूध"
-    written = {
-        right: ["pattern"],
-        "दूध के साथ चाय": ["nouns", "pattern"],
-        "चाय के साथ फल": ["nouns", "pattern"],
-        "चाय के और दूध": ["others"],
-        "चाय के दूध साथ": ["others"],
-        "चाय के साथ": ["length"],
-        "चाय के साथ दूध और दूध": ["length"],
-        "": ["length"],
-    }
-    for translation, kinds in written.items():
-        words, target = ([[number[word] for word in text.split()] + [STOP]] for text in (translation, right))
-        errors = trainings.sort_errors(words, target)
-        assert sorted(kind for kind, count in errors.items() if count) == kinds, translation
 
 
 def test_the_record_has_each_training_and_all_losses_fall():

@@ -23,13 +23,21 @@ from benchmarks.wycliffe import (
     choose_dropout,
     count_found,
     find_parallel,
+    measure_remedy,
     tabulate,
     tabulate_apart,
     train_with,
 )
 from solutions import answer_key
 from solutions.in_numpy.capstone import corpus_bleu
-from solutions.in_numpy.wycliffe import LONGEST_VERSES, SOURCE_SIZE, TARGET_SIZE, encode_references, verses_of
+from solutions.in_numpy.wycliffe import (
+    LONGEST_VERSES,
+    SOURCE_SIZE,
+    TARGET_SIZE,
+    draw_verses,
+    encode_references,
+    verses_of,
+)
 from solutions.in_torch import capstone
 from solutions.in_torch.wycliffe import translate_verses
 from solutions.trained import load_trained
@@ -155,6 +163,83 @@ def test_three_seeds_of_the_reference_earn_all_points_and_no_fixed_vector_earns_
     bleu = {side: [bleu_of(np.column_stack([seed, wanted])) for seed in RECORDED["test"][side]] for side in SIDES}
     assert max(bleu["fixed"]) + 1 < min(thresholds.values())
     assert min(bleu["attention"]) > max(thresholds.values()) + 1.5
+
+
+def count_exact(counts, wanted):
+    """Return how many translations have all sequences of their references and no other word."""
+    whole = np.maximum(0, wanted[:, None] - np.arange(4))
+    return (np.array(counts) == np.column_stack([whole, wanted])).all(axis=1).sum()
+
+
+@pytest.fixture(scope="module")
+def reading():
+    """The text and the answer of the exercise on reading verses."""
+    texts = chapter_texts(BOOK / "capstone.md")[1]
+    entry = answer_key.load("capstone")["capstone-read_verses"]
+    return " ".join(texts["capstone-read_verses"].body.split()), " ".join(entry.answer.split())
+
+
+def test_the_exercise_on_reading_verses_and_its_answer_state_what_is_recorded(reading):
+    text, answer = reading
+    test = verses_of("test")
+    wanted = np.array([len(target) for _, target in test])
+    arrays = encode_references([*test, *((source, source) for source, _ in test)])
+    copied = corpus_bleu(arrays[len(test) :], arrays[: len(test)])
+    bleu = {side: [bleu_of(np.column_stack([seed, wanted])) for seed in RECORDED["test"][side]] for side in SIDES}
+    ranges = [f"{min(scores):.1f} to {max(scores):.1f}" for scores in bleu.values()]
+    assert (
+        "BLEU is {} with attention, {} with the fixed vector, and {:.1f} for the copy".format(*ranges, copied) in text
+    )
+    assert not any(count_exact(seed, wanted) for side in SIDES for seed in RECORDED["test"][side])
+    assert not (arrays[len(test) :, : arrays.shape[1]] == arrays[: len(test)]).all(axis=1).any()
+    firsts = [scores[0] for scores in bleu.values()]
+    assert (
+        "Attention: {:.1f} and 0; fixed vector: {:.1f} and 0; the source copied: {:.1f} and 0.".format(*firsts, copied)
+        in answer
+    )
+    assert firsts[0] > 2 * firsts[1]
+    assert firsts[1] < copied
+    remedy = RECORDED["remedy"]
+    assert f"rises from {remedy['before']:.1f} to {remedy['after']:.1f}" in answer
+    assert f"Of {remedy['replaced']} words put in, {remedy['found']} occur in the reference" in answer
+    scores = [ROWS["attention", *CHOSEN["attention"], seed]["validation_bleu"] for seed in SEEDS]
+    assert f"three seeds of one setting differ by {np.ptp(scores):.2f}" in answer
+
+
+def test_the_answer_on_reading_verses_quotes_what_the_recorded_model_writes(reading, capsys):
+    _, answer = reading
+    plain = answer.replace(",", " ,").replace(".", " .")
+    verses = draw_verses()
+    written = [" ".join(tokens) for tokens in translate_verses(load_trained("wycliffe"), verses)]
+    gaps = sum("[UNK]" in each for each in written)
+    assert int(answer.partition("gap in ")[2].partition(",")[0]) == pytest.approx(gaps, abs=1)  # on another processor
+    quoted = (
+        "as the [UNK] of lions",
+        "my love shall [UNK] me",
+        "six thousand six thousand",
+        "our lord our father",
+        "woman [UNK]",
+    )
+    assert sum(any(quote in each for each in written) for quote in quoted) >= 4
+    assert all(quote in plain for quote in quoted)
+    worse = "but the grace of our lord our father , and [UNK] love in christ jesus ."
+    better = "but the grace of our lord overflowed , with the faith and the love that are in jesus christ ."
+    assert worse in plain
+    assert better in plain
+    (reference,) = (" ".join(target) for _, target in verses if "exceeding abundant" in " ".join(target))
+    assert reference in plain
+    first, second = capstone.rank_by_bleu(reference, better, worse)
+    assert "ranks them wrongly" in capsys.readouterr().out
+    assert f"by the model, {second:.1f}:" in answer
+    assert f"by me, {first:.1f}:" in answer
+
+
+def test_a_remedy_replaces_each_unknown_word_by_one_of_its_source():
+    measured = measure_remedy(load_trained("wycliffe"), verses_of("validation")[:60])
+    assert 0 < measured["found"] < measured["replaced"]
+    assert measured["after"] != measured["before"]
+    recorded = RECORDED["remedy"]
+    assert recorded["before"] == pytest.approx(ROWS["attention", *CHOSEN["attention"], 0]["validation_bleu"], abs=0.3)
 
 
 def test_the_page_and_the_exercise_say_what_was_measured():

@@ -48,13 +48,14 @@ def test_the_core_path_is_short_and_reaches_every_chapter_and_every_kind_of_work
     assert {entry.topic for entry in core} == set(answer_key.topics())
     assert {entry.kind for entry in core} == set(answer_key.MINUTES_A_POINT)
     most = answer_key.minutes(core)[1]
-    assert most <= 600  # ten hours
+    assert most < 690  # eleven hours
     mend, diagnose, measure = "context-mended_attention", "softmax-broken_maps", "spelling-ablation"
     train = {
         "capstone-train_and_save",
         "capstone-train_translator",
         "capstone-corpus_bleu",
-    }  # the last measures the second
+        "capstone-read_verses",
+    }  # the third measures the second, and the fourth reads what it writes
     assert {mend, diagnose, measure, "scoring-score_gradients", *train} <= {entry.name for entry in core}
 
 

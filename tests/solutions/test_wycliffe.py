@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from autograder.paths import ROOT
-from solutions.in_numpy.capstone import corpus_bleu
+from solutions.in_numpy.capstone import corpus_bleu, exact_match
 from solutions.in_numpy.wycliffe import (
     LONGEST_VERSES,
     MOST_WORDS,
@@ -23,6 +23,7 @@ from solutions.in_numpy.wycliffe import (
     STOP,
     TARGET_SIZE,
     UNKNOWN,
+    draw_verses,
     encode_references,
     encode_verses,
     part_of,
@@ -35,6 +36,7 @@ from solutions.in_numpy.wycliffe import (
 from solutions.in_torch import capstone
 from solutions.in_torch.output_layer import BothEnds
 from solutions.in_torch.wycliffe import build_wycliffe, translate_verses, verses_as_tensors
+from solutions.trained import load_trained
 
 pytestmark = pytest.mark.suite("solutions")
 
@@ -249,6 +251,90 @@ def test_translations_are_words_up_to_the_end():
     for row, written in zip(numbers.tolist(), translate_verses(model, verses), strict=True):
         row = row[: row.index(STOP)] if STOP in row else row
         assert written == tuple(words[number] for number in row)
+
+
+def test_the_verses_to_read_are_different_ones_of_the_test_part_and_the_same_for_everybody():
+    drawn = draw_verses()
+    assert len({*drawn}) == 20
+    assert {*drawn} <= {*verses_of("test")}
+    assert draw_verses() == drawn != draw_verses(seed=21)
+
+
+@pytest.fixture(scope="module")
+def both_sides(tmp_path_factory):
+    """The files of both sides: the recorded model, and a fixed vector that is not trained."""
+    files = [tmp_path_factory.mktemp("sides") / name for name in ("wycliffe.npz", "fixed.npz")]
+    for file, model in zip(files, (load_trained("wycliffe"), build_wycliffe(attention=False)), strict=True):
+        capstone.save_weights(model, file)
+    return files
+
+
+@pytest.fixture
+def fewer_verses(monkeypatch):
+    parts = {part: verses_of(part)[-80:] for part in PARTS}
+    monkeypatch.setattr(capstone, "verses_of", parts.get)
+    return parts
+
+
+def measure_attention(verses, references):
+    batch = verses_as_tensors(verses)
+    numbers, _ = load_trained("wycliffe").greedy(batch["source"], batch["lengths"], START, STOP, MOST_WORDS)
+    return corpus_bleu(numbers.numpy(), references), exact_match(numbers.numpy(), references)
+
+
+def measure_copies(verses):
+    arrays = encode_references([*verses, *((source, source) for source, _ in verses)])
+    return corpus_bleu(arrays[len(verses) :], arrays[: len(verses)]), 0.0
+
+
+def test_a_report_that_the_weights_and_functions_give_is_confirmed(both_sides, fewer_verses, capsys):
+    test = fewer_verses["test"]
+    bleu, match = measure_attention(test, encode_references(test))
+    assert bleu > 5
+    for attention in ((bleu, match), [round(bleu, 1), round(match, 3)], np.array([bleu, match])):
+        capstone.check_report({"attention": attention, "fixed": (0, 0), "copied": measure_copies(test)}, *both_sides)
+        told = capsys.readouterr().out.splitlines()
+        assert [line.split(":")[0] for line in told] == ["attention", "fixed", "copied"]
+        assert all(line.endswith("gives them") for line in told)
+
+
+def test_a_report_of_other_numbers_is_said_to_be_one_and_the_likely_slip_is_named(both_sides, fewer_verses, capsys):
+    test, validation = fewer_verses["test"], fewer_verses["validation"]
+    bleu, match = measure_attention(test, encode_references(test))
+    wrong = {
+        "validation verses": measure_attention(validation, encode_references(validation)),
+        "[UNK] counts as right": measure_attention(test, encode_verses(test)["target"]),
+        "not the exact match": (bleu, match + 1),
+        "from 0 to 100": (bleu / 100, match),
+        "belongs to fixed": (0.0, 0.0),
+        "not what": (bleu + 1, match),
+        "missing": bleu,
+    }
+    for said, attention in wrong.items():
+        capstone.check_report({"attention": attention}, *both_sides)
+        told = capsys.readouterr().out.splitlines()
+        assert said in told[0], told[0]
+        assert all(line.endswith("BLEU and exact match are missing") for line in told[1:])
+    encoded = encode_verses(test)
+    two_numberings = corpus_bleu(np.pad(encoded["source"], ((0, 0), (0, 1)), constant_values=STOP), encoded["target"])
+    capstone.check_report({"copied": (two_numberings, 0)}, *both_sides)
+    assert "one numbering of words" in capsys.readouterr().out.splitlines()[2]
+
+
+def test_a_pair_of_translations_is_ranked_by_bleu_and_one_without_four_words_in_a_row_is_not_enough(capsys):
+    reference = "and your feet shod with the preparation of the gospel of peace ;"
+    true, false = "and your feet shod in readiness for the gospel of peace .", reference.replace("peace", "war")
+    for better, worse, said in (
+        (true, false, "ranks them wrongly"),
+        (false, true, "ranks them as you do"),
+        (true, true, "ranks them as equal"),
+        ("stand firm , ready with the good news", false, "shares no four words in a row"),
+        ("[UNK]", "[UNK]", "shares no four words in a row"),
+    ):
+        first, second = capstone.rank_by_bleu(reference, better, worse)
+        assert said in capsys.readouterr().out
+        assert 0 <= min(first, second) <= max(first, second) <= 100
+    assert capstone.rank_by_bleu(reference, reference.upper(), false)[0] == pytest.approx(100)
 
 
 @pytest.mark.parametrize("failed", [0, 1])
