@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks import regularised
-from benchmarks.regularised import DROPOUTS, RATES, RECORD, SEEDS, SIDES, choose, compare, read_counts, train
+from benchmarks.regularised import DROPOUTS, LARGER, RATES, RECORD, SEEDS, SIDES, choose, compare, read_counts, train
 from solutions.in_numpy.spelling import LETTERS, words_of
 
 pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
@@ -44,9 +44,11 @@ def test_the_words_are_various_and_only_for_training():
 def test_each_share_and_the_other_rates_with_the_best_share_were_tried_from_both_seeds():
     for side, choice in RECORDED["chosen"].items():
         tried = {setting[1:] for setting in ROWS if setting[0] == side}
-        settings = {(RATES[0], dropout) for dropout in DROPOUTS} | {(rate, choice["dropout"]) for rate in RATES}
+        shares = {*DROPOUTS} if choice["dropout"] < max(DROPOUTS) else {*DROPOUTS, *LARGER}
+        settings = {(RATES[0], dropout) for dropout in shares} | {(rate, choice["dropout"]) for rate in RATES}
         assert tried == {(*setting, seed) for setting in settings for seed in SEEDS}
-    assert len(ROWS) == len(RECORDED["rows"]) == 20
+        assert min(shares) < choice["dropout"] < max(shares)
+    assert len(ROWS) == len(RECORDED["rows"]) == 24
 
 
 def test_share_and_rate_have_the_lowest_error_rate_on_the_validation_words():

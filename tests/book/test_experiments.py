@@ -26,7 +26,7 @@ from benchmarks.comparisons import (
     tuning_runs,
 )
 from benchmarks.interventions import RECORD as INTERVENTIONS
-from benchmarks.regularised import DROPOUTS, RATES, SEEDS, tabulate
+from benchmarks.regularised import DROPOUTS, LARGER, RATES, SEEDS, tabulate
 from benchmarks.regularised import RECORD as REGULARISED
 from benchmarks.trainings import RECORD as TRAININGS
 from solutions import answer_key
@@ -145,14 +145,16 @@ def test_the_model_answer_on_the_regularised_ablation_has_the_numbers_of_the_rec
         assert sorted(row["seed"] for row in settings) == [*SEEDS]
         return 100 * np.mean([row["validation_per"] for row in settings])
 
-    assert sum(row["cpu_seconds"] for row in rows) < 15 * 60  # "a quarter of an hour"
+    assert 15 * 60 < sum(row["cpu_seconds"] for row in rows) < 20 * 60  # "less than twenty minutes"
     assert {row["stopped"] for row in rows if not row["dropout"]} == {200, 300, 400}
-    assert sorted(row["stopped"] for row in rows if row["dropout"]) == [400, *[600] * 15]
+    assert sorted(row["stopped"] for row in rows if row["dropout"]) == [400, *[600] * 19]
     told, dropouts = [], {side: chosen[side]["dropout"] for side in chosen}
     for side, dropout in dropouts.items():
         shares = ", ".join(f"{errors(side, RATES[0], share):.1f}" for share in DROPOUTS)
         others = " and ".join(f"{errors(side, rate, dropout):.1f}" for rate in RATES[1:])
-        told.append(f"{shares}; with {dropout:g} and the other rates, {others}")
+        larger = " and ".join(f"{errors(side, RATES[0], share):.1f}" for share in LARGER if dropout == max(DROPOUTS))
+        told.append(f"{shares}; with {' and '.join(map(str, LARGER))}, {larger}" if larger else shares)
+        told.append(f"; with {dropout:g} and the other rates, {others}")
         told.append(f"{chosen[side]['dropout']:g} and {chosen[side]['rate']:g}")
     without = errors("fixed", RATES[0], 0) - errors("attention", RATES[0], 0)
     with_dropout = errors("fixed", **chosen["fixed"]) - errors("attention", **chosen["attention"])
