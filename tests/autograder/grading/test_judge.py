@@ -1237,7 +1237,7 @@ def test_autograd_is_broken_where_only_backward_raises_and_no_input_was_changed(
 
 
 def test_a_backward_that_raises_is_said_beside_the_mistakes_that_raise_there(monkeypatch):
-    exercise = SimpleNamespace(hints={"frozen": "It is frozen.", "other": "It is another."})
+    exercise = SimpleNamespace(hints={"frozen": "It is frozen.", "other": "It is another."}, follows={})
     row = JudgedCase(0, SimpleNamespace(gradients=("W",)), Reply(raised="RuntimeError"), {"W": "it raised"})
     agreeing = {"frozen": ({"W"}, set()), "other": (set(), {"W"})}
     monkeypatch.setattr(judge, "_match_mistake", lambda exercise, name, rows: agreeing[name])
