@@ -48,7 +48,7 @@ def test_the_core_path_is_short_and_reaches_every_chapter_and_every_kind_of_work
     assert {entry.topic for entry in core} == set(answer_key.topics())
     assert {entry.kind for entry in core} == set(answer_key.MINUTES_A_POINT)
     most = answer_key.minutes(core)[1]
-    assert most < 690  # eleven hours
+    assert most < 640  # ten and a half hours
     mend, diagnose, measure = "context-mended_attention", "softmax-broken_maps", "spelling-ablation"
     train = {
         "capstone-train_and_save",
