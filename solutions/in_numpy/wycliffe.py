@@ -171,6 +171,32 @@ def draw_verses(count=20, seed=20):
     return [verses[place] for place in np.random.default_rng(seed).choice(len(verses), count, replace=False)]
 
 
+def gloss_verses():
+    """Return what the sources of the 20 verses of ``draw_verses()`` say, word for word where today's English allows it."""
+    return [
+        "most dear brother, you act faithfully, whatever you do for the brothers, and that for pilgrims,",
+        "truly the lord shall turn all these curses on your enemies, and on those who hate and pursue you.",
+        "and the lord wished to hallow it, and to make the law great, and to exalt it.",
+        "if his children are multiplied, they shall be slain by the sword; and his sons' sons shall not be filled with bread.",
+        "who answered them, go in peace, the lord sees your way, and the journey on which you go.",
+        "if i say, my bed shall comfort me, and i shall be relieved, speaking with myself in my bed;",
+        "neither an unfruitful woman nor a barren one shall be in your land; i shall fill the number of your days.",
+        "and you shall divide the spoil evenly between those who fought and went out to battle, and all the multitude.",
+        "one went out, and you said, a beast devoured him, and until now he does not appear;",
+        "the souls of persons of the female kind, who had not known men in the flesh, thirty-two thousand.",
+        "but the grace of our lord overflowed, with the faith and love that is in christ jesus.",
+        "and of thirty-six thousand oxen,",
+        "not serving for the eye, as those who please men, but as servants of christ; doing god's will with discernment,",
+        "they shall roar together like lions, and they shall shake their manes, like the cubs of lions.",
+        "of whom are hymenaeus and alexander, whom i handed over to satan, that they may learn not to blaspheme.",
+        "lo! all of you know it, and why do you speak vain things without cause?",
+        "and your feet shod in the making ready of the gospel of peace.",
+        "my son, why are you deceived by a foreign woman, and nursed in the bosom of another?",
+        "but that you go to my land and kindred, and take from there a wife for my son isaac.",
+        "and let us join weddings together; give your daughters to us,",
+    ]
+
+
 def _pad_rows(rows):
     padded = np.full((len(rows), max(map(len, rows))), PAD)
     for place, row in enumerate(rows):

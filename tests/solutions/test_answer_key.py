@@ -44,19 +44,19 @@ def test_an_exercise_may_state_how_long_it_takes():
 
 def test_the_core_path_is_short_and_reaches_every_chapter_and_every_kind_of_work():
     core = [entry for entry in ENTRIES if entry.core]
-    assert 28 <= len(core) <= 32
+    assert 26 <= len(core) <= 32
     assert {entry.topic for entry in core} == set(answer_key.topics())
     assert {entry.kind for entry in core} == set(answer_key.MINUTES_A_POINT)
     most = answer_key.minutes(core)[1]
     assert most < 640  # ten and a half hours
-    mend, diagnose, measure = "context-mended_attention", "softmax-broken_maps", "spelling-ablation"
+    mend, diagnose = "context-mended_attention", "softmax-broken_maps"
     train = {
         "capstone-train_and_save",
         "capstone-train_translator",
         "capstone-corpus_bleu",
         "capstone-read_verses",
     }  # the third measures the second, and the fourth reads what it writes
-    assert {mend, diagnose, measure, "scoring-score_gradients", *train} <= {entry.name for entry in core}
+    assert {mend, diagnose, "scoring-score_gradients", *train} <= {entry.name for entry in core}
 
 
 TOY = """

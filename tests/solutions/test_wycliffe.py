@@ -2,6 +2,7 @@
 
 import collections
 import importlib.util
+import re
 import subprocess
 import sys
 import tomllib
@@ -26,6 +27,7 @@ from solutions.in_numpy.wycliffe import (
     draw_verses,
     encode_references,
     encode_verses,
+    gloss_verses,
     part_of,
     read_as,
     read_bible,
@@ -41,6 +43,7 @@ from solutions.trained import load_trained
 pytestmark = pytest.mark.suite("solutions")
 
 PARTS = ("training", "validation", "test")
+COMMON = re.compile("a|and|as|for|from|go|he|in|is|me|my|not|of|on|shall|that|the|their|they|to|us|we|which|who|with")
 
 
 def test_both_versions_are_read_verse_by_verse_although_some_numbers_of_verses_stand_in_others():
@@ -260,6 +263,15 @@ def test_the_verses_to_read_are_different_ones_of_the_test_part_and_the_same_for
     assert draw_verses() == drawn != draw_verses(seed=21)
 
 
+def test_each_verse_to_read_has_a_gloss_that_shares_words_with_its_translation():
+    glosses, pairs = gloss_verses(), draw_verses()
+    words = [{word for word in re.findall("[a-z]+", each) if not COMMON.fullmatch(word)} for each in glosses]
+    assert len(glosses) == len(pairs)
+    for place, each in enumerate(words):
+        shared = [len(each & {*target}) for _, target in pairs]
+        assert max(shared) == shared[place] > 0, glosses[place]
+
+
 @pytest.fixture(scope="module")
 def both_sides(tmp_path_factory):
     """The files of both sides: the recorded model, and a fixed vector that is not trained."""
@@ -355,7 +367,7 @@ def test_the_first_cell_installs_the_verses_that_are_required_here_or_says_what_
     required = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     wanted = [package.partition(",<0.0.3")[0].replace(">=", "==") for package in required if "pythonbible" in package]
     assert installed == ([] if missing is None else wanted)
-    assert ("Only `train_translator` needs them" in capsys.readouterr().out) == bool(failed and missing)
+    assert ("Only the exercises on verses need them" in capsys.readouterr().out) == bool(failed and missing)
 
 
 def test_the_modules_of_both_files_are_named_as_the_packages_are():
