@@ -280,7 +280,7 @@ def _where_powers_end(rng, context):
     """Return scores whose exponentials are just finite, tiny with few digits left, or tiny beside those of another row."""
     bases = np.resize([LN_MOST - 0.9, LN_LEAST + 10, LN_MOST + LN_LEAST + 10], context.shape[0])
     near = bases.reshape(-1, *(1,) * (len(context.shape) - 1)) + rng.uniform(-0.05, 0.05, size=context.shape)
-    return np.clip(near, *context.limits)
+    return np.clip(_round_entries(near, context), *context.limits)
 
 
 def _far_below(rng, context):

@@ -92,6 +92,30 @@ def test_a_shape_exercise_is_called_with_distinct_primes_with_each_size_1_and_wi
         assert any(case.inputs[first] < case.inputs[second] for case in exercise.hidden)
 
 
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("encoder-rnn_outputs", {"T_x": 2}), ("decoder_fusion-fusion_shapes", {"r": 118})]
+)
+def test_a_size_equals_a_constant_or_an_axis_that_is_made_of_others(name, sizes):
+    hidden = exercise_named(name).hidden
+    last = hidden[exercises.SHAPE_DRAWS - 1].inputs
+    made = [case for case in hidden if case.inputs == {**last, **sizes} and "made of others" in case.name]
+    assert len(made) == 1 or sizes == {"r": 118}  # whose numbers are drawn
+    assert any("r as large as" in case.name for case in hidden) or name == "encoder-rnn_outputs"
+
+
+@pytest.mark.parametrize(("name", "axis"), [("context-attend", 1), ("encoder-annotate", 0)])
+def test_the_words_of_a_mask_move_and_their_number_stays(name, axis):
+    """In each sentence, or from sentence to sentence where pads may stand at the end alone."""
+    by_name = {case.name: case.inputs for case in exercise_named(name).hidden}
+    (before,) = (inputs for name, inputs in by_name.items() if name.endswith("with another source_mask"))
+    (after,) = (inputs for name, inputs in by_name.items() if "words elsewhere in source_mask" in name)
+    one, other = before["source_mask"], after["source_mask"]
+    assert sorted(one.sum(axis=1)) == sorted(other.sum(axis=1))
+    assert (one.sum(axis=axis) == other.sum(axis=axis)).all()
+    assert (one != other).any()
+    assert all(np.array_equal(before[each], after[each]) for each in before if each != "source_mask")
+
+
 @pytest.mark.parametrize("name", CODE)
 def test_the_first_hidden_case_of_code_is_called_again_after_all_others_and_counts(name):
     exercise = exercise_named(name)

@@ -7,7 +7,7 @@ import pytest
 
 from autograder.exercises import families
 from autograder.exercises.families import DrawContext
-from solutions.answer_key.domains import AT_PADDING, LIMITS
+from solutions.answer_key.domains import AT_PADDING, LIMITS, SMALLEST_WEIGHT
 
 LARGE = 700  # in double precision, exp overflows from about 710
 WIDE = (-10_000, 10_000)  # limits of scores where their size is the point
@@ -41,6 +41,14 @@ MASKS = {
 SCORES = {
     "ordinary": lambda scores: np.abs(scores).max() < 10,
     "alike": lambda scores: np.ptp(scores, axis=-1).max() == 0,
+    "same": lambda scores: np.ptp(scores) == 0,
+    "power_ends": lambda scores: (
+        (np.exp(scores[0]) < np.inf).all()
+        and np.log(3) + scores[0].min() > np.log(np.finfo(float).max)  # the sum of three is not finite
+        and (np.exp(scores[1]) > 0).all()
+        and (np.exp(scores[1]) < np.finfo(float).tiny / 1e10).all()  # they have lost most of their digits
+        and (np.abs(scores[2:3] - scores[0].max() + 735) < 2).all()  # as those of this row would, beside the first
+    ),
     "zeros": lambda scores: (scores[:, 0] == 0).all() and (scores != 0).any(),
     "large": lambda scores: scores.max() > LARGE and scores.min() < -LARGE,
     "apart": lambda scores: np.ptp(scores.mean(axis=1)) > LARGE > np.ptp(scores, axis=1).max(),
@@ -63,7 +71,7 @@ WEIGHTS = {
     "one_is_all": lambda weights: (weights.max(axis=1) == 1).all(),
     "zero": lambda weights: (weights[0] == 0).sum() == 1 and (weights[1:] > 0).all(),
     "zero_ends": lambda weights: (weights == 0).all(axis=0).tolist() == [True, *[False] * (weights.shape[1] - 2), True],
-    "small": lambda weights: 0 < weights.min() < 1e-3,
+    "small": lambda weights: SMALLEST_WEIGHT < weights.min() < 1.1 * SMALLEST_WEIGHT,
     "empty_row": lambda weights: (weights.sum(axis=1) == 0).sum() == 1,
 }
 ANNOTATIONS = {
@@ -229,9 +237,9 @@ def test_without_a_mask_there_are_no_pads_and_a_mask_goes_with_arrays_that_have_
 def test_what_is_drawn_can_be_written_to_and_down_with_a_few_decimals():
     alike = drawn("scores", "alike", (3, 4))
     alike[0, 0] = 1  # a broadcast view would be read-only
-    for name in ("ordinary", "alike", "zeros", "large", "apart", "tie", "far_below"):
+    for name in ("ordinary", "alike", "zeros", "large", "apart", "tie", "far_below", "power_ends"):
         scores = drawn("scores", name, (50, 4))
-        on_grid = name in ("large", "apart", "far_below")  # single precision holds these exactly
+        on_grid = name in ("large", "apart", "far_below", "power_ends")  # single precision holds these exactly
         decimals = 6 if on_grid else 5
         np.testing.assert_array_equal(scores, scores.round(decimals))
         assert (scores != scores.round(decimals - 1)).any()
