@@ -3,7 +3,7 @@
 In: verdicts, marks, exercises. Out: ``SubmissionResult`` and ``MarkChange``. Touches nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autograder.courses.released import ReleasedExercise
@@ -58,6 +58,10 @@ class SubmissionResult:
     def worker_seconds(self) -> float:
         """The seconds that a worker has spent on it."""
         return sum(self.spent.get(stage, 0.0) for stage in WORKER_STAGES)
+
+    def add_seconds(self, spent: Mapping[str, float]) -> None:
+        """Add what a further run or page has ``spent``."""
+        self.spent |= {stage: self.spent.get(stage, 0.0) + seconds for stage, seconds in spent.items()}
 
     def enter_verdicts(self, graded: Graded, notes: Sequence[str]) -> None:
         """Set hints, reasons and notes."""

@@ -119,7 +119,6 @@ class SubmissionSteps:
         if outcome is None:
             self.defer(job)
             return
-        job.row.spent |= outcome.spent
         job.row.used |= outcome.used
         if outcome.set_aside:
             reason = job.row.set_aside or outcome.set_aside
@@ -155,12 +154,13 @@ class SubmissionSteps:
 
         name = self.run.name_of(job.student)
         args = job.notebook, job.marks, name, self.topic, self.run.settings, self.run.handouts, job.shown
-        self.send(job, self._finish_page, pages.feedback_page, *args)
+        self.send(job, self._finish_page, pages.time_page, *args)
 
     def _finish_page(self, job: Job, future: Future) -> None:
         """Write the feedback page, or a plain one without the answers if it could not be made."""
+        seconds = PAGE_SECONDS
         try:
-            page = future.result()
+            page, seconds = future.result()
         except Exception as error:
             job.row.notes += (
                 f"Its feedback page could not be generated ({type(error).__name__}), so it has a plain one.",
@@ -170,6 +170,7 @@ class SubmissionSteps:
             verdicts = job.graded.verdicts if job.graded and job.shown == "all" else ()
             lines = [line for verdict in verdicts for line in pages.describe_verdict(verdict)]
             page = notices.plain_page(self.topic, lines).encode()
+        job.row.add_seconds({"page": seconds})
         recording.write_page(self.run, job, page)
         self.report(job.row)
 
@@ -276,6 +277,7 @@ def _get_outcome(job: Job, future: Future) -> "GradingResult | None":
             return None
         how = "took too long" if isinstance(error, TimeoutError) else "crashed the grading process"
         raise RuntimeError(f"it {how} twice: look at the notebook") from None
+    job.row.add_seconds(outcome.spent)
     graded = outcome.graded
     killed = graded is not None and job.graded is None and graded.killed
     return None if killed and not job.is_last_chance else outcome

@@ -78,7 +78,8 @@ class Round:
         self.left.discard(row.student)
         if row.student in self.queues:
             queue = self.queues.pop(row.student)
-            self.budget.charge(queue, HOST_SECONDS if row.failed else row.worker_seconds)
+            # of a worker that died, nothing is known but that it ran
+            self.budget.charge(queue, row.worker_seconds or (HOST_SECONDS if row.failed else 0))
             self.busy.discard(queue)
 
 
