@@ -20,6 +20,7 @@ from autograder.notebooks.submitted_file import SIZE_NOTE
 
 UNKNOWN_UID = -1  # no user has this id
 NO_DATE = (1980, 1, 1, 0, 0, 0)  # the date of a zip entry that has none
+TOO_LARGE = "a file is larger than {} MB"
 ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
 
 
@@ -143,6 +144,8 @@ def _file_reader(path, max_mb, inode):
                     raise RefusedEntry("there is a link or a device where a file should be")
                 if status.st_ino != inode:
                     raise RefusedEntry("a file was replaced while it was being collected")
+                if status.st_size > max_mb * 2**20:  # not read at all: that would cost time, whoever pays for it
+                    raise RefusedEntry(TOO_LARGE.format(max_mb), SIZE_NOTE)
                 return _refuse_too_large(file.read(max_mb * 2**20 + 1), max_mb)
         except OSError:
             raise RefusedEntry("there is a link or a device where a file should be, or it cannot be read") from None
@@ -165,6 +168,8 @@ def _zip_reader(bundle, info, max_mb):
         try:
             with bundle.open(info) as file:
                 content = file.read(max_mb * 2**20 + 1)
+        except TimeoutError:  # an OSError, but of the limit of CPU time
+            raise
         except ARCHIVE_ERRORS:
             raise RefusedEntry("the archive is damaged") from None
         return _refuse_too_large(content, max_mb)
@@ -175,7 +180,7 @@ def _zip_reader(bundle, info, max_mb):
 def _refuse_too_large(content, max_mb):
     """Return ``content`` if it is within the limit, whatever the archive's header said."""
     if len(content) > max_mb * 2**20:
-        raise RefusedEntry(f"a file in the archive is larger than {max_mb} MB when unpacked", SIZE_NOTE)
+        raise RefusedEntry(TOO_LARGE.format(max_mb), SIZE_NOTE)
     return content
 
 

@@ -45,6 +45,7 @@ class Opening:
     hand_in: HandIn | None = None
     task: Future | None = None
     over_limit: Arrival | None = None
+    is_charged: bool = False  # for the task
 
     @property
     def is_running(self) -> bool:
@@ -88,7 +89,7 @@ class Opener:
         )
         if collected or not taken:
             return Opening(arrival, queue, collected)
-        *_, (intake, hand_in) = taken
+        ((intake, hand_in),) = taken
         if hand_in.student in busy:
             return None
         hand_in = collect.copy_hand_in(intake.asked, replace(hand_in, seen=format_time(self._find_seen(arrival))))
@@ -98,12 +99,17 @@ class Opener:
         return self.settings.executor.submit(call_timed, function, *args)
 
     def _get_result(self, opening):
-        """Return what the worker returned, or the error that it ended with; charge its seconds to the account."""
+        """Return what the worker returned, or the error that its function raised; charge its seconds to the account, once.
+
+        Raises the error that ended the worker, for which the machine may be to blame.
+        """
+        seconds = OPENING_SECONDS
         try:
             result, seconds = opening.task.result()
-        except WORKER_ERRORS as error:
-            result, seconds = error, OPENING_SECONDS
-        self.settings.budget.charge(opening.queue, seconds)
+        finally:
+            if not opening.is_charged:
+                self.settings.budget.charge(opening.queue, seconds)
+            opening.is_charged = True
         return result
 
     def finish(self, opening: Opening, to_grade: dict[str, Arrival], running: Container[str], plan: Plan) -> int | None:
@@ -116,7 +122,12 @@ class Opener:
         if intake is None or hand_in is None:
             with self.lock():
                 return self._finish_unopened(opening, to_grade)
-        result = self._get_result(opening)
+        try:
+            result = self._get_result(opening)
+        except WORKER_ERRORS as error:
+            if not opening.over_limit:
+                raise
+            result = error
         if opening.over_limit:
             if isinstance(result, Exception) and not isinstance(result, WORKER_ERRORS):
                 raise result
@@ -139,6 +150,7 @@ class Opener:
                 return self.admission.end_refused(opening.arrival, collect.refuse(intake, hand_in, refusal))
         if ended is None:
             opening.over_limit, opening.task = arrival, self._read_requests(intake, result)
+            opening.is_charged = False
         return ended
 
     def _read_requests(self, intake: Intake, opened: OpenedHandIn):

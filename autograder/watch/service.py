@@ -21,10 +21,11 @@ from autograder.watch.arrivals import WAITING, Arrival, Arrivals
 from autograder.watch.opening import Opener, Opening
 from autograder.watch.outcomes import NOBODYS, Outcomes
 from autograder.watch.rounds import Rounds
-from autograder.watch.settings import Queue, Settings
+from autograder.watch.settings import BUDGET_SECONDS, Queue, Settings
 from autograder.watch.sources import Source
 
 LOOKED_AT_PER_STUDENT = 4  # hand-ins looked at, for each that is opened: those that their names refuse cost little
+USED_UP = "{}: hand-ins of {} wait: theirs have used a worker for {} minutes, and may use as much again with each hour."
 GATHER_SECONDS = 0.5  # that those that have been opened wait for others, to be graded in one round
 MAX_WAIT_SECONDS = 60.0  # after which a wait is computed again: course.toml may have changed for a waiting student
 
@@ -47,6 +48,7 @@ class Service:
         self.ready: dict[str, Arrival] = {}  # by student: opened, and to be graded in the next round
         self.queues: dict[str, Queue] = {}  # of those
         self.ready_since = 0.0  # monotonic time of the first of those
+        self.told: set[Queue] = set()  # those that wait because they have used much
         self.plan: Plan | None = None  # of the last round
         self._released: tuple[str, Released] | None = None
 
@@ -154,8 +156,14 @@ class Service:
         for arrival in pending:
             account = None if self.settings.any_owner else self.source.find_account(arrival.entry)
             queue = arrival.claimed if account is None else account
-            if queue in chosen or self.settings.budget.is_used_up(queue):
+            if queue in chosen:
                 continue
+            if self.settings.budget.is_used_up(queue):
+                if queue not in self.told:
+                    self.say(USED_UP.format(self.topic, queue, round(BUDGET_SECONDS / 60)))
+                self.told.add(queue)
+                continue
+            self.told.discard(queue)
             if arrival.state == WAITING:
                 if waiting[arrival.student] != arrival:
                     self.admission.supersede(arrival)
@@ -195,15 +203,17 @@ class Service:
             if not self.course.submission(student, self.topic).is_file():  # somebody has deleted it
                 self.arrivals.set_shown(self.topic, student, "all")
         run = load_run(self.course, self.topic, self.settings.options, self._load_released())
+        is_there = {student: self.course.submission(student, self.topic).is_file() for student in (*ready, *again)}
+        self.admission.begin_collection()
         to_grade = {student: self.ready.pop(student) for student in ready}
         queues = {student: self.queues.pop(student) for student in ready}
-        is_there = {student: self.course.submission(student, self.topic).is_file() for student in (*to_grade, *again)}
-        self.settings.busy.difference_update(queues[student] for student in to_grade if not is_there[student])
+        self.settings.busy.difference_update(
+            queues.values()
+        )  # a round has its own; without one, they can be opened again
         to_grade = {student: arrival for student, arrival in to_grade.items() if is_there[student]}
         again = [student for student in again if is_there[student]]
         if not to_grade and not again:
             return 0
-        self.admission.begin_collection()
         return self.rounds.begin(run, to_grade, again, {student: queues[student] for student in to_grade})
 
     def _load_released(self):

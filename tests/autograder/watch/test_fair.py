@@ -3,19 +3,22 @@
 import json
 import threading
 import zipfile
+from concurrent.futures import Future
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
+from autograder.batch.grade_class import OPENING_SECONDS
 from autograder.grading import submission
 from autograder.notebooks import repair
 from autograder.platforms import collect as collecting
-from autograder.platforms.archives import RefusedEntry
+from autograder.platforms.archives import RefusedEntry, _file_reader
 from autograder.platforms.collect import MAX_COPIED, AssignmentSpec, HandIn, copy_hand_in, open_hand_in
 from autograder.platforms.formats import Submitter
 from autograder.watch import settings
 from autograder.watch.arrivals import Arrivals
+from autograder.watch.opening import Opener, Opening
 from autograder.watch.settings import BUDGET_SECONDS, HOUR_SECONDS, Budget
 from autograder.watch.sources import Source
 from tests.autograder.essays import all_right
@@ -123,7 +126,29 @@ def test_an_account_that_has_used_up_its_budget_waits_and_others_do_not(known, m
     for student, essay in (("mal", "first"), ("mal", "second"), ("ada", "by ada"), ("ada", "again")):
         known.submit(student, essay)
     known.watch(stop=Waiting(3))
+    assert sum("wait: theirs have used a worker for 15 minutes" in line for line in known.lines) == 1
     assert seen == [["first", "by ada", "again"], *[["first", "by ada", "again", "second"]] * 2]
+
+
+def test_a_file_that_is_too_large_is_refused_unread(tmp_path):
+    path, mb = tmp_path / "x.ipynb", 2**18
+    with path.open("wb") as file:
+        file.truncate(2**39)  # sparse: reading what is allowed of it would take all memory
+    with pytest.raises(RefusedEntry, match="larger than"):
+        _file_reader(path, mb, path.stat().st_ino)()
+
+
+def test_an_error_that_ends_a_worker_is_not_taken_for_the_hand_ins_and_is_charged_once():
+    charged, task = [], Future()
+    task.set_exception(TimeoutError("after its time by the clock"))
+    opening = Opening(SimpleNamespace(), "mal", [], task=task)
+    opener = SimpleNamespace(
+        settings=SimpleNamespace(budget=SimpleNamespace(charge=lambda *each: charged.append(each)))
+    )
+    for _ in range(2):
+        with pytest.raises(TimeoutError, match="by the clock"):
+            Opener._get_result(opener, opening)
+    assert charged == [("mal", OPENING_SECONDS)]
 
 
 def test_a_budget_can_be_used_at_once_and_comes_back_with_each_hour(monkeypatch):
