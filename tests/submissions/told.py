@@ -307,8 +307,10 @@ def scores_gradient__tiny_weights_dropped(context_gradient, weights, keys):
 
 
 def masked_softmax__normalised_again(scores, source_mask=None):
-    """We get exactly your numbers if too little is subtracted from padding scores: they can exceed the words' scores by
-    more than that.
+    """Right to a few digits, but not to all of them. Is something computed in single precision (float32), the default for
+    new torch tensors? Is something rounded, clipped, or treated as 0 because it is small? Is a small number such as 1e-6
+    added, or are some terms of a long sum left out? Where numbers are large, more than the last digits is wrong, perhaps by
+    another mistake.
     """
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights = exponentials / exponentials.sum(axis=1, keepdims=True)
