@@ -219,7 +219,7 @@ def test_the_answer_on_reading_verses_quotes_what_the_recorded_model_writes(read
         "as the [UNK] of lions",
         "my love shall [UNK] me",
         "six thousand six thousand",
-        "our lord our father",
+        "shall [UNK] themselves together",
         "woman [UNK]",
     )
     assert sum(any(quote in each for each in written) for quote in quoted) >= 4
@@ -251,6 +251,15 @@ def test_the_answer_on_reading_verses_quotes_what_the_recorded_model_writes(read
     (place,) = (n for n, each in enumerate(written) if "our father" in each)
     steps = len(written[place].split())
     assert "ouer" not in {verses[place][0][each] for each in weights[place, :steps].argmax(dim=-1)}
+
+    def write_again(quote, change):
+        (source,) = (source for (source, _), each in zip(verses, written, strict=True) if quote in each)
+        changed = tuple(word for old in source if (word := change.get(old, old)))
+        return " ".join(translate_verses(model, [(changed, ())])[0])
+
+    assert "love" not in write_again("my love", {"bed": ""})
+    assert write_again("a woman", {"neithir": "nether"}).startswith("neither")
+    assert "our father" in write_again("our father", {"ouer": "", "aboundide": ""})
 
 
 def count_shared(words, reference):
