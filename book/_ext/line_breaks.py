@@ -8,7 +8,7 @@ In: the text of a page. Out: the same, with elements that ``course.css`` keeps o
 | a short formula | the class ``whole`` |
 | a name in code that may not fit on a line of a phone | the class ``long``: it breaks where it must, no other name does |
 | where such a name should break: after an opening bracket, a dot or a slash | an element ``wbr`` |
-| 20 000; note C, line 9; 30 million; a citation and the word before it | a no-break space |
+| 20 000; note C, line 9; step *i*; 30 million; a citation and the word before it | a no-break space |
 | an interval, such as [3-21 %] | one element of the class ``together`` |
 """
 
@@ -23,6 +23,8 @@ BEFORE_LABEL = r"(?<=\b(?:[Nn]ote|[Ll]ine|[Ss]tep)) (?=[A-E]\b|\d)"
 WITHIN_NUMBER = r"(?<=\d) (?=(?:\d{3}|million)\b)"
 UNBREAKABLE_SPACE = re.compile(f"{BEFORE_LABEL}|{WITHIN_NUMBER}")
 TEX_TEXT = re.compile(r"\\(?:operatorname|text|mathrm)\s*\{([^{}]*)\}")
+BEFORE_LETTER = re.compile(r"(\b(?:note|line|step|word|position)) $")
+LETTER = re.compile(r"[A-Za-z][.,;:!?)]*")
 INTERVALS = re.compile(r"(\[[\d.]+(?:-|\u2013|, )[\d.]+(?: %)?\])")
 BREAK_POINTS = re.compile(r"(?<=\w[(./])(?=[^\W\d])")
 MAX_UNBROKEN_NAME = 24  # characters of a name that is kept whole
@@ -45,8 +47,11 @@ def control_breaks(app, doctree, docname):
     for text in list(doctree.findall(nodes.Text)):
         if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.math | nodes.math_block | nodes.raw):
             held = UNBREAKABLE_SPACE.sub("\u00a0", text.astext())
-            if isinstance(_next_sibling(text), nodes.footnote_reference):
+            behind = _next_sibling(text)
+            if isinstance(behind, nodes.footnote_reference):
                 held = re.sub(r" $", "\u00a0", held)
+            elif isinstance(behind, nodes.math | nodes.inline) and LETTER.fullmatch(behind.astext()):
+                held = BEFORE_LETTER.sub("\\1\u00a0", held)
             parts = INTERVALS.split(held)
             if held != text.astext() or len(parts) > 1:
                 _replace_text(

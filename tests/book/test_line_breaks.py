@@ -22,6 +22,8 @@ In note C, note E, line 9, are 3 million notes [^a], and $P(y \\mid x) = \\tanh(
 
 Of 14 symbols $a+b+c+d+e+f+gh$ and of 15 $a+b+c+d+e+f+ghi$, `torch.nn.utils.clip_norm` of 24 and `torch.nn.utils.clip_norm_` of 25.
 
+At step $i$, position $j$ and $k$ are read.
+
 [^a]: A note.
 """
 
@@ -59,12 +61,17 @@ def test_each_sign_stands_once_and_in_its_place(text):
         "“f”",
         "P(y∣x)=tanh\u2061(1+2x+3y).",
         "a+b+c+d+e+f+ghi,",
+        "i,",
     ]
 
 
 def test_what_is_named_by_a_letter_or_a_number_and_what_is_cited_stays_beside_it(text):
     paragraph = text.select("p")[1].text
     assert paragraph.startswith("In note\u00a0C, note\u00a0E, line\u00a09, are 3\u00a0million notes\u00a0[1], and")
+
+
+def test_the_letter_of_a_step_or_a_position_stays_beside_its_noun(text):
+    assert text.select("p")[4].text == "At step\u00a0i, position\u00a0j and k are read."
 
 
 def test_a_name_is_called_long_where_it_is(text):
@@ -81,6 +88,8 @@ def test_a_name_is_called_long_where_it_is(text):
 def test_a_formula_breaks_between_its_parts_and_a_long_name_at_its_joints(page):
     body = BeautifulSoup(page, "html.parser").select_one("div.body")
     breaks = [(len(each.select(".katex-html wbr")), "whole" in each["class"]) for each in body.select("span.math")]
-    assert breaks == [(0, True), (0, True), (0, True), (0, True), (0, True), (4, False), (0, True), (6, False)]
+    assert breaks == [(0, True), (0, True), (0, True), (0, True), (0, True), (4, False), (0, True), (6, False)] + 3 * [
+        (0, True)
+    ]
     names = [str(name).count("<wbr/>") for name in body.select("code")]
     assert names == [0, 0, 3, 0, 3]  # after each dot
