@@ -18,6 +18,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
 from autograder.notebooks.chapter import chapter_number
 from solutions import answer_key
@@ -165,6 +166,18 @@ def complete_exercises(app, docname, source):
     source[0] = EXERCISE.sub(complete, source[0])
 
 
+def unwrap_titles(app, doctree, docname):
+    """Take the round brackets around the names of exercises away: their numbers differ from them in colour and weight."""
+    if app.builder.format != "html":
+        return
+    for title in doctree.findall(nodes.title):
+        name = title.astext()
+        is_exercise = isinstance(title.parent, exercise_node | exercise_enumerable_node)
+        if is_exercise and name.startswith(" (") and name.endswith(")"):
+            title.replace(title[0], nodes.Text(" "))
+            title.pop()
+
+
 def restore_numbers(app, env, docnames):
     """Restore Sphinx's own numbers, by which it finds the pages whose numbers have changed since the last build."""
     env.toc_fignumbers = getattr(env, "sphinx_fignumbers", env.toc_fignumbers)
@@ -189,6 +202,7 @@ def setup(app):
     app.connect("doctree-read", add_assignment_card)
     app.connect("html-page-context", add_steps)
     app.connect("html-page-context", number_title)
+    app.connect("doctree-resolved", unwrap_titles)
     app.connect("env-before-read-docs", restore_numbers)
     app.connect("env-get-updated", number_by_chapter, priority=900)  # after Sphinx has numbered them
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -405,7 +405,7 @@ def test_the_mark_of_the_core_path_stands_after_the_title(browser, address):
         return [mark.content, mark.position, title.getBoundingClientRect().height];
         """
     )
-    assert shown[:2] == ['"core path"', "static"]
+    assert shown[:2] == ['" core\u00a0path"', "static"]
     assert shown[2] < 40  # one line
 
 

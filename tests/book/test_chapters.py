@@ -98,7 +98,7 @@ def test_exercises_of_the_core_path_say_so_beside_their_titles(small):
     titles = [" ".join(title.text.split()) for title in page.select(".exercise .admonition-title")]
     core = {name for name in names if answer_key.load("encoder")[name].core}
     assert core == {"encoder-annotate"}
-    assert titles == ["Exercise 1.1 (Annotate)", "Exercise 1.2 (Shapes)"]
+    assert titles == ["Exercise 1.1 Annotate", "Exercise 1.2 Shapes"]
     assert ["core-path" in box["class"] for box in page.select("div.exercise")] == [True, False]
 
 
