@@ -2,7 +2,7 @@
 
 In: the table of contents, the answer key, the chapters' titles, the notebooks that ``course_site`` has found, and ``course_hosts``.
 Out: on the first page, a row for each chapter with its question; above a page about a part of attention, all its steps, with that
-part lit; after a chapter's first paragraph, a card with the size of its assignment and links to the exercises and notebooks. A host
+part lit; with a chapter's first paragraph, a card with the size of its assignment and links to the exercises and notebooks. A host
 is a label and an address that contains ``{notebook}``, such as Binder's for the branch with the notebooks. Exercises, equations and
 figures are numbered by chapter, whose number stands before its title: 2.1 is the first of the second chapter that has exercises, as
 in notebooks and feedback, because ``autograder.notebooks.chapter`` numbers the chapters for all of them. On other pages they are
@@ -115,7 +115,9 @@ def add_assignment_card(app, doctree):
     number = chapter_number(Path(app.srcdir, f"{app.env.docname}.md"))
     text = ASSIGNMENT_CARD.format(number=f" {number}" if number else "", links=" ".join(links), **_workload(topic))
     first = next(doctree.findall(nodes.paragraph))
-    first.parent.insert(first.parent.index(first) + 1, nodes.raw("", text, format="html"))
+    opening = nodes.container(classes=["opening"])
+    first.parent[first.parent.index(first)] = opening  # ``replace_self`` would give it the paragraph's ids, too
+    opening += [nodes.raw("", text, format="html"), first]
 
 
 def add_steps(app, pagename, templatename, context, doctree):

@@ -123,7 +123,7 @@ def test_a_chapter_says_after_its_first_paragraph_what_there_is_to_do_and_where_
         points = sum(entry.points for entry in entries)
         counts = f"{len(entries)} exercises and {len(answer_key.load_warm_ups('scoring'))} warm-ups"
         assert card.span.text == f"{counts}, {points:g} points, {least} to {most} minutes"
-        assert card.find_previous_sibling("p").text == "You will learn."
+        assert card.find_next_sibling("p").text == "You will learn."
         assert chapter.find(id="exercises")
         assert not other.find_all(class_="assignment-card")
         links = links_of(card)
