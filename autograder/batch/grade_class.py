@@ -142,7 +142,6 @@ def start_workers(runs: Sequence[GradingRun], count: int) -> Iterator[Executor]:
 
     On a cluster, every worker is examined when the connection is made.
     """
-    from autograder.feedback import pages
     from autograder.grading import submission
     from autograder.grading.grade import sources_to_prepare
     from autograder.grading.workers import Workers
@@ -151,7 +150,7 @@ def start_workers(runs: Sequence[GradingRun], count: int) -> Iterator[Executor]:
     limits, isolation, hidden = runs[0].options.limits, runs[0].options.isolation, list_hidden_paths(runs[0].course)
     prepared = reduce(sandbox.Prepared.merge, [sources_to_prepare(run.released.notebooks[0]) for run in runs])
     page = PAGE_SECONDS, PAGE_BRAKE_SECONDS
-    seconds = {pages.time_page: page, call_timed: (OPENING_SECONDS, 20 * OPENING_SECONDS)}
+    seconds = {submission.make_page: page, call_timed: (OPENING_SECONDS, 20 * OPENING_SECONDS)}
     seconds[submission.grade_task] = HOST_SECONDS, RUNS_PER_TASK * limits.brake_seconds + PAGE_BRAKE_SECONDS
     with Workers(count, seconds) as workers:
         examined = [workers.submit(doctor.require, isolation, limits, hidden, prepared)]

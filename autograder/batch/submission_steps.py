@@ -150,20 +150,21 @@ class SubmissionSteps:
             self._ask_for_page(job)
 
     def _ask_for_page(self, job):
-        from autograder.feedback import pages
+        from autograder.grading import submission
 
         name = self.run.name_of(job.student)
         args = job.notebook, job.marks, name, self.topic, self.run.settings, self.run.handouts, job.shown
-        self.send(job, self._finish_page, pages.time_page, *args)
+        self.send(job, self._finish_page, submission.make_page, *args)
 
     def _finish_page(self, job: Job, future: Future) -> None:
         """Write the feedback page, or a plain one without the answers if it could not be made."""
-        seconds = PAGE_SECONDS
         try:
             page, seconds = future.result()
         except Exception as error:
+            page, seconds = error, PAGE_SECONDS
+        if isinstance(page, Exception):
             job.row.notes += (
-                f"Its feedback page could not be generated ({type(error).__name__}), so it has a plain one.",
+                f"Its feedback page could not be generated ({type(page).__name__}), so it has a plain one.",
             )
             from autograder.feedback import pages
 

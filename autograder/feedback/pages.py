@@ -3,7 +3,6 @@
 import hashlib
 import html
 import json
-import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -126,12 +125,6 @@ def _reasons(verdict):
         elif part.name:
             lines.append(f"{part.name} ({part.points:g}): {part.note or 'right'}.")
     return list(dict.fromkeys(lines))
-
-
-def time_page(*args: Any) -> tuple[bytes, float]:
-    """Return ``feedback_page(*args)`` and the seconds that it took."""
-    began = time.monotonic()
-    return feedback_page(*args), time.monotonic() - began
 
 
 def feedback_page(

@@ -11,6 +11,10 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
+class LimitReached(BaseException):
+    """A limit of CPU time was reached. It is not an ``Exception``, so that no handler on the way catches it."""
+
+
 @dataclass(frozen=True)
 class Stopwatch:
     """``spent`` and ``used`` map a stage to its total seconds, and seconds of CPU, over all times that it ran."""
@@ -29,10 +33,15 @@ class Stopwatch:
 
 
 def call_timed(function: Callable[..., Result], *args: object) -> tuple[Result | Exception, float]:
-    """Call ``function``; return what it returned or raised, and the seconds that it took."""
+    """Call ``function``; return what it returned or raised, and the seconds that it took.
+
+    ``LimitReached`` comes back as a ``TimeoutError``.
+    """
     began = time.monotonic()
     try:
         result = function(*args)
+    except LimitReached:
+        result = TimeoutError()
     except Exception as error:
         result = error
     return result, time.monotonic() - began

@@ -18,7 +18,7 @@ from autograder.feedback import pages
 from autograder.feedback.marks import CellResult, GradebookState, Marks, merge_results
 from autograder.feedback.page_settings import Shown
 from autograder.grading import grade
-from autograder.grading.stopwatch import Stopwatch, time_limit
+from autograder.grading.stopwatch import LimitReached, Stopwatch, call_timed, time_limit
 from autograder.notebooks import repair
 from autograder.notebooks.cell_ids import exercise_of_text, id_of
 from autograder.notebooks.handout import handout
@@ -176,14 +176,15 @@ def _render_page(notebook, results, task, asked):
     """Return ``(page, its marks)``, empty if that fails or takes too long: the sender then asks for the page again."""
     marks = merge_results(task.paper.standing, results, task.paper.texts).marks
     try:
-        with time_limit(task.paper.seconds, _PageTimeout):
+        with time_limit(task.paper.seconds, LimitReached):
             return pages.page(notebook, marks, task.paper.student, task.release.topic, [asked], task.paper.shown), marks
-    except (Exception, _PageTimeout):
+    except (Exception, LimitReached):
         return b"", None
 
 
-class _PageTimeout(BaseException):
-    """The page took too long. A BaseException, so that no ``except Exception`` on the way catches it."""
+def make_page(*args: Any) -> tuple[bytes | Exception, float]:
+    """Return ``pages.feedback_page(*args)``, or the error that it raised, and the seconds that it took."""
+    return call_timed(pages.feedback_page, *args)
 
 
 def exercises_for(

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 from pebble import ProcessPool
 
 from autograder import sandbox
-from autograder.grading.stopwatch import time_limit
+from autograder.grading.stopwatch import LimitReached, time_limit
 
 MAX_MEMORY_BYTES = 8 * 2**30  # bytes that a process may address; torch alone takes three quarters of a GiB
 PR_SET_PDEATHSIG = 1
@@ -61,8 +61,11 @@ class Workers:
 def _run_limited(cpu_seconds, function, *args):
     if math.isinf(cpu_seconds):
         return function(*args)
-    with time_limit(cpu_seconds, TimeoutError):
-        return function(*args)
+    try:
+        with time_limit(cpu_seconds, LimitReached):
+            return function(*args)
+    except LimitReached:
+        raise TimeoutError from None
 
 
 def start_preloading() -> None:

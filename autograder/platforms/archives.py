@@ -144,7 +144,7 @@ def _file_reader(path, max_mb, inode):
                     raise RefusedEntry("there is a link or a device where a file should be")
                 if status.st_ino != inode:
                     raise RefusedEntry("a file was replaced while it was being collected")
-                if status.st_size > max_mb * 2**20:  # not read at all: that would cost time, whoever pays for it
+                if status.st_size > max_mb * 2**20:  # reading it would only take time
                     raise RefusedEntry(TOO_LARGE.format(max_mb), SIZE_NOTE)
                 return _refuse_too_large(file.read(max_mb * 2**20 + 1), max_mb)
         except OSError:
@@ -168,8 +168,6 @@ def _zip_reader(bundle, info, max_mb):
         try:
             with bundle.open(info) as file:
                 content = file.read(max_mb * 2**20 + 1)
-        except TimeoutError:  # an OSError, but of the limit of CPU time
-            raise
         except ARCHIVE_ERRORS:
             raise RefusedEntry("the archive is damaged") from None
         return _refuse_too_large(content, max_mb)

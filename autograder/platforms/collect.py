@@ -537,8 +537,6 @@ def _unpack_archives(wanted, parts):
             content = part.read()
             try:
                 entries = read_archive(content, MAX_ENTRIES_OF_ONE, wanted.max_mb)
-            except TimeoutError:  # an OSError, but of the limit of CPU time
-                raise
             except ARCHIVE_ERRORS:
                 raise RefusedEntry("the archive is damaged") from None
             inside, others = _parse_entries(entries, wanted, None, within=part)

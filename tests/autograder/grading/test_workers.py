@@ -1,5 +1,6 @@
 """Grading processes: if one of them ends, the others carry on."""
 
+import contextlib
 import math
 import os
 import resource
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.grading.stopwatch import call_timed
 from autograder.grading.workers import Workers
 
 pytestmark = pytest.mark.slow
@@ -48,6 +50,20 @@ def test_a_task_is_limited_in_the_cpu_time_of_its_process_and_by_the_clock():
         assert workers.submit(time.sleep, 0.6).result() is None  # twice the CPU seconds
     with Workers(1, {}) as workers:
         assert workers.submit(burn, 0.5).result() == 0.5
+
+
+def burn_in_spite_of_errors(seconds):
+    with contextlib.suppress(Exception):  # as code that expects a damaged archive
+        burn(seconds)
+    return "unlimited"
+
+
+def test_no_handler_on_the_way_catches_the_limit_of_cpu_time():
+    with Workers(1, {burn_in_spite_of_errors: (0.3, 600.0), call_timed: (0.3, 600.0)}) as workers:
+        with pytest.raises(TimeoutError):
+            workers.submit(burn_in_spite_of_errors, 60.0).result()
+        result, _ = workers.submit(call_timed, burn_in_spite_of_errors, 60.0).result()
+    assert isinstance(result, TimeoutError)
 
 
 KILLED_GRADER = """
