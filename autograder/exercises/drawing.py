@@ -58,10 +58,10 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
             yield DrawnCall(name=f"{one} twice as large as {other}", inputs={**last, one: 2 * last[other]})
             yield DrawnCall(name=f"{one} much larger than {other}", inputs={**last, one: 5 * last[other]})
         yield DrawnCall(name="all sizes equal", inputs=dict.fromkeys(names, sizes[0]))
-        for name in names:
-            for size in sorted(_sizes_made(reference, last) - {*last.values(), 1}):
-                if size in _sizes_made(reference, alike := {**last, name: size}):  # it is made without this one
-                    yield DrawnCall(name=f"{name} as large as an axis made of others", inputs=alike)
+        others = sorted(_list_axes(reference, last) - {*last.values(), 1})
+        for name, size in itertools.product(names, others):
+            if size in _list_axes(reference, alike := {**last, name: size}):  # which does not depend on this one
+                yield DrawnCall(name=f"{name} as large as another axis of the answer", inputs=alike)
     else:
         needed = [n for n, p in inspect.signature(reference).parameters.items() if p.default is p.empty]
         for case in entry.cases:
@@ -82,7 +82,7 @@ def draw_cases(entry: answer_key.Entry, reference: Callable[..., object], seed: 
             yield from pairwise_cases(entry, frozenset(names) - set(needed), rng)
 
 
-def _sizes_made(reference, sizes):
+def _list_axes(reference, sizes):
     """Return the lengths of all axes in the right answer for ``sizes``."""
     shapes = reference(**sizes)
     return {int(size) for shape in (shapes.values() if isinstance(shapes, dict) else [shapes]) for size in shape}
