@@ -627,11 +627,8 @@ def _hint_mask_or_size(hidden, wrong):
     fitting = []
     for belongs, sentence in ((_is_masked, ONLY_PADDING), (is_large, ONLY_LARGE)):
         others = [case for case in hidden if not belongs(case) and not _is_tiny(case)]
-        of_kind = sum(map(belongs, hidden))
-        if sentence is ONLY_PADDING:
-            is_to_blame = HALF * of_kind <= len(wrong)
-        else:
-            is_to_blame = all(row.reply.raised in NUMERICAL for row in wrong)
+        of_kind, by_numbers = sum(map(belongs, hidden)), all(row.reply.raised in NUMERICAL for row in wrong)
+        is_to_blame = HALF * of_kind <= len(wrong) if sentence is ONLY_PADDING else by_numbers
         if others and is_to_blame and all(belongs(row.case) for row in wrong):
             fitting.append((of_kind, sentence))
     if fitting:

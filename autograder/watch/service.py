@@ -207,9 +207,8 @@ class Service:
         self.admission.begin_collection()
         to_grade = {student: self.ready.pop(student) for student in ready}
         queues = {student: self.queues.pop(student) for student in ready}
-        self.settings.busy.difference_update(
-            queues.values()
-        )  # a round has its own; without one, they can be opened again
+        # a round marks its own; what is in none can be opened again
+        self.settings.busy.difference_update(queues.values())
         to_grade = {student: arrival for student, arrival in to_grade.items() if is_there[student]}
         again = [student for student in again if is_there[student]]
         if not to_grade and not again:

@@ -10,9 +10,8 @@ from itertools import pairwise
 
 from figures.pictures import MUTED, PAPER, PURPLE, SOURCE_COLOURS, SURFACE, VARIABLES, join_parts, typeset
 
-TONES = tuple(
-    f"var({VARIABLES[colour]})" for colour in SOURCE_COLOURS.values()
-)  # of the first, second and third word read
+# Of the first, second and third word read.
+TONES = tuple(f"var({VARIABLES[colour]})" for colour in SOURCE_COLOURS.values())
 TARGETS = 5  # words written
 LEAST = 0.03  # a smaller weight is not drawn
 HEADS = {"down": "m-3-7h6l-3 7z", "up": "m-3 7h6l-3-7z", "right": "m-7-3v6l7-3z", "left": "m7-3v6l-7-3z"}  # of arrows
