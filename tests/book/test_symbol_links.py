@@ -195,6 +195,17 @@ def test_a_tap_reads_the_symbol_that_it_meets(page, read, name, expected):
     assert [*note(page)] == [expected]
 
 
+@pytest.mark.parametrize("name", ["i", "T"])
+def test_an_index_can_be_tapped_from_its_top_to_its_foot(page, name):
+    met = page.execute_script(
+        """const letter = arguments[0], {left, top, width, height} = letter.getBoundingClientRect();
+        const at = (part) => document.elementFromPoint(left + width / 2, top + part * height);
+        return [0.1, 0.3, 0.5, 0.7, 0.9].map((part) => at(part) === letter)""",
+        letter(page, "s^", name),
+    )
+    assert all(met), met
+
+
 def test_a_letter_of_another_page_is_not_explained(page):
     letter(page, "s^", "q").click()
     letter(page, "s^", "h").click()
