@@ -446,7 +446,8 @@ def test_the_steps_of_attention_are_as_far_from_each_other_and_clear_of_the_bar(
         """const box = (part) => part.getBoundingClientRect();
         const named = (step) => { const range = document.createRange(); range.selectNodeContents(step); return box(range); };
         const steps = [...document.querySelectorAll(".steps a")];
-        return [steps.map((step) => [box(step).left, box(step).top]), box(document.querySelector(".bd-header-article")).bottom,
+        const dot = (step) => box(step).left + parseFloat(getComputedStyle(step, "::before").left);
+        return [steps.map((step) => [dot(step), box(step).top]), box(document.querySelector(".bd-header-article")).bottom,
                 steps.map(named).map(({left, right, top, bottom}) => [left, right, top, bottom])]"""
     )
     for (left, right, top, bottom), other in itertools.combinations(names, 2):

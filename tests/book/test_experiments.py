@@ -582,7 +582,9 @@ def test_the_page_on_transformers_prints_what_was_recorded_of_blocks_and_recurre
             told = [float(number) for number in re.findall(r"[\d.]+", cell)]
             assert told == pytest.approx([np.mean(seeds), min(seeds), max(seeds)][: len(told)], abs=0.051)
             assert len(told) == (3 if np.ptp(seeds) >= 0.1 else 1)
-        assert float(loss) == pytest.approx(np.mean([row["validation_loss"] for row in rows]), rel=0.05)
+        assert float(loss.replace("·10−", "e-")) == pytest.approx(
+            np.mean([row["validation_loss"] for row in rows]), rel=0.05
+        )
 
 
 def test_a_step_of_a_transformer_took_longer_on_one_core_than_one_of_the_recurrent_model(record):
