@@ -492,7 +492,7 @@ def _make_attempt(hand_in, files, counting):
 
 def decode_secret(content: bytes) -> str:
     """Return the exchange's secret in a file with this ``content``, which a student may have written."""
-    return content.decode("utf-8", "replace")[:MAX_SECRET_CHARACTERS]
+    return content[: 4 * MAX_SECRET_CHARACTERS].decode("utf-8", "replace")[:MAX_SECRET_CHARACTERS]
 
 
 def _find_secret(parts):

@@ -6,14 +6,14 @@ only looks at names and owners, and copies bytes: it parses nothing that a stude
 
 import contextlib
 import os
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from autograder.batch.grade_class import OPENING_SECONDS
 from autograder.batch.submission_steps import WORKER_ERRORS
-from autograder.courses.plan import Plan
+from autograder.courses.plan import Plan, fold_name
 from autograder.courses.released import Released
 from autograder.grading import submission
 from autograder.grading.fingerprint import select_kept_files
@@ -68,10 +68,11 @@ class Opener:
         self.settings, self.arrivals, self.topic = outcomes.settings, outcomes.arrivals, outcomes.topic
         self.lock = outcomes.lock
 
-    def begin(self, arrival: Arrival, queue: Queue, busy: Container[str]) -> Opening | None:
+    def begin(self, arrival: Arrival, queue: Queue, busy: Collection[str]) -> Opening | None:
         """Copy the bytes of ``arrival`` and have a worker open it, if its names and owners permit.
 
-        Return None, and leave it for later, if the student is ``busy``: another one, under another name, is opened or graded.
+        Return None, and leave it for later, if the student is ``busy``: another one, under another name or another spelling of
+        the same, is opened or graded.
         """
         taken: list[tuple[Intake, HandIn]] = []
         collected, _ = collect.collect(
@@ -90,7 +91,7 @@ class Opener:
         if collected or not taken:
             return Opening(arrival, queue, collected)
         ((intake, hand_in),) = taken
-        if hand_in.student in busy:
+        if fold_name(hand_in.student) in map(fold_name, busy):
             return None
         hand_in = collect.copy_hand_in(intake.asked, replace(hand_in, seen=format_time(self._find_seen(arrival))))
         return Opening(arrival, queue, [], intake, hand_in, self._submit(collect.open_hand_in, intake.asked, hand_in))

@@ -251,6 +251,15 @@ def test_a_hand_in_that_cannot_be_opened_stops_nobody(known, monkeypatch, error,
         assert sentence in known.page(secret)
 
 
+def test_of_two_accounts_whose_names_are_the_same_but_for_capitals_one_is_served(known):
+    for student in ("ada", "Ada"):
+        known.submit(student, f"by {student}")
+    known.watch(workers=2)
+    assert [outcome for _, outcome in known.outcomes()] == ["graded", "nobody's"]
+    assert [folder.name for folder in (known.course.root / "submitted").iterdir()] == ["ada"]
+    assert known.graded == ["by ada"]
+
+
 def test_what_is_opened_for_another_roster_is_opened_again(known, monkeypatch):
     roster = known.course.root / "students.csv"
     (known.course.root / "course.toml").write_text('roster = "students.csv"\n', encoding="utf-8")
