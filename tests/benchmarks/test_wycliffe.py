@@ -223,6 +223,17 @@ def test_the_answer_on_reading_verses_quotes_what_the_recorded_model_writes(read
         "woman [UNK]",
     )
     assert sum(any(quote in each for each in written) for quote in quoted) >= 4
+    rows = [
+        ("instructed", "doist feithfuli"),
+        ("things", "cursyngis"),
+        ("", "the lawe"),
+        ("son", "children"),
+        ("", "with pees"),
+    ]
+    for place, (wrote, read) in enumerate(rows):
+        assert wrote in written[place]
+        assert read in " ".join(verses[place][0])
+        assert f"{wrote} for {read.split()[0]}" in answer or (read in answer and not wrote)
     assert all(quote in plain for quote in quoted)
     worse = "but the grace of our lord our father , and [UNK] love in christ jesus ."
     better = "but the grace of our lord overflowed , with the faith and the love that are in jesus christ ."
