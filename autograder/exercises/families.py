@@ -778,11 +778,15 @@ def _stopped_peaks(rng, context):
     return _peaks(rng, context) * (np.arange(context.shape[1]) < steps)[..., None]
 
 
-def _positions(noun_share, hit_share):
-    """Return a function that draws positions: ``noun_share`` are nouns, ``hit_share`` of these at the largest weight."""
+def _positions(noun_share, hit_share, rank=1):
+    """Return a function that draws positions: ``noun_share`` are nouns, ``hit_share`` of these at the largest weight.
+
+    Or at the second largest, if that is the ``rank``, where there is one.
+    """
 
     def draw(rng, context):
-        largest = context.drawn["weights"].argmax(axis=-1)
+        weights = context.drawn["weights"]
+        largest = weights.argsort(axis=-1)[..., -min(rank, weights.shape[-1])]
         steps = min(largest.shape[1], context.shape[1])
         positions = rng.integers(0, context.drawn["weights"].shape[-1], size=context.shape)
         hits = rng.uniform(size=(context.shape[0], steps)) < hit_share
@@ -800,6 +804,7 @@ KINDS["peaks"] = (
     Family("ordinary", _peaks),
     Family("flat", partial(_peaks, low=0.9999, peak=1.0001), "weights that are nearly equal", FLAT, least={-1: 30}),
     Family("near_ties", _near_ties, "two weights nearly tied for the largest", FLAT, least={-1: 2}),
+    Family("long_ties", _near_ties, "many weights, two of them nearly tied for the largest", FLAT, least={-1: 30}),
     Family("first_zero", _first_is_zero, "a first weight of exactly 0", WHERE_ZERO, least={-1: 2}),
     Family("stopped", _stopped_peaks, "sentences that stop before others", STOPPED),
 )
@@ -808,6 +813,7 @@ KINDS["positions"] = (
     Family("nouns", _positions(1.0, 0.6), "nouns only"),
     Family("few", _positions(0.1, 0.5), "hardly any nouns"),
     Family("missed", _positions(0.6, 0.0), "hardly any nouns aligned"),
+    Family("second", _positions(0.8, 0.8, rank=2), "nouns whose word has only the second largest weight"),
 )
 
 # --- spelling and sound ----------------------------------------------------------------------------------------------
