@@ -10,7 +10,7 @@ import numpy as np
 from autograder.exercises import SHAPE_DRAWS, UNREADABLE, Case, Exercise, compare, compile_steps
 from autograder.exercises.case_labels import is_large
 from autograder.exercises.covering import PLAIN, TAKEN_FOR_ONE, WHERE_LONG
-from autograder.exercises.families import WHERE_TINY
+from autograder.exercises.families import WHERE_LARGE, WHERE_TINY
 from autograder.exercises.mutations import sizes_of
 from autograder.exercises.numbers import is_finite
 from autograder.grading import shapes
@@ -571,10 +571,12 @@ def _hint_broadcast(exercise, rows):
 def _hint_common_family(exercise, rows, wrong):
     """Return the hint on what all ``wrong`` cases, but not all cases, have in common; or "".
 
-    That is a family of inputs, the rarest if there are several, or else two equal sizes.
+    That is a family of inputs, the rarest if there are several, or else two equal sizes. At least half of its cases are wrong,
+    unless it is one of large numbers, of which only some may be large enough.
     """
     families = wrong[0].case.families
-    shared = [words for words in families if all(words in row.case.families for row in wrong)]
+    common = [words for words in families if all(words in row.case.families for row in wrong)]
+    shared = [words for words in common if families[words] == WHERE_LARGE or _is_telling(words, rows)]
     counts = {words: sum(words in row.case.families for row in rows) for words in shared}
     if counts and min(counts.values()) < len(rows):
         # what all of these cases share beside their large sizes says more, as such sizes alone are a family, too

@@ -451,6 +451,12 @@ def corpus_bleu__up_to_three_words(words, target):
     return _bleu([*map(_sentence, words)], [*map(_sentence, target)], longest=3)
 
 
+def corpus_bleu__only_lengths_that_were_written(words, target):
+    """You skip a length of which no sequence was written. Its fraction is 0, and so is BLEU."""
+    ours, theirs = [*map(_sentence, words)], [*map(_sentence, target)]
+    return _bleu(ours, theirs, longest=min(4, max(1, *map(len, ours))))
+
+
 def corpus_bleu__arithmetic_mean(words, target):
     """You took the arithmetic mean of the four fractions. BLEU multiplies them and takes the fourth root."""
     return _bleu([*map(_sentence, words)], [*map(_sentence, target)], mean=np.mean)

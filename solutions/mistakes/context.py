@@ -397,6 +397,12 @@ def mended_note_e__over_the_batch(s_previous, h_j, W, V, W_s=None):
     return _mix(torch.softmax(torch.tanh(_hidden_of_e(s_previous, h_j, W, W_s)) @ V, dim=0), h_j)
 
 
+def mended_note_e__weights_of_one(s_previous, h_j, W, V, W_s=None):
+    """Your softmax runs over an axis of length 1, so every weight is 1. It should run over the positions."""
+    scores = torch.tanh(_hidden_of_e(s_previous, h_j, W, W_s)) @ V
+    return _mix(torch.softmax(scores.unsqueeze(-1), dim=-1).squeeze(-1), h_j)
+
+
 def mended_note_e__first_state_only(s_previous, h_j, W, V, W_s=None):
     """You scored every sentence with the state of the first sentence: check how the state broadcasts along the batch axis."""
     states = s_previous[:1].expand(len(h_j), -1)
