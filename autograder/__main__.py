@@ -140,7 +140,7 @@ def release(
     refuse_changed_selection(root, topic)
     state, kept = root.releases(topic).hash(), root.releases(topic).choose_seed(seed)
     with out.status(f"Drawing hidden cases for {topic} that catch every known wrong answer …"):
-        search = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1)
+        search = find_seed(topic, draw_seed() if kept is None else kept, DRAWS if kept is None else 1, verbose)
     for line in search.lines(verbose):
         out.print(line, highlight=False, markup=False)
     attempt_seeds = _find_attempt_seeds(root, topic, search.seed)

@@ -8,7 +8,7 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autograder import exercises
 from autograder.audit.mutants import mutants
@@ -26,12 +26,16 @@ MIN_AGREEING_INPUTS = 200  # inputs on which a mutant must agree with the refere
 
 @dataclass(frozen=True)
 class CaughtMistakes:
-    """What the hidden cases of one exercise catch: case -> the wrong answers that fail it. ``slips`` pass every case."""
+    """What the hidden ``cases`` of one exercise catch: case -> the wrong answers that fail it. ``slips`` pass every case.
+
+    ``caught`` is empty unless it was asked for.
+    """
 
     exercise: str
     wrong: int
-    caught: dict[str, tuple[str, ...]]
+    cases: int
     slips: tuple[str, ...]
+    caught: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def alone(self) -> dict[str, tuple[str, ...]]:
@@ -52,17 +56,19 @@ class SeedSearch:
         """Yield a summary; if ``verbose``, first how many wrong answers each case catches, and which no other case does."""
         code = [catch for catch in self.tried if len(catch.caught) > 1]
         for catch in code if verbose else ():
-            yield f"{catch.exercise}: {catch.wrong} wrong answers, {len(catch.caught)} hidden cases"
+            yield f"{catch.exercise}: {catch.wrong} wrong answers, {catch.cases} hidden cases"
             for case, alone in catch.alone.items():
                 only = f", alone: {', '.join(alone)}" if alone else ""
                 yield f"    {case}: catches {len(catch.caught[case])}{only}"
-        cases, wrong = sum(len(catch.caught) for catch in self.tried), sum(catch.wrong for catch in self.tried)
+        cases, wrong = sum(catch.cases for catch in self.tried), sum(catch.wrong for catch in self.tried)
         draw = "the first draw" if self.draws == 1 else f"draw {self.draws}"
         yield f"Hidden cases: {draw}, of {cases} cases, catches all {wrong} wrong answers that were tried."
 
 
-def find_seed(topic: str, seed: int, draws: int = DRAWS) -> SeedSearch:
+def find_seed(topic: str, seed: int, draws: int = DRAWS, verbose: bool = False) -> SeedSearch:
     """Return a ``SeedSearch`` for the first of ``seed``, ``seed + 1``, ... whose hidden cases catch every known wrong answer.
+
+    If ``verbose``, it says which case catches which of them, for which every case is tried on every one.
 
     Raises
     ------
@@ -70,7 +76,9 @@ def find_seed(topic: str, seed: int, draws: int = DRAWS) -> SeedSearch:
         If none of ``draws`` seeds does; the message names wrong answers that the last one accepts.
     """
     for draw in range(draws):
-        tried = tuple(count_caught(exercise) for exercise in exercises.load(topic, seed + draw) if exercise.is_called)
+        tried = tuple(
+            count_caught(exercise, verbose) for exercise in exercises.load(topic, seed + draw) if exercise.is_called
+        )
         slips = [(catch.exercise, slip) for catch in tried for slip in catch.slips]
         if not slips:
             return SeedSearch(seed + draw, draw + 1, tried)
@@ -99,19 +107,24 @@ def find_attempt_seed(topic: str, seed: int, attempt: int, recorded: Sequence[in
     raise CourseError(f"none of the draws tried ({DRAWS}) suits attempt {attempt + 1}: {what}", where, remedy)
 
 
-def count_caught(exercise: Exercise) -> CaughtMistakes:
-    """Return which mistakes, and which of a sample of its reference's mutants, the hidden cases of ``exercise`` catch."""
+def count_caught(exercise: Exercise, verbose: bool = False) -> CaughtMistakes:
+    """Return which mistakes, and which of a sample of its reference's mutants, the hidden cases of ``exercise`` catch.
+
+    Unless ``verbose``, the first case that catches one is the last that is tried on it.
+    """
     reference, outcomes = reference_of(exercise), Outcomes(exercise, FOLDER)
     module = exercises.module(f"solutions.mistakes.{exercise.entry.topic}")
     made = mutants(reference, exercise.kind)
     taken = made if len(made) <= MUTANTS else random.Random(exercise.name).sample(made, MUTANTS)
     mistakes = [version_of(each, name) for name, each in exercises.versions(vars(module), exercise.function).items()]
     wrong = [*mistakes, *(mutant.version for mutant in taken)]
-    failed = [(version.name, outcomes.failed_cases(version)) for version in wrong]  # two mutants may share a name
-    caught = {case.name: tuple(name for name, cases in failed if case.name in cases) for case in exercise.hidden}
-    left = [mutant for mutant in taken if not outcomes.failed_cases(mutant.version)]
+    names = dict.fromkeys(case.name for case in exercise.hidden)
+    # two mutants may share a name
+    failed = [(version.name, outcomes.failed_cases(version)) for version in wrong if verbose]
+    caught = {case: tuple(name for name, cases in failed if case in cases) for case in names if verbose}
+    left = [mutant for mutant in taken if not outcomes.fails(mutant.version)]
     aside, survivors = classify_survivors(left, [outcomes], reference, MIN_AGREEING_INPUTS)
     outcomes.save()
-    slips = [mistake.name for mistake in mistakes if not outcomes.failed_cases(mistake)]
+    slips = [mistake.name for mistake in mistakes if not outcomes.fails(mistake)]
     slips += [f"line {survivor.line} with {survivor.what}" for survivor in survivors]
-    return CaughtMistakes(exercise.name, len(wrong) - len(aside), caught, tuple(slips))
+    return CaughtMistakes(exercise.name, len(wrong) - len(aside), len(names), tuple(slips), caught)

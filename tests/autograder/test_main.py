@@ -110,9 +110,13 @@ def test_a_release_that_would_link_to_a_placeholder_is_refused_before_anything_i
     assert not list(course.root.glob("*/scoring"))
 
 
-def test_a_release_links_to_the_address_that_was_given(tmp_path, unproved):
+def test_a_release_links_to_the_address_that_was_given_and_says_what_its_cases_catch(tmp_path, unproved):
     course = init(tmp_path)
-    succeed("release", "scoring", "--course", tmp_path, "--seed", 0, "--base-url", "http://localhost:8000")
+    told = succeed(
+        *("release", "scoring", "--course", tmp_path, "--seed", 0, "--base-url", "http://localhost:8000", "--verbose")
+    )
+    assert re.search(r"^scoring-additive_score: \d+ wrong answers, \d+ hidden cases$", told, flags=re.MULTILINE)
+    assert re.search(r"^ +ordinary numbers: catches \d+", told, flags=re.MULTILINE)
     text = course.releases("scoring").file.read_text()
     assert "(http://localhost:8000/book/scoring.html)" in text
     assert "example.org" not in text

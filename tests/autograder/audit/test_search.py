@@ -20,7 +20,7 @@ pytestmark = pytest.mark.suite("audit")
 
 @pytest.fixture(scope="module")
 def tried():
-    return count_caught(exercise_named("scoring-dot_product_score"))
+    return count_caught(exercise_named("scoring-dot_product_score"), verbose=True)
 
 
 def test_every_wrong_answer_is_caught_and_each_case_says_which(tried):
@@ -28,11 +28,28 @@ def test_every_wrong_answer_is_caught_and_each_case_says_which(tried):
     assert tried.slips == ()
     assert tried.wrong > len(exercise.hints)
     assert list(tried.caught) == list(dict.fromkeys(case.name for case in exercise.hidden))
+    assert tried.cases == len(tried.caught)
     assert {name for names in tried.caught.values() for name in names} >= set(exercise.hints)
 
 
+def test_no_case_is_tried_after_the_first_that_catches_an_answer_unless_all_are_asked_for(tried, monkeypatch):
+    asked, is_wrong = {}, search.Outcomes.is_wrong
+
+    def note(outcomes, version, number):
+        wrong = is_wrong(outcomes, version, number)
+        asked.setdefault(version.key, {})[number] = wrong
+        return wrong
+
+    monkeypatch.setattr(search.Outcomes, "is_wrong", note)
+    exercise = exercise_named("scoring-dot_product_score")
+    short = count_caught(exercise)
+    assert (short.wrong, short.cases, short.slips, short.caught) == (tried.wrong, tried.cases, (), {})
+    assert all(True not in list(wrong.values())[:-1] for wrong in asked.values())
+    assert sum(map(len, asked.values())) < tried.wrong * len(exercise.hidden) / 2
+
+
 def test_what_a_case_alone_catches_is_known():
-    caught = CaughtMistakes("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",), "d": ()}, ())
+    caught = CaughtMistakes("toy", 3, 4, (), {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",), "d": ()})
     assert caught.alone == {"a": ("x",), "b": ("z",), "c": (), "d": ()}
 
 
@@ -62,9 +79,9 @@ def test_a_mutant_that_passes_is_a_slip_though_another_of_its_name_is_caught(mon
 def test_seeds_are_tried_until_one_catches_all(monkeypatch):
     seen = []
 
-    def once(exercise):
+    def once(exercise, verbose):
         seen.append(exercise)
-        return CaughtMistakes(exercise.name, 1, {"a": ("x",)}, ("a slip",) if len(seen) <= 14 else ())
+        return CaughtMistakes(exercise.name, 1, 1, ("a slip",) if len(seen) <= 14 else ())
 
     monkeypatch.setattr(search, "count_caught", once)
     seed_search = find_seed("scoring", 40)
@@ -119,7 +136,7 @@ def test_if_no_draw_suits_an_attempt_the_error_says_which_and_why(proofs):
 
 
 def test_what_is_said_has_a_summary_and_with_verbose_each_case():
-    caught = CaughtMistakes("toy", 3, {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",)}, ())
+    caught = CaughtMistakes("toy", 3, 3, (), {"a": ("x", "y"), "b": ("y", "z"), "c": ("y",)})
     (summary,) = SeedSearch(7, 2, (caught,)).lines()
     assert summary == "Hidden cases: draw 2, of 3 cases, catches all 3 wrong answers that were tried."
     text = "\n".join(SeedSearch(7, 1, (caught,)).lines(verbose=True))

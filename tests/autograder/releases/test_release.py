@@ -299,8 +299,8 @@ def test_attempts_in_course_toml_have_each_a_seed_of_their_own_which_a_new_relea
     tmp_path, monkeypatch, unproved
 ):
     course = init(tmp_path / "course")
-    caught = CaughtMistakes("", 1, {"a": ("x",)}, ())  # what the cases catch is tested elsewhere
-    monkeypatch.setattr("autograder.audit.search.count_caught", lambda exercise: caught)
+    caught = CaughtMistakes("", 1, 1, ())  # what the cases catch is tested elsewhere
+    monkeypatch.setattr("autograder.audit.search.count_caught", lambda exercise, verbose: caught)
 
     def release_with(attempts, *seed):
         (course.root / "course.toml").write_text(f"[assignment.scoring]\nattempts = {attempts}\n", encoding="utf-8")
