@@ -8,6 +8,7 @@ In: the text of a page. Out: the same, with elements that ``course.css`` keeps o
 | a short formula | the class ``whole`` |
 | a name in code that may not fit on a line of a phone | the class ``long``: it breaks where it must, no other name does |
 | where such a name should break: after an opening bracket, a dot or a slash | an element ``wbr`` |
+| where a name in a table's text may break: after an underscore | an element ``wbr`` |
 | 20 000; note C, line 9; step *i*; 30 million; a citation and the word before it | a no-break space |
 | an interval, such as [3-21 %] | one element of the class ``together`` |
 """
@@ -26,6 +27,7 @@ TEX_TEXT = re.compile(r"\\(?:operatorname|text|mathrm)\s*\{([^{}]*)\}")
 BEFORE_LETTER = re.compile(r"(\b(?:note|line|step|word|position)) $")
 LETTER = re.compile(r"[A-Za-z][.,;:!?)]*")
 INTERVALS = re.compile(r"(\[[\d.]+(?:-|\u2013|, )[\d.]+(?: %)?\])")
+SNAKE = re.compile(r"(?<=[a-z]_)(?=[a-z])")
 BREAK_POINTS = re.compile(r"(?<=\w[(./])(?=[^\W\d])")
 MAX_UNBROKEN_NAME = 24  # characters of a name that is kept whole
 MAX_UNBROKEN_FORMULA = 14  # visible symbols of a formula that is kept whole
@@ -39,11 +41,9 @@ def control_breaks(app, doctree, docname):
     for literal in doctree.findall(nodes.literal):
         if any(len(word) > MAX_UNBROKEN_NAME for word in literal.astext().split()):
             literal["classes"].append("long")
-            parts = BREAK_POINTS.split(literal.astext())
+            parts = _breakable(BREAK_POINTS.split(literal.astext()))
             literal.clear()
-            literal += nodes.Text(parts[0])
-            for part in parts[1:]:
-                literal += [nodes.raw("", "<wbr>", format="html"), nodes.Text(part)]
+            literal += parts
     for text in list(doctree.findall(nodes.Text)):
         if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.math | nodes.math_block | nodes.raw):
             held = UNBREAKABLE_SPACE.sub("\u00a0", text.astext())
@@ -57,6 +57,18 @@ def control_breaks(app, doctree, docname):
                 _replace_text(
                     [_keep_together(part) if place % 2 else nodes.Text(part) for place, part in enumerate(parts)], text
                 )
+            elif SNAKE.search(held) and _is_in_table(text):
+                _replace_text(_breakable(SNAKE.split(held)), text)
+
+
+def _is_in_table(text):
+    return text.parent is not None and isinstance(text.parent.parent, nodes.entry)
+
+
+def _breakable(parts):
+    """Return the ``parts`` of a name as nodes, with an element between them where a line may end."""
+    first, *others = map(nodes.Text, parts)
+    return [first, *(node for part in others for node in (nodes.raw("", "<wbr>", format="html"), part))]
 
 
 def _keep_together(interval):

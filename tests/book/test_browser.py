@@ -1009,8 +1009,8 @@ def test_tables_and_code_are_measured_for_the_keyboard_when_they_come_into_view(
         return browser.execute_script(f"return {elements}.map((each) => each.hasAttribute('tabindex'))", selector)
 
     size(browser, 375)
-    open_page(browser, f"{address}/book/errata.html")
-    table = "#everything-else .pst-scrollable-table-container"
+    open_page(browser, f"{address}/book/notation.html")
+    table = "#what-the-notes-call-it .pst-scrollable-table-container"
     assert measured(table) == [False]
     browser.execute_script("document.querySelector(arguments[0]).scrollIntoView()", table)
     until(browser, lambda: measured(table) == [True])

@@ -24,6 +24,10 @@ Of 14 symbols $a+b+c+d+e+f+gh$ and of 15 $a+b+c+d+e+f+ghi$, `torch.nn.utils.clip
 
 At step $i$, position $j$ and $k$ are read.
 
+| (batch, source_len) |
+|---|
+| (batch, key_size) |
+
 [^a]: A note.
 """
 
@@ -93,3 +97,9 @@ def test_a_formula_breaks_between_its_parts_and_a_long_name_at_its_joints(page):
     ]
     names = [str(name).count("<wbr/>") for name in body.select("code")]
     assert names == [0, 0, 3, 0, 3]  # after each dot
+
+
+def test_a_name_in_a_table_may_break_after_an_underscore(page):
+    (table,) = BeautifulSoup(page, "html.parser").find_all("table")
+    assert "(batch, source_<wbr/>len)" in str(table)
+    assert "(batch, key_<wbr/>size)" in str(table)

@@ -19,7 +19,7 @@ ENTRY = re.compile(
 )
 ROW = re.compile(
     r"^\| \[(?P<id>[A-EX]-\d+)\]\{#(?P<target>[a-ex]-\d+)\}(?P<lines>[^|]*) "
-    r"\| (?P<says>[^|]+) \| (?P<right>[^|]+) \| (?P<page>[^|]*)\|$",
+    r"\| (?P<says>[^|]+) \| (?P<right>[^|]+?)(?: \((?P<page>\[[^|]*\.md\))\))? \|$",
     flags=re.MULTILINE,
 )
 ITEM = re.compile(
@@ -75,7 +75,7 @@ def test_every_slip_has_a_target_and_a_row_names_lines_and_pages_that_exist(erra
     for row in ROW.finditer(errata):
         assert re.match(r", \d", row["lines"]) or row["id"].startswith("X"), row["id"]
         assert len(row[0].split()) < 45, row["id"]
-        assert all((BOOK / page).is_file() for page in re.findall(r"\]\(([^)]+)\)", row["page"])), row["id"]
+        assert all((BOOK / page).is_file() for page in re.findall(r"\]\(([^)]+)\)", row["page"] or "")), row["id"]
 
 
 def test_every_link_to_a_slip_names_one_that_is_on_the_page(errata):
