@@ -1,7 +1,8 @@
 """Trim the theme to what each page needs: a page loads only the scripts and styles that something on it uses.
 
 In: the theme's templates, and the files that extensions add. Out: pages that load only what they use. A page with exercises
-also has a link that skips to them, its second keyboard stop; the element that hides code is named by its visible text.
+also has a link that skips to them, its second keyboard stop; the element that hides code is named by its visible text. The field
+that searches is named by it, too, and has the switch between light and dark beside it, where a wide window shows it.
 
 | the theme sends | because | instead |
 |---|---|---|
@@ -55,12 +56,21 @@ TEMPLATES = {
 <script defer src="{{ pathto('_static/scripts/pydata-sphinx-theme.js', 1) }}?v={{ theme_digest }}"></script>
 {% endmacro %}
 """,
+    "search-button-field.html": """
+<button class="btn search-button-field search-button__button pst-js-only">
+<i class="fa-solid fa-magnifying-glass"></i>
+<span class="search-button__default-text">Search</span>
+</button>
+{% include "theme-switcher.html" %}
+""",
     "components/prev-next.html": """
+{% if prev or next %}
 <nav class="prev-next-area" aria-label="Previous and next page">
 {% for step, page in (("previous", prev), ("next", next)) if page %}
 <a class="{{ step }}" href="{{ page.link|e }}" rel="{{ step|replace("ious", "") }}"><small>{{ step }}</small> {{ page.title }}</a>
 {% endfor %}
 </nav>
+{% endif %}
 """,
     "layout.html": """
 {% extends "!layout.html" %}

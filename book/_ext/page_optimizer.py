@@ -33,8 +33,6 @@ from selectolax.lexbor import LexborHTMLParser
 THEME_STATIC = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
 # The attributes to set on elements that match a selector; None removes an attribute.
 A11Y_FIXES = {
-    # An accessible name has to contain the visible words, or voice control does not recognise them.
-    "button.search-button-field[aria-label]": {"aria-label": None},
     # The name of the book is in the sidebar, outside its navigation.
     "#pst-primary-sidebar:not([role])": {"role": "complementary", "aria-label": "The book"},
     # sphinx-exercise gives the content of every exercise this id.

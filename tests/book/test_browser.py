@@ -164,15 +164,27 @@ def test_on_a_phone_and_a_tablet_a_menu_opens_closes_and_leads_on(browser, addre
     until(browser, lambda: browser.current_url.endswith(reached) and not seen(browser, entry))
 
 
-def test_on_a_wide_screen_the_sidebar_goes_and_comes_back(browser, address):
+def test_in_a_wide_window_the_menu_has_the_place_of_the_bar_and_its_switch(browser, address):
     size(browser, 1280)
     open_page(browser, f"{address}/book/scoring.html")
     assert seen(browser, ON_THIS_PAGE)
     assert seen(browser, MENU)
-    tap(browser, "button.primary-toggle")
-    until(browser, lambda: not seen(browser, MENU))
-    tap(browser, "button.primary-toggle")
-    until(browser, lambda: seen(browser, MENU))
+    assert not seen(browser, ".bd-header-article")
+    mode = "return document.documentElement.dataset.mode"
+    before = browser.execute_script(mode)
+    for _ in range(3):  # light, dark, and as the system is
+        tap(browser, ".bd-sidebar-primary .theme-switch-button")
+    assert browser.execute_script(mode) == before
+    tap(browser, ".bd-sidebar-primary .theme-switch-button")
+    assert browser.execute_script(mode) != before
+    browser.execute_script("localStorage.clear()")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_there_is_one_switch_between_light_and_dark(browser, address, width):
+    size(browser, width)
+    open_page(browser, f"{address}/book/scoring.html")
+    assert len(seen(browser, ".theme-switch-button")) == 1
 
 
 def overhang(browser):
@@ -782,13 +794,25 @@ def test_links_have_one_colour_and_tables_rules_but_neither_stripes_nor_columns(
     assert head != row
 
 
-def test_beside_the_menu_the_bar_of_buttons_stays_at_the_top_of_the_page(browser, address):
-    for width in (768, 1280):
-        size(browser, width)
-        open_page(browser, f"{address}/book/scoring.html")
-        browser.execute_script("scrollTo({top: 2000, behavior: 'instant'})")
-        bar = "document.querySelector('.bd-header-article').getBoundingClientRect()"
-        assert (browser.execute_script(f"return {bar}.bottom") > 0) == (width == 768)
+def test_without_a_menu_beside_the_text_the_bar_of_buttons_stays_in_reach(browser, address):
+    size(browser, 768)
+    open_page(browser, f"{address}/book/scoring.html")
+    browser.execute_script("scrollTo({top: 2000, behavior: 'instant'})")
+    assert seen(browser, ".bd-header-article button.primary-toggle")
+    bar = "return document.querySelector('.bd-header-article').getBoundingClientRect().bottom"
+    assert browser.execute_script(bar) > 0
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_page_of_results_begins_where_other_pages_do_and_no_rule_is_below_nothing(browser, address, width):
+    size(browser, width)
+    lefts = set()
+    for page in ("search.html", "404.html", "book/notation.html"):
+        open_page(browser, f"{address}/{page}")
+        title = "return document.querySelector('h1').getBoundingClientRect().left"
+        lefts.add(round(browser.execute_script(title)))
+        assert bool(seen(browser, ".prev-next-area")) == page.startswith("book")
+    assert len(lefts) == 1
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
