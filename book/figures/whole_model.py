@@ -30,16 +30,22 @@ class Layout:
     chip: float  # of a word written
     source: float  # of a word read, and of its annotation
     lane: float  # from the middle of a column to the middle of its scores
+    score: float  # the width of the bar of a score
     letters: int  # the size of text
     says_more: bool  # whether there is room for what a row is computed from
     turn: float  # the radius where a line turns
     words: float = 18
     annotations: float = 70
-    weights: float = 222
-    scores: float = 286
-    context: float = 342
-    state: float = 406
-    word: float = 486
+    scores: float = 196
+    weights: float = 238
+    context: float = 328
+    state: float = 388
+    word: float = 464
+
+    @property
+    def zero(self):
+        """The line at 0 on which the bars of the scores stand: they end where the bar of weights begins."""
+        return self.weights + 7
 
     @property
     def columns(self):
@@ -51,13 +57,14 @@ class Layout:
         return [left + (right - left) * share for share in (0.12, 0.5, 0.88)]
 
 
-WIDE = Layout("wide", 936, 203, 137, 58, 46, 88, 124, 57, 14, says_more=True, turn=8)
-NARROW = Layout("narrow", 340, 73, 49, 22, 27, 42, 60, 21.5, 12, says_more=False, turn=3.5)
+WIDE = Layout("wide", 800, 196, 111, 50, 44, 82, 110, 57, 11, 14, says_more=True, turn=8)
+NARROW = Layout("narrow", 340, 73, 49, 20, 27, 42, 60, 23.5, 4.2, 12, says_more=False, turn=3.5)
+TALLEST = 48  # the bar of the largest score
 ROWS = {  # its chapter, its symbol, and what it is computed from
     "words": ("intro", "$x_j$", "read"),
     "annotations": ("encoder", "$h_j$", "$m$ entries, from both ends"),
-    "weights": ("softmax", r"$\alpha_{ij}$", "softmax of the scores"),
     "scores": ("scoring", "$e_{ij}$", "$s_{i-1}$ with each $h_j$"),
+    "weights": ("softmax", r"$\alpha_{ij}$", "softmax of the scores"),
     "context": ("context", "$c_i$", "$m$ entries"),
     "state": ("decoder_fusion", "$s_i$", "$n$ entries"),
     "word": ("output_layer", "$y_i$", "written"),
@@ -84,7 +91,7 @@ def draw_whole_model(source, target, scores, weights):
 def _draw_part(at, source, target, scores, weights):
     drawn = [
         *_draw_ribbons(at, weights),
-        *_draw_arrows(at),
+        *_draw_arrows(at, [_height(min(row), scores) for row in scores]),
         *_draw_words_read(at, source),
         *_draw_scores(at, scores),
         *_draw_steps(at, target),
@@ -122,15 +129,18 @@ def _band(start, end, width_above, width_below):
     return _outline(*down, "C", end_right, middle, right, middle, right, y, "z")
 
 
-def _draw_arrows(at):
-    """Yield what leads to what, but for the weights: one path for all lines of a colour, and one for their heads."""
+def _draw_arrows(at, lowest):
+    """Yield what leads to what, but for the ribbons: one path for all lines of a colour, and one for their heads.
+
+    The old state leads to the scores of its column, of which the lowest has the height ``lowest``, and they to the weights.
+    """
     half, chip, r = at.box / 2, at.chip / 2, at.turn
     over, under = 13, 16  # from the middle of a box, and of a word, to its edge
     grey, purple = _Arrows(), _Arrows()
     first = (at.sources[0] - at.source / 2, at.annotations)
     turn = ("H", at.first + 40, "Q", at.first, at.annotations, at.first, at.annotations + 40)
     grey.add("down", "M", *first, *turn, to=(at.first, at.state - over))
-    for before, x in pairwise([at.first, *at.columns]):
+    for (before, x), low in zip(pairwise([at.first, *at.columns]), lowest, strict=True):
         lane, out, enter = x - at.lane, before + chip, x - half / 2
         grey.add("right", "M", before + half, at.state, to=(x - half, at.state))
         grey.add("down", "M", x, at.context + over, to=(x, at.state - over))
@@ -140,9 +150,9 @@ def _draw_arrows(at):
         up, across = ("V", at.state + 24 + 2 * r), ("H", enter - r)
         turns = ("q", r, 0, r, -r, *up, "q", 0, -r, r, -r, *across, "q", r, 0, r, -r)
         grey.add("up", "M", out + r / 2, at.word, *turns, to=(enter, at.state + over))
-        purple.add("up", "M", before + half, at.state - 7, "H", lane - r, "q", r, 0, r, -r, to=(lane, at.scores + 30))
-        up = ("M", lane, at.scores - 30, "V", at.weights + r)
-        purple.add("right", *up, "q", 0, -r, r, -r, to=(x - at.bar / 2, at.weights))
+        rise = ("H", lane - r, "q", r, 0, r, -r)
+        purple.add("up", "M", before + half, at.state - 7, *rise, to=(lane, at.zero + 4 - min(low, 0)))
+        purple.add("right", "M", lane + 1.5 * at.score, at.weights, to=(x - at.bar / 2, at.weights))
     yield from grey.paths(MUTED)
     yield from purple.paths(PURPLE)
 
@@ -183,16 +193,22 @@ def _draw_words_read(at, source):
 
 def _draw_scores(at, scores):
     """Yield the bars of each column's scores, up from a line at 0 or down."""
-    largest, wide = max(abs(score) for row in scores for score in row), 0.3 * min(at.lane, 40)
-    zeros = ""
+    zeros, muted = "", f"var({VARIABLES[MUTED]})"
     for x, row in zip(at.columns, scores, strict=True):
-        left = x - at.lane - 1.5 * wide
-        zeros += _outline("M", left - 2, at.scores, "h", 3 * wide + 2.5)
+        left = x - at.lane - 1.5 * at.score
+        zeros += _outline("M", left - 2, at.zero, "h", 3 * at.score + 3)
         for j, score in enumerate(row):
-            height = 24 * abs(score) / largest
-            top = at.scores - height if score > 0 else at.scores
-            yield _path(_rectangle(left + j * wide, top, wide - 1.5, height), f"fill:{TONES[j]}")
-    yield _path(zeros, f"fill:none;stroke:var({VARIABLES[MUTED]})")
+            height = _height(score, scores)
+            outline = _rectangle(left + j * at.score, at.zero - max(height, 0), at.score - 1, abs(height))
+            yield _path(outline, f"fill:{TONES[j]}")
+    yield _path(zeros, f"fill:none;stroke:{muted}")
+    first = at.columns[0] - at.lane - 1.5 * at.score
+    yield _text(first - 8, at.zero, "0", at.letters - 1, f"fill:{muted}")
+
+
+def _height(score, scores):
+    """Return the height of the bar of a score, on one scale for all of them."""
+    return TALLEST * score / max(abs(each) for row in scores for each in row)
 
 
 def _draw_steps(at, target):
@@ -213,16 +229,17 @@ def _row_areas(at):
     def band(top, bottom):
         return _rectangle(1, top, at.width - 2, bottom - top)
 
-    def parts(name, left, width, bottom):
-        top, own = at.weights + 14, _rectangle(1, getattr(at, name) - 18, at.first - at.box - 3, 36)
-        return own + "".join(_rectangle(x + left, top, width, bottom - top) for x in at.columns)
+    def parts(name, middle, width, top, bottom):
+        own = _rectangle(1, getattr(at, name) - 18, at.first - at.box - 3, 36)
+        return own + "".join(_rectangle(x + middle - width / 2, top, width, bottom - top) for x in at.columns)
 
+    scores, strip = (-at.lane, 3 * at.score + 5), (0, at.bar + 6)
     return {
         "words": band(0, 34),
         "annotations": band(36, at.annotations + 20),
-        "weights": band(at.annotations + 22, at.weights + 10),
-        "scores": parts("scores", -1.45 * at.lane, 0.9 * at.lane, at.scores + 40),
-        "context": parts("context", -at.box / 2 - 3, at.box + 6, at.context + 17),
+        "scores": parts("scores", *scores, at.zero - TALLEST - 4, at.zero + TALLEST / 2 + 8),
+        "weights": parts("weights", *strip, at.zero - TALLEST - 4, at.zero + 3),
+        "context": parts("context", 0, at.box + 6, at.zero + 7, at.context + 17),
         "state": band(at.state - 20, at.state + 20),
         "word": band(at.word - 22, at.word + 22),
     }

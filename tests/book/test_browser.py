@@ -1107,4 +1107,4 @@ def test_each_part_of_the_whole_model_is_a_link_that_a_keyboard_reaches_and_show
         assert outline != "none"
         link.send_keys(Keys.TAB)
     links[2].send_keys(Keys.ENTER)
-    until(browser, lambda: browser.current_url.endswith("/book/softmax.html"))
+    until(browser, lambda: browser.current_url.endswith("/book/scoring.html"))

@@ -12,7 +12,7 @@ from tests.book.test_inline_svg import parts_of, pictures, texts_of  # noqa: F40
 WEIGHTS = [[0.05, 0.1, 0.85], [0.15, 0.6, 0.25], [0.3, 0.4, 0.3], [0.98, 0.01, 0.01], [0.35, 0.2, 0.45]]
 SCORES = [[-1.0, 0.5, 4.0], [1.0, 2.0, 1.5], [1.0, 1.0, 1.0], [3.0, -2.0, -2.0], [0.5, 0.25, 0.75]]
 WRITTEN = ["तर्क", "के", "साथ", "कारण", "STOP"]
-ROWS = ["words", "annotations", "weights", "scores", "context", "state", "word"]
+ROWS = ["words", "annotations", "scores", "weights", "context", "state", "word"]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_bar_of_the_scores_is_as_high_as_its_score(drawn):
     heights = sizes(drawn, r"M\S+ \S+h[\d.]+v([\d.]+)h\S+z")
     bars = [[height for height in of_a_word if height != 14] for of_a_word in heights]
     for seen, of_a_word in zip(bars, zip(*SCORES, strict=True), strict=True):
-        assert seen == pytest.approx([24 * abs(score) / 4 for score in of_a_word], abs=0.05)
+        assert seen == pytest.approx([48 * abs(score) / 4 for score in of_a_word], abs=0.05)
 
 
 def test_a_ribbon_leads_from_each_annotation_to_the_bars_and_from_the_bars_to_the_context(drawn):
