@@ -763,7 +763,7 @@ def test_the_number_of_a_source_has_one_form(browser, address):
 def test_no_table_of_results_is_cut_in_a_wide_window_and_most_end_where_text_ends(browser, address):
     size(browser, 1280)
     ends = []
-    for name in ("capstone", "spelling", "for_instructors", "notation"):
+    for name in ("capstone", "spelling", "for_instructors", "notation", "output_layer"):
         browser.get(f"{address}/book/{name}.html")
         lay_out_all(browser)
         cut = """return [...document.querySelectorAll(".pst-scrollable-table-container")].filter((one) =>
