@@ -664,8 +664,8 @@ def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(brow
         "Emulation.setEmulatedMedia",
         {"features": [{"name": "hover", "value": "none"}, {"name": "pointer", "value": "coarse"}]},
     )
-    behind, with_room = [], {}
-    for page in ("the_paper", "whole_model"):
+    behind, beside, with_room = [], [], {}
+    for page in ("the_paper", "whole_model", "for_instructors"):
         open_page(browser, f"{address}/book/{page}.html")
         with_room |= browser.execute_script(  # measured before there is a button, so that nothing moves when it appears
             """
@@ -690,6 +690,13 @@ def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(brow
             });
             """
         )
+        beside += browser.execute_script(  # a long first line is not below the button
+            """
+            const top = (part) => part.getBoundingClientRect().top;
+            return [...document.querySelectorAll("div.highlight:has(button.copybtn) pre > .long-line:first-child")]
+              .map((line) => top(line) - top(line.closest("pre")));
+            """
+        )
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     on_paper = browser.execute_script(
         """
@@ -701,6 +708,8 @@ def test_on_a_phone_no_letter_of_code_lies_behind_the_button_that_copies_it(brow
     assert set(on_paper) == {"none"}
     assert len(behind) >= 3
     assert set(behind) == {0}
+    assert len(beside) >= 3
+    assert max(beside) < 24
     assert {has_button for has_button, _ in with_room.values()} == {True, False}
     assert [code for code, (has_button, has_room) in with_room.items() if has_button != has_room] == []
 
