@@ -79,11 +79,7 @@ class Outcomes:
         """Return whether ``version`` earns all points. Unless the exercise is a chain, the first wrong case decides."""
         if self.exercise.follows:
             return self.earned(version) == self.exercise.points
-        return not self.fails(version)
-
-    def fails(self, version: Version) -> bool:
-        """Return whether ``version`` is wrong on any hidden case; the first such case is the last that is tried."""
-        return any(self.is_wrong(version, number) for number in range(len(self.exercise.hidden)))
+        return not any(self.is_wrong(version, number) for number in range(len(self.exercise.hidden)))
 
     def failed_cases(self, version: Version) -> tuple[str, ...]:
         """Return the names of the hidden cases on which ``version`` is wrong."""
