@@ -8,7 +8,7 @@ import pytest
 from autograder.audit import equivalents, run, show
 from autograder.audit.outcomes import Outcomes
 from autograder.audit.report import Report
-from tests.autograder.audit.toys import STRONG, audited, mix, mix__added, mix__said_elsewhere, toy
+from tests.autograder.audit.toys import STRONG, WEAK, audited, mix, mix__added, mix__said_elsewhere, toy
 from tests.autograder.samples import TOPICS
 
 pytestmark = pytest.mark.suite("audit")
@@ -60,6 +60,20 @@ def test_each_fault_is_found_and_told(tmp_path, more, name, expected):
     assert getattr(exercise_audit, name) == expected
     assert not exercise_audit.passed
     assert any(expected[0] in line for line in show.details(Report((exercise_audit,))))
+
+
+def mix__first_column(x, y):
+    """You took the first column of y for their mean."""
+    return 2 * x - y[:, :1] / 2
+
+
+def test_a_mistake_whose_points_depend_on_the_draw_is_found_and_told(tmp_path):
+    draws = [Outcomes(toy(tmp_path, case)[0]) for case in (STRONG, WEAK)]
+    mistakes = {"mix__first_column": mix__first_column, "mix__added": mix__added}
+    found = run.audit_exercise(draws, mix, mistakes)
+    assert mistakes.keys() & {*found.unsteady} == {"mix__first_column"}
+    details = "\n".join(show.details(Report((found,))))
+    assert "its points depend on the seed: mix__first_column" in details
 
 
 def test_a_starter_that_answers_and_a_reference_that_fails_are_told(tmp_path):

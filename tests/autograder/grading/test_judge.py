@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import dataclasses
+import itertools
 import re
 from functools import cache
 from operator import methodcaller
@@ -419,6 +420,22 @@ def test_a_length_that_alone_goes_wrong_is_named(family, advice):
     assert verdict_on(exercise, wrong_where(exercise, numbers)).hints == (
         f"Of our cases, only those with {family} are wrong: {advice}",
     )
+
+
+def test_a_family_is_blamed_only_if_at_least_half_of_its_cases_are_wrong():
+    exercise, words = exercise_named("spelling-alignment_error_rate"), "sure hand-annotated links everywhere"
+    places = [n for n, case in enumerate(exercise.hidden) if words in case.families]
+    beside = [n for n in places if len(exercise.hidden[n].families) > 1]
+    few = next(pair for pair in itertools.combinations(beside, 2) if len(shared_by(exercise, pair)) == 1)
+    half = [*few, *(n for n in places if n not in few)][: -(-len(places) // 2)]
+    hint = f"Of our cases, only those with {words} are wrong."
+    assert hint not in verdict_on(exercise, wrong_where(exercise, few)).hints
+    assert hint in verdict_on(exercise, wrong_where(exercise, half)).hints
+
+
+def shared_by(exercise, numbers):
+    """Return the families that all hidden cases with these ``numbers`` belong to."""
+    return set.intersection(*(set(exercise.hidden[n].families) for n in numbers))
 
 
 def wrong_where(exercise, numbers, **reply):
