@@ -113,7 +113,8 @@ def masked_softmax__inverted(scores, source_mask=None):
 
 
 def masked_softmax__nan_in_empty_row(scores, source_mask=None):
-    """Your weights are right except in a row without any real words: there the sum is 0, and 0 divided by 0 is nan."""
+    """Your weights are right except in a row without any real words: there you compute 0 / 0, or minus
+    infinity less itself, which is nan."""
     return _stable(np.where(_real(scores, source_mask), scores, -np.inf))
 
 
@@ -182,7 +183,7 @@ def masked_softmax__zero_scores_are_pads(scores, source_mask=None):
 
 
 def entropy__no_temperature(scores, temperature):
-    """The temperature is missing: divide the scores by it before the softmax."""
+    """The temperature changes nothing in your result: divide the scores by it before the softmax."""
     log_weights = torch.log_softmax(scores + 0 * temperature.unsqueeze(-1), dim=-1)
     return -(log_weights.exp() * log_weights).sum(dim=-1)
 

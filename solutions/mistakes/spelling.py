@@ -328,7 +328,7 @@ def em_by_hand__again_as_counts():
 
 
 def em_by_hand__single_letter_shared():
-    """The word *o* has one letter, so all of its OW belongs to that letter, and not one half."""
+    """The one letter of *o* gets all of its OW: twice as much as a letter of *no* gets of a phoneme."""
     return _em(o=[0.4, 0.4, 0.2], shares=[0.5556, 0.6154, 0.4444, 0.5556], again=[0.5417, 0.5478])
 
 
