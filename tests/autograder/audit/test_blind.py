@@ -66,7 +66,7 @@ def test_the_guide_counts_what_the_rounds_have():
     hard, ordinary, right = (int(number.replace(",", "")) for number in (total, ordinary, right))
     assert (hard + ordinary, int(accepted)) == (counts["wrong"], counts["false_accepts"])
     assert (right, counts["false_rejects"]) == (counts["right"], 0)
-    assert f"{len(ROUNDS) - 1} further rounds".replace("21", "Twenty-one") in guide
+    assert f"{len(ROUNDS) - 1} further rounds".replace("22", "Twenty-two") in guide
 
 
 @pytest.mark.parametrize("name", ROUNDS)
@@ -102,6 +102,7 @@ def test_the_record_counts_no_fewer_answers_than_there_are(name):
         ("hints_twentieth.toml", "twentieth", None),
         ("hints_twenty_first.toml", "twenty_first", None),
         ("hints_twenty_second.toml", "twenty_second", 25),
+        ("hints_twenty_third.toml", "twenty_third", 26),
     ],
 )
 def test_the_hints_were_judged_for_as_many_answers_of_each_topic_and_those_that_mislead_are_named(file, name, of_each):
