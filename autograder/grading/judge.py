@@ -572,11 +572,12 @@ def _hint_common_family(exercise, rows, wrong):
     """Return the hint on what all ``wrong`` cases, but not all cases, have in common; or "".
 
     That is a family of inputs, the rarest if there are several, or else two equal sizes. At least half of its cases are wrong,
-    unless it is one of large numbers, of which only some may be large enough.
+    unless a wrong case is special in nothing else, or the family is one of large numbers, of which only some may be large enough.
     """
     families = wrong[0].case.families
     common = [words for words in families if all(words in row.case.families for row in wrong)]
-    shared = [words for words in common if families[words] == WHERE_LARGE or _is_telling(words, rows)]
+    is_alone = any(len(row.case.families) == 1 for row in wrong)
+    shared = [words for words in common if is_alone or families[words] == WHERE_LARGE or _is_telling(words, rows)]
     counts = {words: sum(words in row.case.families for row in rows) for words in shared}
     if counts and min(counts.values()) < len(rows):
         # what all of these cases share beside their large sizes says more, as such sizes alone are a family, too

@@ -422,7 +422,7 @@ def test_a_length_that_alone_goes_wrong_is_named(family, advice):
     )
 
 
-def test_a_family_is_blamed_only_if_at_least_half_of_its_cases_are_wrong():
+def test_a_family_is_blamed_only_if_at_least_half_of_its_cases_are_wrong_or_one_that_is_special_in_nothing_else():
     exercise, words = exercise_named("spelling-alignment_error_rate"), "sure hand-annotated links everywhere"
     places = [n for n, case in enumerate(exercise.hidden) if words in case.families]
     beside = [n for n in places if len(exercise.hidden[n].families) > 1]
@@ -431,6 +431,8 @@ def test_a_family_is_blamed_only_if_at_least_half_of_its_cases_are_wrong():
     hint = f"Of our cases, only those with {words} are wrong."
     assert hint not in verdict_on(exercise, wrong_where(exercise, few)).hints
     assert hint in verdict_on(exercise, wrong_where(exercise, half)).hints
+    alone = next(n for n in places if n not in beside)
+    assert hint in verdict_on(exercise, wrong_where(exercise, [alone])).hints
 
 
 def shared_by(exercise, numbers):

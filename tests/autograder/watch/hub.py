@@ -22,7 +22,7 @@ from autograder.watch.arrivals import Arrivals
 from autograder.watch.run import Stop, WatchOptions, watch
 from tests.autograder.essays import ESSAY, all_right
 
-ACCOUNTS = {"prof": os.geteuid(), "ada": 30_001, "mal": 30_002, "ben": 30_003, "cem": 30_004, "Ada": 30_005}
+ACCOUNTS = {"prof": os.geteuid(), "ada": 30_001, "mal": 30_002, "ben": 30_003, "cem": 30_004, "Ada": 30_006}
 LIMITS = Limits(cell_seconds=4, call_seconds=2, submission_seconds=60)
 
 
