@@ -786,9 +786,10 @@ def _positions(noun_share, hit_share, rank=1):
 
     def draw(rng, context):
         weights = context.drawn["weights"]
-        largest = weights.argsort(axis=-1)[..., -min(rank, weights.shape[-1])]
+        # of weights that are all 0, the first counts as the largest, as it does for those who forget the steps not taken
+        largest = (-weights).argsort(axis=-1, kind="stable")[..., min(rank, weights.shape[-1]) - 1]
         steps = min(largest.shape[1], context.shape[1])
-        positions = rng.integers(0, context.drawn["weights"].shape[-1], size=context.shape)
+        positions = rng.integers(0, weights.shape[-1], size=context.shape)
         hits = rng.uniform(size=(context.shape[0], steps)) < hit_share
         positions[:, :steps] = np.where(hits, largest[:, :steps], positions[:, :steps])
         is_noun = rng.uniform(size=context.shape) < noun_share
