@@ -118,10 +118,10 @@ def count_caught(exercise: Exercise, verbose: bool = False) -> CaughtMistakes:
     taken = made if len(made) <= MUTANTS else random.Random(exercise.name).sample(made, MUTANTS)
     mistakes = [version_of(each, name) for name, each in exercises.versions(vars(module), exercise.function).items()]
     wrong = [*mistakes, *(mutant.version for mutant in taken)]
-    names = dict.fromkeys(case.name for case in exercise.hidden)
-    # two mutants may share a name
-    failed = [(version.name, outcomes.failed_cases(version)) for version in wrong if verbose]
-    caught = {case: tuple(name for name, cases in failed if case in cases) for case in names if verbose}
+    names, caught = {case.name for case in exercise.hidden}, {}
+    if verbose:
+        failed = [(version.name, outcomes.failed_cases(version)) for version in wrong]  # two mutants may share a name
+        caught = {case.name: tuple(name for name, cases in failed if case.name in cases) for case in exercise.hidden}
     left = [mutant for mutant in taken if not _is_caught(outcomes, mutant.version)]
     aside, survivors = classify_survivors(left, [outcomes], reference, MIN_AGREEING_INPUTS)
     outcomes.save()
