@@ -28,6 +28,8 @@ At step $i$, position $j$ and $k$ are read.
 |---|
 | (batch, key_size) |
 
+A key_size outside a table.
+
 [^a]: A note.
 """
 
@@ -103,3 +105,4 @@ def test_a_name_in_a_table_may_break_after_an_underscore(page):
     (table,) = BeautifulSoup(page, "html.parser").find_all("table")
     assert "(batch, source_<wbr/>len)" in str(table)
     assert "(batch, key_<wbr/>size)" in str(table)
+    assert "key_size outside a table" in page

@@ -54,6 +54,16 @@ def test_a_bar_of_the_scores_is_as_high_as_its_score(drawn):
         assert seen == pytest.approx([48 * abs(score) / 4 for score in of_a_word], abs=0.05)
 
 
+def test_a_bar_of_the_scores_stands_on_the_line_at_0_or_hangs_from_it(drawn, layout):
+    tops, heights = (
+        sizes(drawn, rf"M\S+ {top}h[\d.]+v{height}h\S+z")
+        for top, height in ((r"([\d.]+)", r"(?!14h)[\d.]+"), (r"[\d.]+", r"(?!14h)([\d.]+)"))
+    )
+    for places, lengths, of_a_word in zip(tops, heights, zip(*SCORES, strict=True), strict=True):
+        for top, height, score in zip(places, lengths, of_a_word, strict=True):
+            assert (top + height if score > 0 else top) == pytest.approx(layout.zero, abs=0.05)
+
+
 def test_a_ribbon_leads_from_each_annotation_to_the_bars_and_from_the_bars_to_the_context(drawn):
     ribbons = re.findall(r'<path d="M\S+ \S+C[^"]*z" style="fill:var\(--figure-[123]\);fill-opacity', drawn)
     assert len(ribbons) == 2 * sum(weight >= 0.03 for row in WEIGHTS for weight in row)
