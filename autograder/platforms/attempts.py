@@ -127,15 +127,18 @@ def _replay(events):
     """Return the attempts that ``events`` of one student leave, in order; the last one counts."""
     known: list[Attempt] = []
     kept: list[Attempt] = []  # since an event of another kind: sorted together, because there may be thousands
-    for place, event in enumerate(events):
+    before = {}  # number of a collection -> ``known``, ``kept`` and how many these were, before its first event
+    for event in events:
+        number = event.data.get("collection")
+        if event.kind == UNDONE:
+            known, kept, count = before[number]
+            known, kept = _sort_in(known, kept[:count]), []
+            continue
+        before.setdefault(number, (known, kept, len(kept)))
         if event.kind == KEPT and known:
             kept.append(_read_attempt(event))
             continue
         known, kept = _sort_in(known, kept), []
-        if event.kind == UNDONE:
-            number = event.data["collection"]
-            known = _replay(events[: next(i for i in range(place) if events[i].data.get("collection") == number)])
-            continue
         attempt = _read_attempt(event)
         if event.kind == FOUND:
             known = [*(old for old in known if old.files != attempt.files), attempt]

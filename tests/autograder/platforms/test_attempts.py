@@ -74,3 +74,14 @@ def test_thousands_of_attempts_that_were_kept_are_sorted_only_once(monkeypatch):
     ]
     assert [attempt.order for attempt in attempts._replay(events)] == [*range(1, 1002), 1003, 1002]
     assert len(compared) < 10 * len(events)
+
+
+def test_undoing_many_collections_one_after_another_replays_none_of_them_again():
+    """Otherwise the sixtieth would take 2 to the 60 steps, and this test would not end."""
+    kinds = [attempts.RECEIVED, *[attempts.RECEIVED, attempts.UNDONE] * 60]
+    events = []
+    for place, kind in enumerate(kinds):
+        data = asdict(Attempt({"scoring.ipynb": str(place)})) if kind == attempts.RECEIVED else {}
+        collection = {"collection": (place + 1) // 2}
+        events.append(Event(place + 1, "", "scoring", "ada", kind, data | collection))
+    assert attempts._replay(events) == [Attempt({"scoring.ipynb": "0"})]
