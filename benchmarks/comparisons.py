@@ -19,6 +19,9 @@ consecutive steps.
 **Schedule.** Each training runs at a constant rate after a warm-up; for each length requested, an annealed end branches off in
 which the rate falls to 0 over the last fifth (Hägele et al. 2024, arXiv:2405.18392). So one long run serves all lengths.
 
+**Batches.** Those of 20 steps are drawn together and sorted by length, so that little is padding; in the groups called "mixed",
+each is drawn by itself.
+
 **Fixed vector.** The decoder's only annotation is the last forward state concatenated with the first backward state, which have
 both read the whole sentence. Its initial state comes from the encoder too, as with attention.
 
@@ -82,6 +85,7 @@ class Comparison:
     long: dict[str, tuple[int, ...]] = field(default_factory=dict)
     long_counts: tuple[int, ...] = ()
     dropouts: tuple[float, ...] = (0.0,)
+    pool: int = 20  # batches that are drawn together and sorted by length; with 1, a batch has sentences of all lengths
 
 
 COMPARISONS = {
@@ -114,6 +118,11 @@ COMPARISONS = {
         (300, 1000),
         long={"transformer": (4000,)},
         long_counts=(SENTENCES,),
+    ),
+    # both once more, with batches that are not sorted
+    "mixed-recurrence": Comparison(("attention",), {48: (0.003, 0.006, 0.012, 0.024, 0.048)}, (100, 300), pool=1),
+    "mixed-blocks": Comparison(
+        ("transformer", "block-encoder"), {32: (0.0015, 0.003, 0.006, 0.012, 0.024)}, (100, 300), pool=1
     ),
     # with attention, 2300 steps take one minute of one core, and 70 000 take thirty
     "spelling": Comparison(
@@ -290,9 +299,8 @@ class Training:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         run = self.run
-        source, lengths, target_in, target = draw_batch(
-            COMPARISONS[run.group].task, run.sentences, run.seed, self.step, BATCH
-        )
+        c = COMPARISONS[run.group]
+        source, lengths, target_in, target = draw_batch(c.task, run.sentences, run.seed, self.step, BATCH, c.pool)
         logits, _ = self.model(source, lengths, target_in)
         self.optimizer.zero_grad()
         translation_loss(logits, target).backward()
