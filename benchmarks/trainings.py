@@ -1,6 +1,7 @@
-"""Train the models of the capstone and of spelling as their references do, and record what the pages and tests need.
+"""Train the models of the chapters as their references do, and record what the pages and tests need.
 
-    python -m benchmarks.trainings        write benchmarks/trainings.json and two models; about five minutes of one core
+    python -m benchmarks.trainings                   write benchmarks/trainings.json and three models; about ten minutes of one core
+    python -m benchmarks.trainings --only blocks     replace this part of the record, and its model
 
 **The capstone.** Three trainings with attention and one without. For each: the beginning and the end of its losses, CPU seconds,
 and the measures of the page. The parameters of seed 0 go to solutions/in_torch/capstone.npz, with one byte for each.
@@ -8,10 +9,14 @@ and the measures of the page. The parameters of seed 0 go to solutions/in_torch/
 **The translator of ``assemble``.** Two trainings for each number of steps in ``OWN_RUNS``, measured on unseen sentences. The
 parameters of the longest with seed 0 go to solutions/in_torch/own.npz.
 
+**The translator of ``train_blocks``.** As that of ``assemble``, for ``BLOCKS_RUNS``, half of which have the recurrent encoder
+instead. The parameters of the longest with blocks and seed 0 go to solutions/in_torch/blocks.npz.
+
 **Spelling.** The training of 1200 steps, then what takes the page long to compute: the beams of the recorded model, and the
 links of Model 1, which is trained on all training words.
 """
 
+import argparse
 import contextlib
 import json
 import tempfile
@@ -39,12 +44,14 @@ from solutions.in_numpy.capstone import (
 from solutions.in_numpy.spelling import as_arrays as as_letters
 from solutions.in_numpy.spelling import count_edits, error_rates, words_of
 from solutions.in_torch import capstone, spelling
+from solutions.in_torch import from_bahdanau_to_transformers as transformers
 from solutions.in_torch.capstone import load_weights
 from solutions.trained import TRAINED, load_trained, quantize
 
 RECORD = ROOT / "benchmarks" / "trainings.json"
 CAPSTONE_RUNS = ((True, 0), (True, 1), (True, 2), (False, 0))  # attention, seed
 OWN_RUNS = tuple((seed, steps) for seed in (0, 1) for steps in (100, 200, 300, 600))
+BLOCKS_RUNS = tuple((blocks, seed, steps) for blocks in (True, False) for seed in (0, 1) for steps in (100, 300, 600))
 FIRST_STEPS = 20  # whose losses and gradients are recorded
 BEAMS = ((2, 0), (4, 0), (4, 1))  # width, length power
 TENSIONS = {"IBM Model 1": 0.0, "Model 1 near the diagonal": 4.0}
@@ -117,17 +124,40 @@ def measure_capstone(model, attention=True):
 
 def train_own(path, seed, steps):
     """Return the row in the record of one training of the translator of ``assemble``, without its measures."""
-    began = time.process_time()
-    losses, norms = watch_training(partial(capstone.train_own, steps=steps), path, seed=seed)
-    row = {"seed": seed, "steps": steps, "processor": describe_machine()["processor"]}
-    return row | {"cpu_seconds": round(time.process_time() - began, 1)} | _first_and_last(losses, norms)
+    return _train_for_row(capstone.train_own, path, seed=seed, steps=steps)
 
 
-def measure_own(path):
+def measure_own(path, translate=capstone.translate_with_own):
     """Return exact match and BLEU of the translator with the parameters at ``path``, on 500 unseen sentences."""
     test = as_arrays(draw_sentences(500, seed=98, least=5, kept_back=True))
-    value = capstone.translate_with_own(np.fromfile(path, dtype=np.uint8), test["source"], test["lengths"])
+    value = translate(np.fromfile(path, dtype=np.uint8), test["source"], test["lengths"])
     return capstone.measure_own(value, test)
+
+
+def train_blocks(path, blocks, seed, steps):
+    """Return the row in the record of one training of ``train_blocks``, without its measures."""
+    return _train_for_row(transformers.train_blocks, path, blocks=blocks, seed=seed, steps=steps)
+
+
+def measure_blocks(path, blocks=True):
+    """Return exact match and BLEU as ``measure_own`` does, and the loss on the sentences that the exercise is tuned on."""
+    model = load_weights(transformers.build_translator(transformers.transformer_block if blocks else None), path)
+
+    def translate(_file, source, lengths):
+        return {"words": _translate(model, {"source": source, "lengths": lengths})[0]}
+
+    unseen = capstone.as_tensors(draw_sentences(500, seed=1, least=5, kept_back=True))
+    with torch.no_grad():
+        logits, _ = model(unseen["source"], unseen["lengths"], unseen["target_in"])
+    loss = capstone.translation_loss(logits, unseen["target"]).item()
+    return {"validation_loss": loss} | measure_own(path, translate)
+
+
+def _train_for_row(train, path, seed, steps, **options):
+    began = time.process_time()
+    losses, norms = watch_training(partial(train, steps=steps, **options), path, seed=seed)
+    row = {**options, "seed": seed, "steps": steps, "processor": describe_machine()["processor"]}
+    return row | {"cpu_seconds": round(time.process_time() - began, 1)} | _first_and_last(losses, norms)
 
 
 def train_spelling(path):
@@ -187,25 +217,58 @@ def _translate(model, arrays):
     return words.numpy(), weights.numpy()
 
 
+def record_capstone(path):
+    """Return the rows of the capstone, and write its model. ``path`` is where parameters may be saved meanwhile."""
+    rows = []
+    for attention, seed in CAPSTONE_RUNS:
+        model, row = train_capstone(path, attention, seed)
+        rows.append(row | measure_capstone(model, attention))
+        if (attention, seed) == (True, 0):
+            np.savez_compressed(TRAINED["capstone"], **quantize(model))
+    return rows
+
+
+def record_own(path):
+    """Return the rows of the translator of ``assemble``, and write its model."""
+    rows = []
+    for seed, steps in OWN_RUNS:
+        rows.append(train_own(path, seed, steps) | measure_own(path))
+        if (seed, steps) == (0, 600):
+            np.savez_compressed(TRAINED["own"], **quantize(load_weights(capstone.build_own(), path)))
+    return rows
+
+
+def record_blocks(path):
+    """Return the rows of the translator with blocks and of its recurrent counterpart, and write the model with blocks."""
+    rows = []
+    for blocks, seed, steps in BLOCKS_RUNS:
+        rows.append(train_blocks(path, blocks, seed, steps) | measure_blocks(path, blocks))
+        if (blocks, seed, steps) == (True, 0, 600):
+            np.savez_compressed(TRAINED["blocks"], **quantize(load_weights(transformers.build_blocks(), path)))
+    return rows
+
+
+def record_spelling(path):
+    """Return what the record has of spelling."""
+    model, row = train_spelling(path)
+    row |= measure_spelling(model)
+    return row | {"beams": measure_beams(load_trained("spelling")), "links": link_by_model_1()}
+
+
+PARTS = {"capstone": record_capstone, "own": record_own, "blocks": record_blocks, "spelling": record_spelling}
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=PARTS, help="replace only this part of the record")
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    record = {"command": "python -m benchmarks.trainings", "machine": describe_machine(), "capstone": [], "own": []}
+    record = json.loads(RECORD.read_text(encoding="utf-8")) if options.only else {}
+    record |= {"command": "python -m benchmarks.trainings"} | ({} if options.only else {"machine": describe_machine()})
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "weights.npz"
-        for attention, seed in CAPSTONE_RUNS:
-            model, row = train_capstone(path, attention, seed)
-            record["capstone"].append(row | measure_capstone(model, attention))
-            if (attention, seed) == (True, 0):
-                np.savez_compressed(TRAINED["capstone"], **quantize(model))
-        for seed, steps in OWN_RUNS:
-            record["own"].append(train_own(path, seed, steps) | measure_own(path))
-            if (seed, steps) == (0, 600):
-                model = load_weights(capstone.build_own(), path)
-                np.savez_compressed(TRAINED["own"], **quantize(model))
-        model, row = train_spelling(path)
-    record["spelling"] = row | measure_spelling(model)
-    record["spelling"] |= {"beams": measure_beams(load_trained("spelling")), "links": link_by_model_1()}
-    text = json.dumps(_rounded(record), ensure_ascii=False)
+        for part in [options.only] if options.only else PARTS:
+            record[part] = _rounded(PARTS[part](Path(folder) / "weights.npz"))
+    text = json.dumps(record, ensure_ascii=False)
     RECORD.write_text(text.replace(', "', ',\n"') + "\n", encoding="utf-8")
 
 

@@ -10,13 +10,9 @@ import math
 import torch
 from torch import nn
 
+from solutions.in_torch.from_bahdanau_to_transformers import encode_positions
+
 HEADS = 4
-
-
-def encode_positions(length, size):
-    """Return sines at even entries and cosines at odd ones, (length, size)."""
-    angles = torch.arange(length).unsqueeze(1) / 10_000 ** (torch.arange(0, size, 2) / size)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
 class Embedding(nn.Embedding):

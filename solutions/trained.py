@@ -1,6 +1,7 @@
 """The trained models that the website shows and that prove the releases, with one byte for each parameter.
 
-Chapters: book/capstone.md and book/spelling.md. ``python -m benchmarks.trainings`` makes the file of the capstone, and
+Chapters: book/capstone.md, book/from_bahdanau_to_transformers.md and book/spelling.md. ``python -m benchmarks.trainings`` makes
+the files of the small language, ``python -m benchmarks.wycliffe`` that of the verses, and
 ``python -m benchmarks.comparisons --export`` that of spelling.
 """
 
@@ -9,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from solutions.in_torch import capstone, spelling
+from solutions.in_torch import capstone, from_bahdanau_to_transformers, spelling
 
 BUILDERS = {
     "capstone": capstone.build_model,
     "own": capstone.build_own,
+    "blocks": from_bahdanau_to_transformers.build_blocks,
     "wycliffe": capstone.build_wycliffe,
     "spelling": spelling.build_model,
 }

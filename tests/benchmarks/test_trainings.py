@@ -10,6 +10,7 @@ from benchmarks import trainings
 from benchmarks.trainings import FIRST_STEPS, RECORD, watch_training
 from benchmarks.wycliffe import RECORD as WYCLIFFE
 from solutions.in_torch import capstone, spelling
+from solutions.in_torch import from_bahdanau_to_transformers as transformers
 from solutions.trained import load_trained
 
 pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
@@ -17,6 +18,7 @@ pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))
 SEED_0 = RECORDED["capstone"][0]
 (OWN,) = (row for row in RECORDED["own"] if (row["seed"], row["steps"]) == (0, 600))
+(BLOCKS,) = (row for row in RECORDED["blocks"] if (row["blocks"], row["seed"], row["steps"]) == (True, 0, 600))
 (VERSES,) = (
     row
     for row in json.loads(WYCLIFFE.read_text(encoding="utf-8"))["rows"]
@@ -25,6 +27,7 @@ SEED_0 = RECORDED["capstone"][0]
 REFERENCES = {
     "capstone": (capstone.train_and_save, SEED_0),
     "own": (capstone.train_own, OWN),
+    "blocks": (transformers.train_blocks, BLOCKS),
     "spelling": (spelling.train_and_save, RECORDED["spelling"]),
     "wycliffe": (capstone.train_translator, VERSES),
 }
@@ -43,6 +46,12 @@ CHANGES = {
         ("max_lr=6e-3", "max_lr=6.1e-3"),
         ("clip_grad_norm_(translator.parameters(), 1.0)", "clip_grad_norm_(translator.parameters(), 0.2)"),
         ("0.1 * torch.randn", "0.102 * torch.randn"),
+        ("len(sentences), batch_size)", "len(sentences), batch_size - 4)"),
+    ],
+    "blocks": [
+        ("lr=6e-3", "lr=6.1e-3"),
+        ("clip_grad_norm_(model.parameters(), 1.0)", "clip_grad_norm_(model.parameters(), 2.0)"),
+        ("(step + 1) / 30", "(step + 1) / 31"),
         ("len(sentences), batch_size)", "len(sentences), batch_size - 4)"),
     ],
     "spelling": [
@@ -99,10 +108,19 @@ def test_the_recorded_translator_of_ones_own_measures_with_one_byte_a_parameter_
     assert measured["bleu"] == pytest.approx(OWN["bleu"], abs=0.2)
 
 
+def test_the_recorded_translator_with_blocks_measures_with_one_byte_a_parameter_what_it_did_before(tmp_path):
+    capstone.save_weights(load_trained("blocks"), tmp_path / "blocks.npz")
+    measured = trainings.measure_blocks(tmp_path / "blocks.npz")
+    assert measured["exact_match"] == pytest.approx(BLOCKS["exact_match"], abs=0.005)  # two of 500 sentences
+    assert measured["bleu"] == pytest.approx(BLOCKS["bleu"], abs=0.2)
+
+
 def test_the_record_has_each_training_and_all_losses_fall():
     assert [(row["attention"], row["seed"]) for row in RECORDED["capstone"]] == [*trainings.CAPSTONE_RUNS]
     assert [(row["seed"], row["steps"]) for row in RECORDED["own"]] == [*trainings.OWN_RUNS]
-    for row in (*RECORDED["capstone"], *RECORDED["own"], RECORDED["spelling"]):
+    runs = [(row["blocks"], row["seed"], row["steps"]) for row in RECORDED["blocks"]]
+    assert runs == [*trainings.BLOCKS_RUNS]
+    for row in (*RECORDED["capstone"], *RECORDED["own"], *RECORDED["blocks"], RECORDED["spelling"]):
         assert len(row["losses"]) == len(row["gradient_norms"]) == FIRST_STEPS
         assert row["last_loss"] < row["losses"][-1] < row["losses"][0] < 1.1 * math.log(32)
     assert [steps for steps, _, _ in RECORDED["spelling"]["curve"]] == [300, 600, 900, 1200]
@@ -121,6 +139,9 @@ def test_trained_again_each_model_reaches_what_is_recorded(tmp_path):
     row = trainings.train_own(tmp_path / "weights.npz", seed=0, steps=600)
     assert row["last_loss"] < 0.02
     assert trainings.measure_own(tmp_path / "weights.npz")["bleu"] == pytest.approx(OWN["bleu"], abs=0.5)
+    row = trainings.train_blocks(tmp_path / "weights.npz", blocks=True, seed=0, steps=600)
+    assert row["last_loss"] < 0.02
+    assert trainings.measure_blocks(tmp_path / "weights.npz")["bleu"] == pytest.approx(BLOCKS["bleu"], abs=0.5)
     model, row = trainings.train_spelling(tmp_path / "weights.npz")
     for (_, *losses), (_, *recorded) in zip(row["curve"], RECORDED["spelling"]["curve"], strict=True):
         assert losses == pytest.approx(recorded, rel=0.1)

@@ -5,8 +5,7 @@ import torch
 
 from benchmarks.comparisons import COMPARISONS, TrainingRun, build_model
 from benchmarks.tasks import START, STOP
-from benchmarks.transformer import HEADS, Block, encode_positions
-from solutions.in_numpy.from_bahdanau_to_transformers import positions_by_hand
+from benchmarks.transformer import HEADS, Block
 from solutions.in_torch.from_bahdanau_to_transformers import transformer_block
 
 pytestmark = pytest.mark.suite("solutions")
@@ -36,11 +35,6 @@ def test_a_block_of_the_encoder_is_that_of_the_exercise():
         *(wide.weight, wide.bias, narrow.weight, narrow.bias, block.network_norm.weight, block.network_norm.bias),
     )
     torch.testing.assert_close(block(states, states, mask[:, None, None])[0], expected)
-
-
-def test_positions_are_encoded_as_in_the_exercise():
-    wanted = torch.tensor(positions_by_hand()["encoding"])
-    torch.testing.assert_close(encode_positions(6, 4)[5], wanted.float())
 
 
 @pytest.mark.parametrize("model", MODELS)

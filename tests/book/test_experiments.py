@@ -618,6 +618,30 @@ def test_what_the_page_on_transformers_says_of_blocks_and_recurrence_is_in_the_r
             assert training > 0.7 * validation, (batches, steps, name)
 
 
+def test_the_exercise_on_a_translator_with_blocks_states_what_was_measured():
+    rows = {
+        (row["blocks"], row["steps"], row["seed"]): row
+        for row in json.loads(TRAININGS.read_text(encoding="utf-8"))["blocks"]
+    }
+    entry = answer_key.load("from_bahdanau_to_transformers")["from_bahdanau_to_transformers-train_blocks"]
+    text = " ".join(chapter_texts(BOOK / "from_bahdanau_to_transformers.md")[1][entry.name].body.split())
+    assert "Our 600 steps take less than a minute, and reach 100 and 1." in text
+    reached = {}
+    for (blocks, steps, seed), row in rows.items():
+        assert rows[False, steps, seed]["validation_loss"] < rows[True, steps, seed]["validation_loss"]
+        if blocks:
+            reached.setdefault(steps, []).append(all(row[name] >= least for name, least in entry.thresholds.items()))
+    assert reached == {100: [False] * 2, 300: [True] * 2, 600: [True] * 2}
+    for seed in (0, 1):
+        assert rows[False, 100, seed]["validation_loss"] < 0.1
+        assert rows[True, 100, seed]["validation_loss"] > 1
+        assert (rows[True, 600, seed]["exact_match"], rows[True, 600, seed]["bleu"]) == (1, 100)
+        assert rows[True, 600, seed]["cpu_seconds"] < 60
+    parts = entry.parts, entry.thresholds
+    assert parts == ({"exact_match": 2, "bleu": 2}, {"exact_match": 0.95, "bleu": 90})
+    assert "2 points for a BLEU of at least 90, and 2 more for an exact match of at least 0.95." in text
+
+
 def test_the_page_on_transformers_works_out_a_block_with_the_numbers_of_its_key():
     given = {
         name: torch.tensor(array)

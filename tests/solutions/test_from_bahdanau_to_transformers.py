@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solutions.in_numpy import from_bahdanau_to_transformers as in_numpy
+from solutions.in_torch import capstone
+from solutions.in_torch import from_bahdanau_to_transformers as in_torch
 from solutions.in_torch.context import DotProductAttention
 from solutions.in_torch.from_bahdanau_to_transformers import multi_head, self_attention, transformer_block
+from solutions.trained import load_trained
 
 SIZES = st.integers(1, 5)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -306,3 +309,94 @@ def test_gradients_reach_every_parameter_of_a_block(lengths):
     assert torch.autograd.gradcheck(lambda states, *others: transformer_block(states, mask, *others), given)
     transformer_block(states, mask, *parameters).prod(dim=-1).sum().backward()
     assert all((each.grad != 0).any() for each in given)
+
+
+def test_positions_are_encoded_as_in_the_exercise():
+    wanted = torch.tensor(in_numpy.positions_by_hand()["encoding"])
+    torch.testing.assert_close(in_torch.encode_positions(6, 4)[5], wanted.float())
+
+
+def some_sentences():
+    """A batch of the small language, padded."""
+    batch = capstone.as_tensors(["tea with milk", "sun and moon and rain with wind", "reason"])
+    assert batch["lengths"].tolist() == [3, 7, 1]
+    return batch["source"], batch["lengths"], batch["target_in"]
+
+
+def test_the_encoder_passes_words_with_their_positions_through_two_blocks_and_the_decoder_starts_from_the_mean():
+    source, lengths, _ = some_sentences()
+    seen = []
+
+    def block(states, mask, **parameters):
+        seen.append((states, mask, parameters))
+        return states + len(seen)
+
+    encoder = in_torch.build_translator(block, seed=1).encoder
+    annotations, query = encoder(source, lengths)
+    words = encoder.embedding(source) + in_torch.encode_positions(7, 32)
+    torch.testing.assert_close(annotations, words + 1 + 2)
+    for (states, mask, parameters), read, named in zip(seen, (words, words + 1), encoder.blocks, strict=True):
+        torch.testing.assert_close(states, read)
+        assert mask.tolist() == [[place < length for place in range(7)] for length in lengths]
+        assert {name: tuple(array.shape) for name, array in parameters.items()} == in_torch.BLOCK_SHAPES
+        assert all(parameters[name] is named[name] for name in named)
+    mean = torch.stack([vectors[:length].mean(dim=0) for vectors, length in zip(annotations, lengths, strict=True)])
+    torch.testing.assert_close(query, torch.tanh(mean @ encoder.W_init.weight.T))
+
+
+def test_of_a_sentence_the_translator_with_blocks_reads_no_padding_and_each_order_of_words_is_another_sentence():
+    source, lengths, target_in = some_sentences()
+    model = in_torch.build_blocks()
+    logits, _ = model(source, lengths, target_in)
+    alone, _ = model(source[:1, :3], lengths[:1], target_in[:1])
+    torch.testing.assert_close(logits[:1], alone, rtol=0, atol=1e-5)
+    turned, _ = model(source[:1, :3].flip(1), lengths[:1], target_in[:1])
+    assert not torch.allclose(turned, alone, atol=1e-3)
+
+
+def test_its_parameters_begin_as_those_of_torchs_layers_do_and_none_is_shared():
+    model = in_torch.build_translator(transformer_block, seed=3)
+    (first, second), same = model.encoder.blocks, in_torch.build_translator(transformer_block, seed=3)
+    for name, array in first.items():
+        fan_in = array.shape[-1]
+        if name.startswith(("gain", "b")):
+            assert (array == name.startswith("gain")).all()
+        else:
+            assert array.std().item() == pytest.approx(torch.nn.Linear(fan_in, 2000).weight.std().item(), rel=0.1)
+            assert not torch.equal(array, second[name])
+    for array, again in zip(model.parameters(), same.parameters(), strict=True):
+        assert torch.equal(array, again)
+
+
+def test_without_a_block_the_translator_is_that_of_the_capstone():
+    model, wanted = in_torch.build_translator(None, seed=2), capstone.build_model(seed=2)
+    for (name, array), (other, right) in zip(model.named_parameters(), wanted.named_parameters(), strict=True):
+        assert (name, array.shape) == (other, right.shape)
+        assert torch.equal(array, right)
+
+
+@pytest.mark.parametrize("blocks", [True, False])
+def test_a_training_saves_the_parameters_of_the_encoder_that_was_asked_for(tmp_path, blocks):
+    path = tmp_path / "blocks.npz"
+    losses = in_torch.train_blocks(path, blocks, seed=3, steps=3, batch_size=4)
+    assert len(losses) == 3
+    with np.load(path) as arrays:
+        saved = {name: arrays[name].shape for name in arrays.files}
+        changed = {name: torch.from_numpy(arrays[name]) for name in arrays.files}
+    model = in_torch.build_translator(transformer_block if blocks else None, seed=3)
+    assert saved == {name: tuple(array.shape) for name, array in model.named_parameters()}
+    assert all(not torch.equal(changed[name], array) for name, array in model.named_parameters() if array.dim() > 1)
+
+
+def test_the_recorded_translator_with_blocks_translates_what_it_has_not_seen_and_needs_its_blocks(tmp_path):
+    arrays, model = capstone.unseen_sentences(seed=11), load_trained("blocks")
+
+    def measure():
+        capstone.save_weights(model, tmp_path / "blocks.npz")
+        file = np.fromfile(tmp_path / "blocks.npz", dtype=np.uint8)
+        return capstone.measure_own(in_torch.translate_with_blocks(file, arrays["source"], arrays["lengths"]), arrays)
+
+    assert min(measure()["exact_match"], measure()["bleu"] / 100) >= 0.99
+    with torch.no_grad():
+        model.encoder.blocks[1]["W_out"].zero_()
+    assert measure()["exact_match"] < 0.5

@@ -1,4 +1,4 @@
-"""The three models of the capstone are graded by their weights alone."""
+"""The three models of the capstone, and that of the chapter on transformers, are graded by their weights alone."""
 
 import io
 import zipfile
@@ -21,6 +21,7 @@ NAME, FILE = "capstone-train_and_save", "capstone.npz"
 OWN, OWN_FILE = "capstone-train_own", "own.npz"
 VERSES, VERSES_FILE = "capstone-train_translator", "wycliffe.npz"
 EITHER = pytest.mark.parametrize(("name", "file"), [(NAME, FILE), (OWN, OWN_FILE), (VERSES, VERSES_FILE)])
+BLOCKS, BLOCKS_FILE = "from_bahdanau_to_transformers-train_blocks", "blocks.npz"
 LIMITS = Limits(cell_seconds=10, submission_seconds=60)
 
 
@@ -263,3 +264,65 @@ def test_a_hidden_test_changes_no_function_that_later_cells_call(trained, asked,
     assert eval(call, names) == 5
     assert {name: names[name] for name in before} == before
     assert names.keys() - before.keys() <= {"_judge_weights"}
+
+
+@pytest.fixture(scope="module")
+def with_blocks():
+    """The exercises on transformers, the notebook without answers, and the recorded weights."""
+    asked = exercises.load("from_bahdanau_to_transformers", 0)
+    source = assemble.source_notebook("from_bahdanau_to_transformers", asked)
+    cells = [cell for cell in source.cells if cell.metadata.nbgrader.grade_id in ("imports", "compare")]
+    (trained,) = (e.trained for e in asked if e.trained)
+    return asked, nbformat.from_dict({**source, "cells": cells}), source, trained, reference_files(asked)[BLOCKS_FILE]
+
+
+def test_a_translator_with_blocks_earns_its_points_by_its_weights_in_our_block(with_blocks):
+    asked, notebook, _, _, recorded = with_blocks
+    with np.load(io.BytesIO(recorded)) as file:
+        arrays = dict(file)
+    spoilt = {
+        "recorded": arrays,
+        "untrained": {name: np.zeros_like(array) for name, array in arrays.items()},
+        "keys and queries turned": {
+            name: array.swapaxes(1, 2).reshape(array.shape) if array.ndim == 3 else array
+            for name, array in arrays.items()
+        },
+        "parts exchanged": {
+            **arrays,
+            "encoder.blocks.0.W_out": arrays["encoder.blocks.1.W_out"],
+            "encoder.blocks.1.W_out": arrays["encoder.blocks.0.W_out"],
+        },
+    }
+    earned = {
+        name: verdict(notebook, asked, archive(**content), BLOCKS, BLOCKS_FILE).earned
+        for name, content in spoilt.items()
+    }
+    assert earned == {"recorded": 4, "untrained": 0, "keys and queries turned": 0, "parts exchanged": 0}
+
+
+def test_the_recurrent_translator_does_not_pass_for_one_with_blocks(with_blocks, recorded, tmp_path):
+    asked, notebook, _, trained, _ = with_blocks
+    handed_in = verdict(notebook, asked, recorded[FILE], BLOCKS, BLOCKS_FILE)
+    assert handed_in.earned == 0
+    assert "could not be loaded" in handed_in.parts[0].reason
+    (tmp_path / BLOCKS_FILE).write_bytes(recorded[FILE])
+    with pytest.raises(
+        compare.NotYet, match=r"encoder\.blocks\.0\.W_key is missing; it should have shape \(4, 8, 32\)"
+    ):
+        checking.check_weights(str(tmp_path / BLOCKS_FILE), trained.arrays)
+
+
+def test_our_block_is_hidden_and_the_notebook_calls_that_of_the_student(with_blocks):
+    asked, _, source, trained, recorded = with_blocks
+    (block,) = (e.source for e in asked if e.function == "transformer_block")
+    answer = block.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0]
+    lines = {line.strip() for line in answer.splitlines() if len(line.strip()) > 30}
+    assert len(lines) > 8
+    assert all(line in trained.hidden and line not in trained.provided for line in lines)
+    script = grade._script(source, asked, {BLOCKS_FILE: recorded}, NOTHING)
+    given = "\n".join(cell.source for cell in script.cells if "### BEGIN SOLUTION" not in cell.source)
+    assert "self.block(states, real, **parameters)" in given
+    assert not [line for line in lines if line in given]
+    call = f"train_blocks('{BLOCKS_FILE}')"
+    assert [cell for cell in source.cells if call in cell.source]
+    assert not [cell for cell in script.cells if call in cell.source]
