@@ -22,6 +22,7 @@ from autograder.exercises.modules import (
     find_provided_modules,
     module,
     module_at,
+    names_provided_code,
     own_parts,
     setup_code,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "make_exercise",
     "module",
     "module_at",
+    "names_provided_code",
     "own_parts",
     "reference_of",
     "setup_code",

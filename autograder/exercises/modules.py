@@ -78,6 +78,12 @@ def extract_provided_code(topic: str) -> str:
     return "\n".join([*sorted(imports), "", *blocks])
 
 
+def names_provided_code(topic: str, source: str) -> bool:
+    """Return whether the function in ``source`` uses something that the notebook of ``topic`` provides."""
+    used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    return not used.isdisjoint(getattr(_answers_in_torch(topic), "PROVIDED", ()))
+
+
 def extract_hidden_code(topic: str, *functions: Callable[..., object]) -> str:
     """Return the source of ``functions`` and of what they call of ours, except for what the notebook of ``topic`` provides."""
     answers = _answers_in_torch(topic)

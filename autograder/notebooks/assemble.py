@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
 from autograder.errors import CourseError
-from autograder.exercises import Exercise, find_provided_modules, load_warm_ups
+from autograder.exercises import Exercise, find_provided_modules, load_warm_ups, names_provided_code
 from autograder.files import write_text
 from autograder.notebooks.cells import (
     compare_cell,
@@ -54,8 +54,9 @@ def source_notebook(
         raise error
     added = [*find_provided_modules(topic), *modules]
     cells = [compare_cell(exercises, warm_ups, added), imports_cell(exercises)]
-    builds_on = next((exercise for exercise in exercises if exercise.in_torch), exercises[0])
-    for name in [name for name in texts if name in asked]:
+    in_order = [name for name in texts if name in asked]
+    builds_on = next((asked[name] for name in in_order if names_provided_code(topic, asked[name].source)), exercises[0])
+    for name in in_order:
         exercise = asked[name]
         cells += make_provided_cells(topic) if exercise is builds_on else []
         cells += students_cells(topic) if exercise.entry.model == "build_model" else []

@@ -426,11 +426,21 @@ def test_what_a_student_meets_first_is_the_first_question(assembled):
     assert all(cell.metadata.jupyter.source_hidden and cell.metadata.cellView == "form" for cell in long)
 
 
-def test_what_exercises_build_on_stands_above_the_first_of_them_in_torch():
-    notebook = notebook_of("capstone")
-    ids = [cell.metadata.nbgrader.grade_id for cell in notebook.cells]
-    first = next(exercise for exercise in topic_exercises("capstone") if exercise.in_torch)
-    assert ids[ids.index("provided") + 1 :][:2] == ["own", f"{first.name}-text"]
+@pytest.mark.parametrize(
+    ("topic", "first"),
+    [("capstone", "own"), ("from_bahdanau_to_transformers", "train_blocks"), ("spelling", "train_and_save")],
+)
+def test_what_exercises_build_on_stands_above_the_first_that_uses_it(topic, first):
+    ids = [cell.metadata.nbgrader.grade_id for cell in notebook_of(topic).cells]
+    assert ids[ids.index("provided") + 1] == ("own" if first == "own" else f"{topic}-{first}-text")
+
+
+def test_a_notebook_of_written_answers_alone_begins_with_what_they_build_on():
+    asked = [exercise for exercise in topic_exercises("capstone") if exercise.kind == "text"]
+    left_out = [exercise.name for exercise in topic_exercises("capstone") if exercise.kind != "text"]
+    cells = assemble.source_notebook("capstone", asked, left_out=left_out).cells
+    ids = [cell.metadata.nbgrader.grade_id for cell in cells]
+    assert ids[ids.index("provided") + 1] == f"{asked[0].name}-text"
 
 
 def test_the_cell_for_functions_of_ones_own_stands_before_the_training_and_is_free_to_change():
