@@ -95,7 +95,7 @@ Which animal?
 ```{exercise} Ten numbers
 :label: softmax-ten
 
-Divide by elephants.
+Divide by elephants, then by the WER.
 ```
 """
 
@@ -216,6 +216,27 @@ def test_all_words_of_a_query_count_and_a_better_place_comes_first(asked):
 @pytest.mark.parametrize("query", ["striped horses", "wisdmo", "a hore with stripes", "animals in python"])
 def test_a_section_is_found_by_its_index_entries_with_a_typo_and_by_the_stems_of_words(asked, query):
     assert asked(query)[0] == "#in-python"
+
+
+def test_a_synonym_of_three_words_is_one_phrase(asked):
+    assert "#softmax-ten" in asked("the word error rate")
+    assert "#softmax-ten" not in asked("word rate")
+
+
+def test_a_search_whose_index_could_not_be_fetched_fetches_it_when_the_query_changes(asked, browser):  # noqa: F811
+    browser.execute_cdp_cmd("Network.enable", {})
+    browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*search-sections.js*"]})
+    try:
+        open_page(browser, browser.current_url)
+        tap(browser, "button.search-button__button")
+        (field,) = until(browser, lambda: seen(browser, "dialog input[type=search]"))
+        field.send_keys("zeb")
+        told = f"{FOUND} return status.textContent"
+        until(browser, lambda: browser.execute_script(told) == "The index of the search could not be fetched.")
+    finally:
+        browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
+    field.send_keys("ra")
+    until(browser, lambda: browser.execute_script(told) == "1 place found")
 
 
 def test_an_excerpt_has_subscripts_and_no_tex(asked, browser):  # noqa: F811

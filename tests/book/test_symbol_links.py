@@ -77,6 +77,10 @@ Also $U_a$ here.
 
 In note D, $W_a z_1$.
 
+#### Deeper
+
+As before, $z_1 = W_a$.
+
 ## Plain
 
 No formula.
@@ -226,6 +230,40 @@ def test_the_link_leads_to_notation_where_that_cannot_be_fetched(page):
     page.execute_script("window.fetch = () => Promise.reject(new TypeError('no network'))")
     page.execute_script("document.querySelector('#first .symbols-of a').click()")
     until(page, lambda: page.current_url.endswith("/book/notation.html#every-letter"))
+
+
+def test_a_letter_that_a_page_explains_has_the_notes_of_its_own_section_alone_and_another_those_around_it(page):
+    letter(page, "z1=", "W").click()
+    until(page, lambda: note(page))
+    assert note(page) == {"Wa": "matrices; shape a×n"}
+    letter(page, "z1=", "z").click()
+    until(page, lambda: "z" in note(page))
+    assert note(page) == {"z": "in note D a letter of its own"}
+
+
+def test_a_list_that_was_opened_by_its_link_stays_while_the_pointer_moves_over_the_page(page):
+    page.execute_script("document.querySelector('#first .symbols-of a').click()")
+    until(page, lambda: note(page))
+    shown = note(page)
+    assert len(shown) == 8
+    for place in (page.find_element("css selector", "article h1"), letter(page, "s^", "h")):
+        ActionChains(page).move_to_element(place).pause(0.6).perform()
+        assert note(page) == shown
+
+
+def test_where_a_note_has_no_room_above_its_letter_it_begins_below_it(page):
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 1280, "height": 100, "deviceScaleFactor": 1, "mobile": False}
+    )
+    of_letter = letter(page, "s^", "h")
+    page.execute_script("scrollBy(0, arguments[0].getBoundingClientRect().top - 40)", of_letter)
+    of_letter.click()
+    until(page, lambda: note(page))
+    box = "return (arguments[0] ?? document.querySelector('.symbols-note')).getBoundingClientRect().toJSON()"
+    above, shown = page.execute_script(box, of_letter), page.execute_script(box, None)
+    assert above["top"] < shown["height"] + 6  # no room above it
+    assert above["bottom"] + 6 + shown["height"] > 100  # nor below
+    assert shown["top"] == pytest.approx(above["bottom"] + 6, abs=1)
 
 
 @pytest.mark.parametrize("width", [375, 1280])
