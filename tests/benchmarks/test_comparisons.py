@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 
 FIXED, ATTENTION = (TrainingRun("bottleneck", model, 48, 120, 0, 0.01, (5, 10)) for model in ("fixed", "attention"))
 DROPOUT = replace(ATTENTION, group="dropout", dropout=0.3)
+ALL = comparisons.COMPARISONS
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +69,22 @@ def test_the_rate_rises_stays_and_falls_to_almost_nothing(monkeypatch):
         training.advance((8, 10) if step >= 8 else None)
         rates.append(training.optimizer.param_groups[0]["lr"])
     assert rates == pytest.approx([0.005, *[0.01] * 8, 0.01 * (1 - 0.5**0.5)])
+
+
+@pytest.mark.parametrize("pool", [20, 1])
+def test_batches_are_sorted_by_length_or_mixed_as_their_comparison_says(monkeypatch, pool):
+    changed = replace(comparisons.COMPARISONS["bottleneck"], pool=pool)
+    monkeypatch.setitem(comparisons.COMPARISONS, "bottleneck", changed)
+    training, seen = Training(FIXED), []
+    training.model.encoder.register_forward_pre_hook(lambda _, inputs: seen.append(len(set(inputs[1].tolist()))))
+    for _ in range(20):
+        training.advance()
+    assert sum(seen) / len(seen) < 3 if pool == 20 else min(seen) > 5  # lengths in a batch
+
+
+def test_the_groups_called_mixed_have_mixed_batches_and_no_other():
+    pools = {name: comparison.pool for name, comparison in ALL.items()}
+    assert pools == {name: 1 if name.startswith("mixed") else 20 for name in ALL}
 
 
 def test_the_fixed_vector_is_the_last_forward_and_the_first_backward_state_and_nothing_else():

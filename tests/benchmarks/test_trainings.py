@@ -129,6 +129,33 @@ def test_the_record_has_each_training_and_all_losses_fall():
     assert list(RECORDED["spelling"]["links"]) == [*trainings.TENSIONS]
 
 
+def test_one_part_of_the_record_is_replaced_and_the_others_stay(tmp_path, monkeypatch):
+    record = tmp_path / "trainings.json"
+    before = {
+        "command": "python -m benchmarks.trainings",
+        "machine": {"processor": "x"},
+        "own": [1.23456789],
+        "spelling": {},
+    }
+    record.write_text(json.dumps(before), encoding="utf-8")
+    monkeypatch.setattr(trainings, "RECORD", record)
+    monkeypatch.setattr(
+        trainings, "PARTS", {name: lambda path, name=name: [name, 1.23456789] for name in ("own", "blocks")}
+    )
+    monkeypatch.setattr("sys.argv", ["trainings", "--only", "blocks"])
+    trainings.main()
+    assert json.loads(record.read_text(encoding="utf-8")) == before | {"blocks": ["blocks", 1.2346]}
+    monkeypatch.setattr("sys.argv", ["trainings"])
+    trainings.main()
+    whole = json.loads(record.read_text(encoding="utf-8"))
+    assert whole == {
+        "command": "python -m benchmarks.trainings",
+        "machine": trainings.describe_machine(),
+        "own": ["own", 1.2346],
+        "blocks": ["blocks", 1.2346],
+    }
+
+
 @pytest.mark.full(reason="the first steps and the recorded model are compared in every run; this takes minutes")
 def test_trained_again_each_model_reaches_what_is_recorded(tmp_path):
     model, row = trainings.train_capstone(tmp_path / "weights.npz", attention=True, seed=0)
