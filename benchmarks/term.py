@@ -51,8 +51,7 @@ ASKING = 0.05  # the share of students whose last graded hand-in asks for anothe
 IS_WAITING = "!!document.querySelector('article[aria-current] .state:not(.done)')"
 RELOAD_SECONDS = 20  # after which a marker reloads the page for new answers
 COURSE_TOML = """roster = "students.csv"
-[markers]
-{markers}
+markers = {markers}
 [assignment.{topic}]
 due = 2126-11-30T23:59:00Z
 attempts = {attempts}
@@ -135,10 +134,9 @@ def make_course(folder, options):
     """Return a course with a roster, sections and markers in which the assignment is released, and its markers."""
     markers = [SimulatedMarker(f"marker{number + 1}") for number in range(options.markers)]
     sections = [f"S{number + 1:02d}" for number in range(SECTIONS)]
-    shares = {marker.name: sections[place :: len(markers)] for place, marker in enumerate(markers)}
     course = init(folder / "course")
-    lines = "\n".join(f"{name} = {{ sections = {json.dumps(own)} }}" for name, own in shares.items())
-    text = COURSE_TOML.format(markers=lines, topic=TOPIC, attempts=ATTEMPTS)
+    names = json.dumps([marker.name for marker in markers])
+    text = COURSE_TOML.format(markers=names, topic=TOPIC, attempts=ATTEMPTS)
     (course.root / "course.toml").write_text(text, encoding="utf-8")
     with (course.root / "students.csv").open("w", encoding="utf-8", newline="") as file:
         rows = [[f"student{n:05d}", f"Student {n}", sections[n % SECTIONS]] for n in range(options.students)]
