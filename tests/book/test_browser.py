@@ -164,6 +164,21 @@ def test_on_a_phone_and_a_tablet_a_menu_opens_closes_and_leads_on(browser, addre
     until(browser, lambda: browser.current_url.endswith(reached) and not seen(browser, entry))
 
 
+def test_on_a_phone_an_entry_that_opens_in_another_tab_leaves_the_menu_open(browser, address):
+    size(browser, 375)
+    open_page(browser, f"{address}/book/scoring.html")
+    tap(browser, "button.primary-toggle")
+    (entry,) = until(browser, lambda: seen(browser, MENU))
+    tab = browser.current_window_handle
+    ActionChains(browser).key_down(Keys.CONTROL).click(entry).key_up(Keys.CONTROL).perform()
+    until(browser, lambda: len(browser.window_handles) == 2)
+    (opened,) = set(browser.window_handles) - {tab}
+    browser.switch_to.window(opened)
+    browser.close()
+    browser.switch_to.window(tab)
+    assert seen(browser, MENU) == [entry]
+
+
 def test_in_a_wide_window_the_menu_has_the_place_of_the_bar_and_its_switch(browser, address):
     size(browser, 1280)
     open_page(browser, f"{address}/book/scoring.html")
@@ -178,6 +193,17 @@ def test_in_a_wide_window_the_menu_has_the_place_of_the_bar_and_its_switch(brows
     tap(browser, ".bd-sidebar-primary .theme-switch-button")
     assert browser.execute_script(mode) != before
     browser.execute_script("localStorage.clear()")
+
+
+def test_a_page_is_printed_in_light_colours_and_then_has_its_own_again(browser, address):
+    size(browser, 1280)
+    open_page(browser, f"{address}/book/scoring.html")
+    browser.execute_script("document.documentElement.dataset.theme = 'dark'")
+    fire = "dispatchEvent(new Event(arguments[0])); return document.documentElement.dataset.theme"
+    themes = [browser.execute_script(fire, event) for event in ("beforeprint", "beforeprint", "afterprint")]
+    assert themes == ["light", "light", "dark"]  # a preview may be drawn twice
+    browser.execute_script("document.documentElement.dataset.theme = 'light'")
+    assert [browser.execute_script(fire, event) for event in ("beforeprint", "afterprint")] == ["light", "light"]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
