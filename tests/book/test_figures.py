@@ -237,6 +237,22 @@ def shown(element):
     return {caption: [[_number(text) for text in row] for row in rows] for caption, rows in tables.items()}
 
 
+def drawn(element, cases):
+    """Return ``(tables, sentence)`` of a figure for each dict of values, with tables as in ``shown``."""
+    draw = """const [element, cases] = arguments;
+      return cases.map((values) => {
+        const drawn = document.createElement("div"), parts = element.draw({...element.values, ...values}, element.data);
+        drawn.innerHTML = parts.view + parts.more + `<p class="says">${parts.says}</p>`;
+        return [[...drawn.querySelectorAll("table")].map((table) => [table.caption.textContent,
+          [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent))]),
+          drawn.querySelector(".says").textContent];
+      })"""
+    return [
+        ({caption: [[_number(text) for text in row] for row in rows] for caption, rows in tables}, sentence)
+        for tables, sentence in element.parent.execute_script(draw, element, cases)
+    ]
+
+
 def _number(text):
     text = text.replace("\N{MINUS SIGN}", "-")
     return float(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else text
@@ -652,6 +668,54 @@ def test_a_beam_of_two_finds_what_greedy_misses(browser, address):  # noqa: F811
     assert "A STOP, probability 0.2000" in says.text
     control(element, "width", "2").send_keys(Keys.SPACE)
     until(browser, lambda: "B STOP, probability 0.3600" in says.text)
+
+
+def beam_over_two_steps(width, begin, after):
+    """Return the words that the reference keeps after one step and after two: lists of hypotheses, best first."""
+    words = list(begin)
+    kept, scores = [()], torch.full((1, width), -torch.inf, dtype=torch.float64)
+    scores[0, 0] = 0.0  # all hypotheses begin alike
+    rounds = []
+    for _ in range(2):
+        log_probabilities = torch.full((1, width, len(words)), -torch.inf, dtype=torch.float64)
+        for k, hypothesis in enumerate(kept):
+            stays = dict.fromkeys(words, 0.0) | {"STOP": 1.0}
+            following = begin if not hypothesis else stays if hypothesis[-1] == "STOP" else after[hypothesis[-1]]
+            log_probabilities[0, k] = torch.tensor([following[word] for word in words], dtype=torch.float64).log()
+        chosen = beam_step(scores, log_probabilities)[0].tolist()
+        scores = torch.stack([scores[0, k] + log_probabilities[0, k, w] for k, w in chosen])[None]
+        kept = [kept[k] if kept[k][-1:] == ("STOP",) else (*kept[k], words[w]) for k, w in chosen]
+        rounds.append(kept)
+    return *rounds, scores[0].exp().tolist()
+
+
+def test_every_beam_ends_with_the_likeliest_hypothesis_that_has_stopped(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "beam-figure", unfold=False)
+    data, cases = numbers_of(element), []
+    for width in (1, 2, 3):
+        for a in (0.07, 0.21, 0.33, 0.49, 0.62, 0.84):
+            cases += [{"width": str(width), "a": a, "stop": stop} for stop in (0.11, 0.32, 0.57, 0.78, 0.94)]
+    unfinished = 0
+    for case, (tables, says) in zip(cases, drawn(element, cases), strict=True):
+        width, a, stop = int(case["width"]), case["a"], case["stop"]
+        begin = data["first"] | {"A": a, "B": 1 - data["first"]["STOP"] - a}
+        after = data["second"] | {"B": {"A": (1 - stop) / 2, "B": (1 - stop) / 2, "STOP": stop}}
+        first, last, probabilities = beam_over_two_steps(width, begin, after)
+        stopped = [k for k, hypothesis in enumerate(last) if hypothesis[-1] == "STOP"]
+        unfinished += bool(stopped and stopped[0])
+        best = stopped[0] if stopped else 0
+        held = ", ".join(word for (word,) in first)
+        assert says.startswith(f"After one word, a beam of {width} keeps {held}.")
+        if stopped:  # otherwise two may be equally likely
+            assert says.endswith(f"It ends with {' '.join(last[best])}, probability {probabilities[best]:.4f}.")
+        table = {row[0]: row[2] for row in tables["Every continuation over two steps"]}
+        for words, said in table.items():
+            *beginning, _ = hypothesis = tuple(words.split())
+            if words not in ("A A", "A B", "B A", "B B"):  # two of them are equally likely
+                tried = not beginning or tuple(beginning) in first
+                assert said == ("kept" if hypothesis in last else "dropped" if tried else "never tried"), (case, words)
+    assert unfinished > 5  # the likeliest of the last beam had not stopped
 
 
 def test_a_word_of_the_landing_page_lights_up_its_source_words(browser, address):  # noqa: F811

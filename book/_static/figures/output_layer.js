@@ -46,8 +46,8 @@ customElements.define("beam-figure", class extends Figure {
   draw({ width, a, stop }, { first, second }) {
     const rest = (1 - stop) / 2, begin = { A: a, B: 1 - first.STOP - a, STOP: first.STOP };
     const after = { A: second.A, B: { A: rest, B: rest, STOP: stop } };
-    const kept = beamStep([{ words: [], score: 0 }], () => begin, Number(width));
-    const ends = beamStep(kept, ([word]) => after[word], Number(width)), best = ends.find((one) => one.done) ?? ends[0];
+    const kept = beamStep([{ words: [], score: 0 }], () => begin, +width);
+    const ends = beamStep(kept, ([word]) => after[word], +width), best = ends.find((one) => one.done) ?? ends[0];
     const name = (words) => words.join(" "), held = new Set(kept.map((one) => name(one.words))), last = ends.map((one) => name(one.words));
     const every = Object.keys(begin).flatMap((word) => word === "STOP" ? [[[word], begin[word]]]
       : Object.entries(after[word]).map(([next, q]) => [[word, next], begin[word] * q]));
@@ -55,7 +55,7 @@ customElements.define("beam-figure", class extends Figure {
       view: tree(this.width, Object.entries(begin), every, (words) => (words.length > 1 || words[0] === "STOP" ? last.includes(name(words)) : held.has(words[0]))),
       more: table("Every continuation over two steps", ["Words", "Product", "In the beam"], every.map(([words, p]) => [
           name(words), cell(p, [0, 1], last.includes(name(words)) ? 1 : 0),
-          `<td class="${name(words) === name(best.words) ? "best" : ""}">${last.includes(name(words)) ? "kept" : held.has(words[0]) ? "dropped" : "never tried"}</td>`])),
+          `<td class="${name(words) === name(best.words) ? "best" : ""}">${last.includes(name(words)) ? "kept" : held.has(words[0]) || words.length < 2 ? "dropped" : "never tried"}</td>`])),
       says: `After one word, a beam of ${width} keeps ${[...held].join(", ")}. It ends with ${name(best.words)}, probability ${digits(Math.exp(best.score))}.`,
     };
   }
