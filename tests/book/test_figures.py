@@ -832,21 +832,28 @@ def test_with_forced_colours_bars_and_the_chosen_word_can_be_seen(browser, addre
 def test_the_address_reproduces_a_view(browser, address, element):  # noqa: F811
     size(browser, 1280)
     figure_element = figure(browser, address, element)
-    first = shown(figure_element)
-    moved = figure_element.find_elements(By.CSS_SELECTOR, "input[type=range]") or figure_element.find_elements(
-        By.TAG_NAME, "input"
-    )
-    moved[0].send_keys(Keys.ARROW_RIGHT * 2)
-    view = shown(figure_element)
+
+    def values():
+        return figure_element.parent.execute_script("return arguments[0].values", figure_element)
+
+    first, first_values = shown(figure_element), values()
+    for place, slider in enumerate(figure_element.find_elements(By.CSS_SELECTOR, "[type=range]")):
+        slider.send_keys(Keys.ARROW_RIGHT * (2 + place % 2))  # equal changes may cancel each other out
+    boxes = figure_element.find_elements(By.CSS_SELECTOR, "[type=checkbox]")
+    others = figure_element.find_elements(By.CSS_SELECTOR, "[type=radio]:not(:checked)")
+    for box in [*boxes, *others[:1]]:
+        box.send_keys(Keys.SPACE)
+    view, view_values = shown(figure_element), values()
     assert view != first
-    until(browser, lambda: parse_qs(urlsplit(browser.current_url).query))
+    assert all(view_values[name] != value for name, value in first_values.items())  # every control was changed
+    until(browser, lambda: len(parse_qs(urlsplit(browser.current_url).query)) == len(first_values))
     link = small_print(figure_element, "a").get_attribute("href")
     assert urlsplit(link).query == urlsplit(browser.current_url).query
-    assert shown(figure(browser, address, element, f"?{urlsplit(link).query}")) == view
-    figure_element = browser.find_element(By.TAG_NAME, element)
+    figure_element = figure(browser, address, element, f"?{urlsplit(link).query}")
+    assert (shown(figure_element), values()) == (view, view_values)
     small_print(figure_element, "button").click()
     until(browser, lambda: not urlsplit(browser.current_url).query)
-    assert shown(figure_element) == first
+    assert (shown(figure_element), values()) == (first, first_values)
 
 
 @pytest.mark.parametrize("element", PAGES)
