@@ -1020,6 +1020,28 @@ def test_a_reader_types_a_word_and_sees_its_phonemes(browser, address):  # noqa:
     assert complaints(browser) == []
 
 
+@pytest.mark.parametrize(
+    ("element", "longest", "more", "refusal"),
+    [
+        ("spelling-figure", "internationalization", "s", f"A word has at most {MOST_PHONEMES} letters."),
+        ("capstone-figure", "tea with" + " milk with" * 11, " tea", f"A sentence has at most {MAX_LENGTH} words."),
+    ],
+    ids=["word", "sentence"],
+)
+def test_the_longest_input_is_read_and_a_longer_one_refused(browser, address, element, longest, more, refusal):  # noqa: F811
+    size(browser, 1280)
+    parts = longest.split() if " " in longest else [*longest]
+    assert len(parts) == (MAX_LENGTH if " " in longest else MOST_PHONEMES)
+    figure_element = figure(browser, address, element, unfold=False)
+    sentence = control(figure_element, "sentence")
+    sentence.clear()
+    sentence.send_keys(longest, Keys.ENTER)
+    until(browser, lambda: heat_maps(figure_element).get("Ours") == ["written", *parts, "prob."])
+    sentence.send_keys(more, Keys.ENTER)
+    until(browser, lambda: figure_element.find_element(By.CSS_SELECTOR, "[role=status]").text == refusal)
+    assert heat_maps(figure_element)["Ours"] == ["written", *parts, "prob."]  # the last good picture stays
+
+
 def test_on_a_phone_all_letters_of_a_long_word_are_seen_at_once(browser, address):  # noqa: F811
     size(browser, 375)
     element = figure(browser, address, "spelling-figure")
@@ -1146,9 +1168,19 @@ def test_a_student_sees_a_model_of_his_own_beside_ours_and_it_goes_nowhere(brows
     cut_off = f" … This has been cut off: the model did not stop after {MAX_LENGTH} words."
     until(browser, lambda: "Yours: " + " ".join(names) + cut_off in says.get_property("textContent"))
     assert requests(browser) == []
+
+
+def test_a_file_that_cannot_be_used_is_refused_until_a_good_one_takes_its_place(browser, address, site, tmp_path):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "capstone-figure", "?capstone.sentence=milk+with+tea", unfold=False)
+    says = element.find_element(By.CSS_SELECTOR, "[role=status]")
+    wanted, _ = translate("milk with tea")
     (tmp_path / "other.npz").write_bytes(b"no model at all, but long enough to be searched")
+    small_print(element, "summary").click()
     small_print(element, "input[type=file]").send_keys(str(tmp_path / "other.npz"))
-    until(browser, lambda: "other.npz cannot be used: this is no npz file." in says.text)
+    until(browser, lambda: says.text == f"other.npz cannot be used: this is no npz file. Ours: {wanted} STOP.")
+    small_print(element, "input[type=file]").send_keys(str(site / "made" / "capstone.npz"))
+    until(browser, lambda: says.text == f"Ours: {wanted} STOP. Yours: {wanted} STOP.")
 
 
 def test_the_landing_page_has_a_row_for_every_assignment_with_what_its_key_says(site):
