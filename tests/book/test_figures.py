@@ -342,17 +342,31 @@ def test_a_state_can_be_dragged_through_the_plane(browser, address):  # noqa: F8
     np.testing.assert_allclose(column(rows, -1), additive_score(**inputs)[0], atol=5e-5)
 
 
-def test_a_point_that_is_dragged_out_of_the_triangle_stays_inside(browser, address):  # noqa: F811
+def test_the_context_follows_the_pointer_and_stays_at_the_near_edge_when_dragged_out(browser, address):  # noqa: F811
     size(browser, 1280)
     element = figure(browser, address, "context-figure")
-    ActionChains(browser).drag_and_drop_by_offset(
-        element.find_element(By.CSS_SELECTOR, ".handle circle"), 30, -60
-    ).perform()
-    *_, rows = shown(element).values()
-    weights = column(rows, 1)
-    assert all(0 < weight < 1 for weight in weights)
-    assert sum(weights) == pytest.approx(1, abs=2e-4)
-    assert weights != [0.5, 0.25, 0.25]
+    keys = np.array(numbers_of(element)["keys"])
+    scale = float(element.find_element(By.CSS_SELECTOR, "[data-plane]").get_attribute("data-plane").split(",")[2])
+
+    def weights():
+        return np.array(column(shown(element)["What each annotation contributes"], 1))
+
+    inside = [np.array(share) @ keys for share in ([0.2, 0.5, 0.3], [0.6, 0.1, 0.3])]
+    outside = [2 * keys.mean(axis=0) - corner for corner in keys]  # each beyond the edge opposite its corner
+    for k, place in enumerate([*inside, *outside]):
+        move = (place - weights() @ keys) * scale * [1, -1]
+        handle = element.find_element(By.CSS_SELECTOR, ".handle circle")
+        ActionChains(browser).drag_and_drop_by_offset(handle, *move.round().astype(int).tolist()).perform()
+        until(
+            browser, lambda: small_print(element, "a").get_attribute("href") == browser.current_url
+        )  # drawn once more
+        after = weights()
+        assert after.sum() == pytest.approx(1, abs=2e-4)
+        if k < len(inside):
+            np.testing.assert_allclose(after @ keys, place, atol=2 / scale)  # pixels
+        else:
+            assert after.argmin() == k - len(inside)
+            assert 0 < after.min() < 0.02 < np.median(after)
 
 
 def swipe(browser, start, move, steps=8):  # noqa: F811
@@ -484,6 +498,21 @@ def test_a_finger_that_scrolls_from_a_slider_leaves_its_value_and_one_that_slide
         values[move] = before, slider.get_property("value"), element.find_element(By.CSS_SELECTOR, ".value").text
     assert values[0, -100] == values[0, 60] == (first, first, f"{float(first):.2f}")
     assert values[90, 0][1] != first
+
+
+def test_a_finger_that_scrolls_from_a_word_leaves_the_chosen_one(browser, address):  # noqa: F811
+    size(browser, 375)
+    element = figure(browser, address, "step-figure", unfold=False)
+    label = element.find_element(By.CSS_SELECTOR, ".chips label:not(:has(:checked))")
+    read = "return arguments[0].values.word"
+    chosen = browser.execute_script(read, element)
+    place = """arguments[0].scrollIntoView({block: "center", behavior: "instant"});
+      const box = arguments[0].getBoundingClientRect();
+      return [box.left + box.width / 2, box.top + box.height / 2]"""
+    start, scrolled = browser.execute_script(place, label), browser.execute_script("return scrollY")
+    swipe(browser, start, (0, -100))
+    until(browser, lambda: browser.execute_script("return scrollY") > scrolled + 30)
+    assert browser.execute_script(read, element) == chosen
 
 
 @pytest.mark.parametrize("width", [375, 1280])
