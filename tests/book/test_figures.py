@@ -199,6 +199,15 @@ def test_a_step_of_a_beam_keeps_what_the_reference_keeps(compute):
         np.testing.assert_allclose([hypothesis["score"] for hypothesis in hypotheses], wanted, **CLOSE)
 
 
+def test_numbers_have_a_minus_sign_unless_they_round_to_zero(compute):
+    inputs = [
+        [sign * x, n] for sign in (1, -1) for n in range(5) for x in (0, 4e-6, 0.003, 0.04, 0.3, 0.7, 2.34567, 120)
+    ]
+    for (x, n), text in zip(inputs, compute("base", "m.digits(...x)", inputs), strict=True):
+        wanted = f"{x:.{n}f}"
+        assert text == (wanted.lstrip("-") if float(wanted) == 0 else wanted.replace("-", "\N{MINUS SIGN}"))
+
+
 def test_the_modules_are_small():
     every = {path.name: path.read_bytes() for path in MODULES.glob("*.js")}
     at_touch = {"touched.js", "exchange.js", "sentence.js"}  # nobody waits for them on arrival
@@ -621,6 +630,27 @@ def test_the_two_orders_on_the_page_are_those_of_note_c(browser, address):  # no
     assert moved == {"Luong, this step": True, "Bahdanau, this step": False, "Bahdanau, next step": True}
 
 
+def test_the_weights_of_this_step_and_the_next_are_those_of_the_reference(browser, address):  # noqa: F811
+    size(browser, 1280)
+    element = figure(browser, address, "decoder-fusion-figure", unfold=False)
+    x = {name: np.array(value) for name, value in numbers_of(element).items()}
+    shifts = np.linspace(-1.5, 1.5, 7)
+    for shift, (tables, says) in zip(shifts, drawn(element, [{"word": shift} for shift in shifts]), strict=True):
+        embedded = x["embedded"] + shift
+        _, bahdanau, _, state = step_of_the_reference(x, x["query"], embedded)
+        _, following, *_ = step_of_the_reference(x, state, embedded)
+        without = np.zeros_like(x["keys"][:1])
+        arguments = (embedded[None], x["query"][None], without)
+        (updated,) = decoder_step_state(*arguments, x["W_y"], x["W_s"], x["W_c"])
+        _, luong, *_ = step_of_the_reference(x, updated, embedded)
+        rows = {"Luong, this step": luong, "Bahdanau, this step": bahdanau, "Bahdanau, next step": following}
+        table = tables["Weights of the two annotations"]
+        assert column(table, 0) == list(rows)
+        np.testing.assert_allclose([row[1:] for row in table], list(rows.values()), atol=5.001e-3)
+        first = [float(number) for number in re.findall(r"\d\.\d\d", says)]
+        np.testing.assert_allclose(first, column(list(rows.values()), 0), atol=5.001e-3)
+
+
 def test_what_is_read_forward_does_not_depend_on_later_words(browser, address):  # noqa: F811
     size(browser, 1280)
     element = figure(browser, address, "reach-figure")
@@ -658,11 +688,13 @@ def test_maxout_prefers_the_state_that_agrees_and_a_sum_always_the_same(browser,
         *_, rows = shown(element).values()
         return column(rows, -1)
 
-    for context, keys in ((1.0, ""), (-0.5, Keys.ARROW_LEFT * 15)):
+    for context, keys in ((1.0, ""), (0.0, Keys.ARROW_LEFT * 10), (-0.5, Keys.ARROW_LEFT * 5)):
         control(element, "context").send_keys(keys)
         wanted = readout(torch.tensor([[1.0, context], [-1.0, context]])).flatten().tolist()
         assert logits() == pytest.approx(wanted, abs=5e-5)
-        assert (wanted[0] > wanted[1]) == (context > 0)
+        assert np.sign(wanted[0] - wanted[1]) == np.sign(context)
+        higher = {1.0: "1 than if it is −1.", 0.0: "both states are alike here.", -0.5: "−1 than if it is 1."}[context]
+        until(browser, lambda end=higher: element.find_element(By.CSS_SELECTOR, "[role=status]").text.endswith(end))
     control(element, "maxout").send_keys(Keys.SPACE)
     assert logits() == [0.5, -1.5]
     until(browser, lambda: "whatever the context" in element.find_element(By.CSS_SELECTOR, "[role=status]").text)
