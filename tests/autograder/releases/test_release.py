@@ -371,6 +371,18 @@ def test_other_exercises_than_were_graded_are_refused_by_name_before_anything_is
     assert_refused(done, f"remove {', '.join(sorted(gone))}, but 1 submission has already been graded")
 
 
+def test_what_one_assignment_was_graded_for_binds_no_other(course, unproved):
+    hand_in(course, "ada")
+    grade_quickly(course)
+    kept, gone = list(answer_key.load("softmax").values())[:2]
+    for asked in ([kept, gone], [kept]):
+        text = f"[assignment.softmax]\nexercises = {[entry.function for entry in asked]}\n"
+        (course.root / "course.toml").write_text(text, encoding="utf-8")
+        release.refuse_changed_selection(course, "softmax")
+        changes = release.release(course, "softmax", seed=0).changes
+    assert f"softmax-{gone.function} is gone." in changes
+
+
 def test_a_proof_says_which_step_it_is_at(notebooks, monkeypatch):
     def grade_nothing(*args, **options):
         raise CourseError("stop here", "grade", "go on.")
