@@ -1,8 +1,10 @@
-"""Run a command in a process that is killed right before one of its writes."""
+"""Run a command in a process that is killed right before one of its writes, or in the middle of one."""
 
 import json
 import os
 import signal
+import subprocess
+import sys
 import traceback
 from pathlib import Path
 
@@ -17,6 +19,22 @@ WRITES = (
     (sqlalchemy.orm.Session, "commit"),
     (Record, "add"),
 )  # counted as writes: class, method
+
+HALF_DONE = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("PRAGMA cache_size = 1")  # so that it writes before it is done
+connection.execute("BEGIN IMMEDIATE")
+for number in range(2000):
+    connection.execute("INSERT INTO student (id) VALUES (?)", (f"student{number}",))
+os._exit(9)
+"""
+
+
+def leave_half_done(gradebook):
+    """Write into the database ``gradebook`` in a process that ends before it is done; leave its journal beside it."""
+    assert subprocess.run([sys.executable, "-c", HALF_DONE, gradebook]).returncode == 9
+    assert gradebook.with_name("gradebook.db-journal").is_file()
 
 
 def is_killed_at(number, command, counted, writes=WRITES):

@@ -45,6 +45,7 @@ from autograder.reports import tables as report
 from solutions import answer_key
 from tests.autograder.batch.test_resume import below
 from tests.autograder.essays import ESSAY, all_right, grade_quickly, hand_in, mark, page, written
+from tests.autograder.killing import leave_half_done
 from tests.autograder.samples import AUTOMATIC, read_files
 from tests.autograder.test_main import assert_refused, autograder, succeed
 from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
@@ -525,22 +526,9 @@ def test_a_clock_that_goes_backwards_loses_no_backup(course, monkeypatch):
     assert [path.read_bytes() for path in backup.list_backups(course)] == backups[::-1][: backup.MAX_BACKUPS]
 
 
-HALF_DONE = """
-import os, sqlite3, sys
-connection = sqlite3.connect(sys.argv[1])
-connection.execute("PRAGMA cache_size = 1")  # so that it writes before it is done
-connection.execute("BEGIN IMMEDIATE")
-for number in range(2000):
-    connection.execute("INSERT INTO student (id) VALUES (?)", (f"student{number}",))
-os._exit(9)
-"""
-
-
 def test_what_a_killed_grader_left_half_done_is_taken_back_and_backed_up(course):
     hand_in(course, "mia")
-    gradebook = course.root / "gradebook.db"
-    assert subprocess.run([sys.executable, "-c", HALF_DONE, gradebook]).returncode == 9
-    assert gradebook.with_name("gradebook.db-journal").is_file()
+    leave_half_done(course.gradebook.file)
     assert grade_quickly(course)["mia"].total == AUTOMATIC
     with Gradebook(course.gradebook.url) as opened:
         assert [student.id for student in opened.students] == ["mia"]

@@ -12,6 +12,7 @@ from nbgrader.api import Gradebook
 
 from autograder.errors import CourseError
 from autograder.gradebook import backup
+from tests.autograder.killing import leave_half_done
 from tests.autograder.test_main import assert_refused, autograder
 
 pytestmark = pytest.mark.suite("assignments")
@@ -119,3 +120,23 @@ def test_only_a_gradebook_is_put_in_the_gradebooks_place(course, make, problem):
         backup.restore(course, path.name)
     assert course.gradebook.file.read_bytes() == before
     assert backup.list_backups(course) == known
+
+
+def test_a_gradebook_that_is_no_database_any_more_is_replaced_by_a_backup(course):
+    add_student(course, "ada")
+    backup.back_up(course, "grade")
+    course.gradebook.file.write_text("no database at all " * 100)
+    backup.restore(course, backup.list_backups(course)[0].name)
+    assert students(course) == {"ada"}
+
+
+def test_what_a_killed_program_left_half_done_changes_nothing_of_a_backup_that_is_put_back(course):
+    add_student(course, "ada")
+    backup.back_up(course, "grade")
+    add_student(course, "ben")
+    leave_half_done(course.gradebook.file)
+    course.gradebook.file.unlink()
+    (made,) = backup.list_backups(course)
+    backup.restore(course, made.name)
+    assert students(course) == {"ada"}
+    assert course.gradebook.file.read_bytes() == made.read_bytes()
