@@ -97,7 +97,7 @@ def store_assignment(course: Course, topic: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         trial = init(folder)
         write_bytes(course.source(topic).read_bytes(), trial.source(topic))
-        generate(trial, topic, course.gradebook.url, course.gradebook.course_id)
+        generate(trial, topic, course.gradebook.url, course.gradebook.course_id, course.source(topic))
     return True
 
 

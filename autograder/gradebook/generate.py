@@ -40,10 +40,11 @@ def _empty_gradebook():
         return path.read_bytes()
 
 
-def generate(course: Course, topic: str, gradebook: str, course_id: str = "") -> None:
+def generate(course: Course, topic: str, gradebook: str, course_id: str = "", source: Path | None = None) -> None:
     """Let nbgrader make the release in ``course``, and put its entry into the database at the address ``gradebook``.
 
-    Raises ``CourseError`` if nbgrader refuses the source, or the database fails.
+    Raises ``CourseError`` if nbgrader refuses the source, or the database fails. It names the file ``source``, by default
+    that of ``course``.
     """
     prepare_for_alembic()
     config = Config()
@@ -65,4 +66,6 @@ def generate(course: Course, topic: str, gradebook: str, course_id: str = "") ->
     except NbGraderException as error:
         lines = [line for line in log.getvalue().splitlines() if line.strip()]
         reason = next((line for line in reversed(lines) if "Error" in line), str(error))
-        raise CourseError(f"nbgrader refused it: {reason.strip()}", str(course.source(topic)), "fix it.") from error
+        raise CourseError(
+            f"nbgrader refused it: {reason.strip()}", str(source or course.source(topic)), "fix it."
+        ) from error

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import errno
+import json
 import os
 import shutil
 import signal
@@ -476,6 +477,18 @@ def test_a_gradebook_that_is_gone_is_put_back_from_the_release(course):
     )
     assert "it has been restored" in notices[0]
     assert "restore" in notices[0]
+
+
+def test_of_a_source_that_nbgrader_refuses_the_instructor_is_told_its_own_path(course):
+    hand_in(course, "mia")
+    (course.root / "gradebook.db").unlink()
+    source = json.loads(course.source("scoring").read_text(encoding="utf-8"))
+    written_answer = next(cell for cell in source["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == ESSAY)
+    source["cells"].append(written_answer | {"id": "twice"})
+    course.source("scoring").write_text(json.dumps(source), encoding="utf-8")
+    with pytest.raises(CourseError, match="nbgrader refused it") as refused:
+        grade_quickly(course)
+    assert str(refused.value).startswith(f"{course.source('scoring')}: ")
 
 
 def test_a_gradebook_with_earlier_points_gets_those_of_the_release(course):
