@@ -44,7 +44,7 @@ def is_as_released(cell: Mapping[str, Any]) -> bool:
     import nbformat
     from nbgrader.utils import compute_checksum
 
-    node = cast(nbformat.NotebookNode, nbformat.from_dict(cell))
+    node = cast(nbformat.NotebookNode, nbformat.from_dict({**cell, "source": source_of(cell)}))
     return cell["metadata"]["nbgrader"].get("checksum") == compute_checksum(node)
 
 

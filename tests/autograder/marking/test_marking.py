@@ -168,6 +168,27 @@ def test_points_that_somebody_else_has_confirmed_are_not_overwritten(session, co
     assert in_gradebook(course)["cem_kaya"] == (2.0, False, None)
 
 
+@pytest.mark.parametrize(
+    ("points", "words"), [(0.0, "given 0 of 2 points meanwhile"), (None, "taken the points away meanwhile")]
+)
+def test_a_marker_is_told_whether_somebody_gave_no_points_or_took_them_away(session, course, points, words):
+    by_hand(course, "cem_kaya", 2.0)
+    seen = group_of(session, SIGN)
+    by_hand(course, "cem_kaya", points)
+    with pytest.raises(Conflict, match=f"Somebody has {words}"):
+        session.mark(MarkRequest(seen, 1))
+
+
+def test_a_tab_from_before_the_page_was_opened_again_says_what_was_given_and_may_overwrite_it(session, course):
+    seen = group_of(session, SIGN)
+    session.mark(MarkRequest(seen, 1))
+    session.page()  # in another tab
+    with pytest.raises(Conflict, match="Somebody has given 1 of 2 points") as conflict:
+        session.mark(MarkRequest(seen, 2))
+    session.mark(MarkRequest(tuple(ClientState(**answer) for answer in conflict.value.response["now"]), 2))
+    assert in_gradebook(course)["cem_kaya"] == (2.0, False, None)
+
+
 def test_two_markers_at_once_do_not_overwrite_each_other(session, course):
     other = Session(course, "scoring", "what_to_recompute")
     mine, theirs = group_of(session, SIGN), group_of(other, SIGN)
@@ -317,6 +338,15 @@ def test_a_page_of_another_host_is_refused(address, session, course, host):
     assert in_gradebook(course)["cem_kaya"] == (None, True, None)
 
 
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_the_page_opens_and_saves_marks_by_either_name_of_this_machine(address, session, course, name):
+    host = f"{name}:{urlsplit(address).port}"
+    assert ask(address, "/?token=open%20sesame", Host=host)[0] == 200
+    assert ask(address, "/page.js", Host=host)[0] == 200
+    assert ask(address, "/marks", "POST", wanted(session), Host=host, Origin=f"http://{host}", **GOOD)[0] == 200
+    assert in_gradebook(course)["cem_kaya"] == (1.5, False, "Good.")
+
+
 def test_marks_that_are_sent_are_saved(address, session, course):
     status, _, text = ask(address, "/marks", "POST", wanted(session), Origin=address.partition("/?")[0], **GOOD)
     assert status == 200
@@ -460,13 +490,16 @@ def test_the_command_ends_once_the_page_has_saved_all_marks_or_at_a_second_inter
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(2 * 2**20)
 
 
-def attach(course, student, text, pictures):
-    """Replace ``student``'s answer in the graded copy by ``text`` with pictures."""
+def attach(course, student, text, pictures, added=()):
+    """Replace ``student``'s answer in the graded copy by ``text`` with pictures, and by ``added`` cells of the same form."""
     path = course.autograded(student, "scoring")
     notebook = nbformat.read(path, as_version=4)
-    (cell,) = (cell for cell in notebook.cells if id_of(cell) == ESSAY)
-    cell["source"] = text
-    cell["attachments"] = {name: {"image/png": base64.b64encode(data).decode()} for name, data in pictures.items()}
+    (place,) = (number for number, cell in enumerate(notebook.cells) if id_of(cell) == ESSAY)
+    more = [nbformat.v4.new_markdown_cell() for _ in added]
+    notebook.cells[place + 1 : place + 1] = more
+    for cell, (source, attached) in zip(notebook.cells[place:], [(text, pictures), *added], strict=False):
+        cell["source"] = source
+        cell["attachments"] = {name: {"image/png": base64.b64encode(data).decode()} for name, data in attached.items()}
     path.unlink()  # nbgrader writes read-only files
     path.write_text(nbformat.writes(notebook), encoding="utf-8")
 
@@ -489,6 +522,18 @@ def test_pictures_are_no_part_of_the_page_and_come_when_they_are_seen(session, c
         with urllib.request.urlopen(address.partition("?")[0] + source, timeout=60) as reply:
             assert reply.headers["Content-Type"] == "image/png"
             assert reply.read() == PICTURE
+
+
+def test_pictures_of_one_name_in_cells_added_to_an_answer_are_each_seen_in_their_place(session, course):
+    cells = [
+        (f"![{words}](attachment:image.png)", {"image.png": words.encode()}) for words in ("one", "two", "three")
+    ]  # Jupyter names every pasted picture so
+    attach(course, "cem_kaya", *cells[0], cells[1:])
+    sources = re.findall(r'<img src="pictures/(\w+)[^"]*" alt="(\w+)"', session.page())
+    assert [words for _, words in sources] == ["one", "two", "three"]
+    assert [session.picture(picture_id) for picture_id, _ in sources] == [
+        ("image/png", words.encode()) for _, words in sources
+    ]
 
 
 def test_the_same_words_under_other_pictures_are_marked_apart_and_an_exchanged_picture_is_seen(session, course):
@@ -539,6 +584,14 @@ def test_a_page_has_as_many_answers_as_a_browser_can_hold_and_says_how_many_are_
                 seen |= {answer["id"] for answer in group["answers"]}
     assert len(seen) == 4
     assert session.progress()["marked"] == 4
+
+
+def test_the_page_says_how_many_answers_do_not_fit_when_several_students_say_the_same(session, course, monkeypatch):
+    attach(course, "dora_lee", SIGN, {})
+    monkeypatch.setattr(session_module, "MAX_PAGE_CHARACTERS", 1)
+    page = session.page()
+    assert len(page_data(page)["groups"]) == 1  # of two, each of two answers
+    assert "2 more answers do not fit on this page" in page
 
 
 # --- the command -----------------------------------------------------------------------------------------------------
