@@ -72,6 +72,19 @@ def test_a_marker_is_offered_a_part_of_the_unmarked_answers_and_then_more(sit, m
     assert page_data(ada.page())["progress"] == {"marked": 4, "of": 7, "untouched": 0}
 
 
+def test_a_marker_is_offered_no_more_while_an_answer_that_they_have_marked_waits_again(shared, sit, monkeypatch):
+    monkeypatch.setattr(desks, "MIN_OFFERED", 1)
+    ada = sit("ada")
+    first = {*offered(ada)}
+    for student in first:
+        give(ada, student, 1)
+    hand_in(shared, NAMES[0], "I have thought again.")
+    grade_quickly(shared, feedback=False)
+    assert {*offered(ada)} == first
+    give(ada, NAMES[0], 2)
+    assert {*offered(ada)} > first
+
+
 def test_identical_answers_are_offered_together(shared, sit):
     for name in NAMES[::3]:
         hand_in(shared, name, "A few keys.")
