@@ -172,6 +172,24 @@ def test_a_decision_on_marks_that_somebody_else_has_changed_since_is_refused(cou
     assert decide(session, True) == {"moved": 1}  # the other answer now meets all criteria, whatever they are worth
 
 
+@pytest.mark.parametrize(
+    ("number", "again"), [(0, {"points": 0.75}), (2, {"comment": "Which?"}), (2, {"text": "New.", "comment": "Which?"})]
+)
+def test_a_decision_on_criteria_that_have_changed_once_more_since_is_refused(course, change, number, again):
+    change, (first, second, third) = change
+    before = in_gradebook(course)
+    criteria = [replace(first, points=0.5), second, replace(third, points=1)]
+    change(*criteria)
+    session = sit(course)
+    seen = hash_moves(session.find_moves())
+    criteria[number] = replace(criteria[number], **again)
+    change(*criteria)
+    assert len(sit(course).find_moves()) == 2  # of the same marks
+    with pytest.raises(Conflict, match="changed in the meantime"):
+        session.settle_moves(CriteriaRequest(seen, True))
+    assert in_gradebook(course) == before
+
+
 @pytest.mark.parametrize(("move", "points"), [(True, 1), (False, 1.5)])
 def test_the_record_of_who_marked_has_the_points_after_the_decision(course, change, move, points):
     change, (first, second, third) = change
