@@ -14,12 +14,13 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from autograder.courses.locking import exclusive_lock
+from autograder.marking import server
 from autograder.marking import session as sessions
 from autograder.marking.session import ClientState, MarkRequest, Session
 from autograder.notebooks.cell_ids import id_of
 from tests.autograder.essays import ANSWERS, ESSAY, KEYS, SIGN, essays, grade
 from tests.autograder.feedback.test_in_browser import OPEN_ALL, in_mode
-from tests.autograder.marking.test_marking import by_hand, in_gradebook, served
+from tests.autograder.marking.test_marking import attach, by_hand, in_gradebook, served
 from tests.book.test_axe import AXE, findings
 from tests.book.test_browser import browser, complaints, open_page, overhang, requests, size, until  # noqa: F401
 
@@ -173,6 +174,51 @@ def test_a_comment_typed_while_marks_are_saved_stays_in_the_field(browser, cours
         assert browser.execute_script("return document.querySelector('#words').value") == "Well put."
         press(browser, Keys.ESCAPE)
         until(browser, lambda: "Well put." in {comment for _, _, comment in in_gradebook(course).values()})
+
+
+def test_the_browser_asks_before_a_page_whose_marks_are_still_being_sent_is_closed(browser, course, monkeypatch):  # noqa: F811
+    def asks():
+        return browser.execute_script(
+            "const leave = new Event('beforeunload', {cancelable: true}); return !window.dispatchEvent(leave)"
+        )
+
+    monkeypatch.setattr(server, "LOCK_TRIES", 10**6)  # no answer before the course is unlocked
+    with unmarked(browser, course):
+        assert not asks()
+        with exclusive_lock(course):
+            press(browser, "a")
+            assert asks()
+            assert text_of(browser, "#problem") == ""
+        saved(browser, "Saved: 2 of 2 points.")
+        until(browser, lambda: not asks())
+
+
+def test_a_comment_is_offered_once_however_often_it_is_saved(browser, course):  # noqa: F811
+    def offered():
+        return browser.execute_script(
+            "return [...document.querySelectorAll('#before-said button')].map((each) => each.textContent)"
+        )
+
+    with unmarked(browser, course):
+        press(browser, "a", "c", "Well put.", Keys.ESCAPE)
+        until(browser, lambda: offered() == ["Well put."])
+        press(browser, "0")
+        saved(browser, "Saved: 0 of 2 points.")
+        assert offered() == ["Well put."]
+        press(browser, "j", "w", Keys.ENTER)  # for another answer
+        saved(browser, "it is waiting")
+        assert offered() == ["Well put."]
+
+
+def test_each_of_the_answers_that_are_marked_apart_names_its_own_student_alone(browser, released, tmp_path):  # noqa: F811
+    course = essays(released, tmp_path)
+    attach(course, "cem_kaya", KEYS, {})  # as ada_king wrote it; ben_ito has spelt it differently
+    with unmarked(browser, course, names=True):
+        assert "3 students say the same" in text_of(browser, "article[aria-current]")
+        press(browser, "s")
+        shown = browser.execute_script("return [...document.querySelectorAll('article')].map((each) => each.innerText)")
+        named = [[student for student in WRITTEN if student in article] for article in shown]
+        assert sorted(named) == [[student] for student in WRITTEN]
 
 
 def test_points_are_no_longer_those_of_a_marker_once_another_has_changed_them(browser, released, tmp_path):  # noqa: F811
