@@ -272,6 +272,14 @@ def test_a_notebook_that_asks_is_late_once_its_time_is_corrected(course):
     assert penalty_of_a_late_change(course, ask, ask) > 0
 
 
+def test_the_same_work_handed_in_late_in_another_file_is_late_if_it_asks_for_nothing(course):
+    def save_again(data):
+        data["metadata"]["saved_by"] = "another program"
+
+    assert penalty_of_a_late_change(course, lambda data: None, save_again) > 0
+    assert "late by 4 days" in page(course, "mia")
+
+
 def test_a_request_beside_a_copied_cell_is_still_no_work(course):
     def copy_again(data):
         completing("additive_score.")(data)
@@ -350,6 +358,17 @@ def test_one_of_several_requests_is_answered_by_its_exercise(asked):
     answer_request(asked, "scoring", "ben", "batched_additive_shapes", "Looked at again.")  # instead, and as the last
     answers = [reply.answer for reply in load_replies(asked, "scoring", "ben")]
     assert answers == ["All is right.", "Looked at again."]
+
+
+def test_an_answer_to_the_only_request_that_waits_leaves_the_answers_to_others_as_they_are(asked):
+    answer_request(asked, "scoring", "ben", "batched_additive_shapes", "Looked at.")
+    (answered_request,) = answer_request(asked, "scoring", "ben", "", "All is right.")
+    assert answered_request.words == "Please look again at all of it."
+    answers = {request.words: request.answer for request in load_requests(asked, "scoring", ["ben"])}
+    assert answers == {
+        "Please look again at all of it.": "All is right.",
+        "Please look again at batched_additive_shapes.": "Looked at.",
+    }
 
 
 def test_requests_counts_hand_ins_that_are_not_graded_yet_because_they_may_ask(asked):
