@@ -106,6 +106,13 @@ def test_what_was_left_as_handed_out_waits_for_nobody(session):
     assert "emil_roth" not in {answer.student for answer in session.answers()}
 
 
+def test_an_answer_left_as_handed_out_to_which_a_person_gives_points_is_a_marked_one(session, course):
+    by_hand(course, "emil_roth", 1.0)
+    assert session.progress() == {"marked": 1, "of": 5, "untouched": 0}
+    (answer,) = (answer for answer in session.answers() if answer.student == "emil_roth")
+    assert answer.held.points == 1.0
+
+
 def test_marks_can_be_changed_and_taken_back(session, course):
     seen = group_of(session, SIGN)
     for points, comment, expected in [
