@@ -11,7 +11,14 @@ import pytest
 from autograder.errors import CourseError
 from autograder.gradebook.scores import load_results
 from autograder.platforms.collect import collect
-from autograder.platforms.export import NAMESAKE, _is_other_number, escape_formula, export, write_feedback_archive
+from autograder.platforms.export import (
+    EXPORT_PLATFORMS,
+    NAMESAKE,
+    _is_other_number,
+    escape_formula,
+    export,
+    write_feedback_archive,
+)
 from autograder.platforms.formats import MOODLE_NAME
 from tests.autograder.essays import ESSAY, copy_prepared, enrol, grade_quickly, hand_in, mark
 from tests.autograder.platforms.test_collect import handed_out
@@ -300,6 +307,39 @@ def test_gradescope_gets_sid_and_e_mail(graded, tmp_path):
     assert list(exported.left_out) == ["are waiting to be marked by a person"]
 
 
+def test_gradescope_gets_the_last_word_of_a_name_as_the_last_name(graded, tmp_path):
+    enrol(
+        graded, "id,name,gradescope\nada,Mary Ann King,900100\ncem,Cem de la Öz,900102\ndora,Dora,900103\n"
+    )  # Ben's marks wait
+    export(graded, "scoring", "gradescope", tmp_path / "grades.csv")
+    assert [row[:3] for row in read(tmp_path / "grades.csv")[1:]] == [
+        ["Mary Ann", "King", "900100"],
+        ["Cem de la", "Öz", "900102"],
+        ["", "Dora", "900103"],
+    ]
+
+
+LATE = """roster = "students.csv"
+[late]
+percent_a_day = 10
+[assignment.scoring]
+due = 2025-12-01T00:00:00Z
+"""
+SCORE_COLUMNS = {"csv": "score", "canvas": "scoring", "moodle": "Grade", "gradescope": "Total Score"}
+
+
+@pytest.mark.parametrize("to", EXPORT_PLATFORMS)
+def test_every_platform_gets_the_score_after_the_late_penalty(graded, tmp_path, to):
+    (graded.root / "course.toml").write_text(LATE, encoding="utf-8")
+    graded.submission("ada", "scoring").with_name("timestamp.txt").write_text("2025-12-01 20:00:00 UTC")
+    grade_quickly(graded, "ada")
+    assert load_results(graded, "scoring")["ada"].penalty > 0
+    export(graded, "scoring", to, tmp_path / "grades.csv", worksheet(graded, tmp_path) if to == "moodle" else None)
+    header, *rows = read(tmp_path / "grades.csv")
+    (ada,) = (row for row in rows if {"Ada King", "900100"} & {*row})
+    assert float(ada[header.index(SCORE_COLUMNS[to])]) == pytest.approx(0.9 * TOTAL)
+
+
 @pytest.mark.parametrize("command", [("export", "--to", "csv"), ("feedback", "--to", "folder")])
 def test_a_file_that_is_there_is_overwritten_only_when_asked(graded, tmp_path, command):
     verb, *options = command
@@ -360,6 +400,15 @@ def test_canvas_finds_user_and_attachment_in_the_names_of_the_pages(graded, tmp_
         assert bundle.read("kingada_17_3001_scoring.html") == graded.feedback("ada", "scoring").read_bytes()
     assert sorted(numbers.values()) == [["17", "3001"], ["18", "3002"], ["19", "3003"]]
     assert handed.left_out["were not collected from Canvas"] == ["dora"]
+
+
+def test_canvas_finds_the_attachment_of_the_attempt_that_counts(graded, tmp_path):
+    again = graded.submission("ada", "scoring").read_bytes() + b"\n"
+    for order, content in ((3004, again), (3000, again + b"\n")):  # the last one to arrive is the first attempt
+        collect(graded, "scoring", handed_out(tmp_path, (f"kingada_17_{order}_scoring.ipynb", content)))
+    write_feedback_archive(graded, "scoring", "canvas", tmp_path / "pages.zip", only={"ada"})
+    with zipfile.ZipFile(tmp_path / "pages.zip") as bundle:
+        assert bundle.namelist() == ["README.txt", "kingada_17_3004_scoring.html"]
 
 
 def test_moodle_finds_the_participant_in_the_names_of_the_folders(graded, tmp_path):
