@@ -11,6 +11,7 @@ import sys
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from time import tzset
 from types import SimpleNamespace
 
 import pytest
@@ -214,6 +215,16 @@ def test_the_same_notebook_twice_is_one(course, tmp_path):
     collected, leftover = collect(course, "scoring", handed_out(tmp_path, *parts))
     assert not collected[0].problem
     assert leftover == []
+
+
+@pytest.mark.parametrize("years", [(2025, 2026), (2026, 2025)])
+def test_of_two_entries_of_one_name_the_one_with_the_later_date_counts(course, tmp_path, years):
+    parts = [(entry("ada/scoring.ipynb", year=year), OURS.replace("ours", f"of {year}")) for year in years]
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        path = handed_out(tmp_path, *parts)
+    collected, _ = collect(course, "scoring", path)
+    assert [hand_in.problem for hand_in in collected] == [""]
+    assert "of 2026" in course.submission("ada", "scoring").read_text()
 
 
 UNCLEAR = {
@@ -1116,6 +1127,28 @@ def test_a_time_that_nobody_can_have_handed_in_at_stops_nobody(course, tmp_path,
     _, collected, _ = taken_for(with_a_roster(course), tmp_path, *parts)
     assert collected == {"ada": "", "cem": ""}
     assert times(course) == {"ada": STATED[stated], "cem": ""}
+
+
+@pytest.fixture
+def far_from_utc():
+    """Let the clock of this machine be five hours behind UTC."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "EST5")
+        tzset()
+        yield
+    tzset()
+
+
+def test_a_time_without_a_zone_is_in_utc_wherever_the_machine_is(course, tmp_path, far_from_utc):
+    stated = {"ada": "2026-01-01 12:00:00", "ben_i": "2026-01-01 12:00:00 UTC", "cem": "2026-01-01 12:00:00 +0200"}
+    parts = [(f"{student}/scoring.ipynb", OURS) for student in stated]
+    parts += [(f"{student}/timestamp.txt", when) for student, when in stated.items()]
+    collect(with_a_roster(course), "scoring", handed_out(tmp_path, *parts))
+    assert times(course) == {
+        "ada": "2026-01-01 12:00:00.000000 UTC",
+        "ben_i": "2026-01-01 12:00:00.000000 UTC",
+        "cem": "2026-01-01 10:00:00.000000 UTC",
+    }
 
 
 def test_an_entry_that_is_packed_in_an_odd_way_is_set_aside(course, tmp_path):
