@@ -10,7 +10,7 @@ from autograder.courses.standing import load_graded
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.reports import tables as report
-from tests.autograder.essays import ESSAY, all_right, grade_quickly, hand_in, mark
+from tests.autograder.essays import ESSAY, all_right, grade_quickly, hand_in, mark, page
 from tests.autograder.platforms.test_collect import everything
 from tests.autograder.samples import AUTOMATIC
 from tests.autograder.test_main import autograder, succeed
@@ -60,6 +60,17 @@ def test_a_dry_run_names_who_moves_by_which_exercise_and_writes_nothing(course):
     assert load_graded(course, "dora", "scoring") == {}
     recorded = grade_quickly(course, "ada", grade_one=harder, again=True)
     assert recorded["ada"].points == rows["ada"].points
+
+
+def test_a_dry_run_leaves_a_page_that_lacks_a_persons_marks_as_it_is(course):
+    hand_in(course, "ada")
+    grade_quickly(course)
+    mark(course, "ada", 2.0)
+    before, shown = untouched(course), page(course, "ada")
+    assert grade_quickly(course, dry=True)["ada"].reused
+    assert untouched(course) == before
+    grade_quickly(course)
+    assert page(course, "ada") != shown
 
 
 def test_what_is_recorded_already_does_not_move(course):

@@ -370,10 +370,13 @@ def test_what_is_put_in_place_by_hand_takes_away_the_word_that_it_could_not_be_c
 
 
 def test_where_no_attempt_can_be_read_the_page_says_why_the_last_one_cannot(course, tmp_path):
-    collect_of_mia(course, tmp_path, "{", "[]", "no notebook")
-    row = grade_quickly(course)["mia"]
-    assert (row.points, "not a Jupyter notebook" in row.set_aside) == ({}, True)
-    assert "not graded yet" in page(course, "mia")
+    collect_of_mia(course, tmp_path, "{", "[]", "no notebook", "")
+    for again in (False, False, True):
+        row = grade_quickly(course, again=again)["mia"]
+        assert (row.points, "the file is empty" in row.set_aside) == ({}, True)
+        assert "not graded yet" in page(course, "mia")
+        assert "the file is empty" in page(course, "mia")
+        assert "not a Jupyter notebook" not in page(course, "mia")
 
 
 def test_who_was_graded_before_a_broken_attempt_has_the_points_in_a_new_gradebook_too(course):
