@@ -12,6 +12,7 @@ from nbgrader.api import Gradebook
 
 from autograder.errors import CourseError
 from autograder.gradebook import backup
+from autograder.releases.release import release
 from tests.autograder.killing import leave_half_done
 from tests.autograder.test_main import assert_refused, autograder
 
@@ -42,6 +43,17 @@ def test_of_the_last_ten_backups_that_differ_the_oldest_can_be_restored(course):
     backup.restore(course, backup.list_backups(course)[0].name)
     assert "afterwards" in students(course)
     assert_refused(autograder("restore", "../../nbgrader_config.py", "--course", course.root), "no backup")
+
+
+def test_before_another_release_the_gradebook_is_backed_up(course, unproved):
+    add_student(course, "ada")
+    before = students(course)
+    release(course, "scoring", seed=0)
+    (made,) = backup.list_backups(course)
+    assert made.name.endswith("-before-release.db")
+    add_student(course, "ben")
+    backup.restore(course, made.name)
+    assert students(course) == before
 
 
 def test_a_backup_made_after_the_clock_went_back_is_the_newest_and_overwrites_none(course):
