@@ -1,10 +1,13 @@
 """A full disk, a locked gradebook or a locked course makes `watch` say so and wait, and loses no hand-in."""
 
+import errno
 import json
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +18,7 @@ from autograder.sandbox import bubblewrap
 from autograder.watch import run as running
 from autograder.watch.arrivals import Arrivals
 from autograder.watch.polling import Inbox
+from autograder.watch.settings import is_machine_failure
 from tests.autograder.watch.hub import Mended, UntilIdle
 
 pytestmark = pytest.mark.suite("assignments")
@@ -92,6 +96,34 @@ def test_tries_come_ever_later_up_to_half_a_minute_and_soon_after_one_that_works
     hub.monkeypatch.setattr(running._Loop, "_run_round", run_round)
     hub.watch(stop=Waits(9))
     assert waits == [1, 2, 4, 8, 16, 30, 30, 1, 2]
+
+
+def test_the_gradebook_is_backed_up_at_once_and_then_every_day(hub):
+    class Hours(UntilIdle):
+        def wait(self, seconds):
+            super().wait(seconds)
+            now[0] += 5 * 60 * 60
+
+    now, made = [0], []
+    hub.monkeypatch.setattr(running, "time", SimpleNamespace(monotonic=lambda: now[0], time=time.time))
+    hub.monkeypatch.setattr(running, "back_up", lambda course, occasion: made.append(now[0] // 3600))
+    hub.watch(stop=Hours(12))
+    assert made == [0, 25, 50]
+
+
+@pytest.mark.parametrize("cause", [OSError(errno.ENOSPC, "full"), sqlite3.OperationalError("locked")])
+def test_an_error_of_the_machine_is_one_in_the_words_of_the_course_too(cause):
+    def fail():
+        try:
+            raise cause
+        except (OSError, sqlite3.Error):
+            raise told from None
+
+    told = CourseError("the gradebook cannot be used", "gradebook.db", "free some disk space.")
+    assert not is_machine_failure(told)
+    with pytest.raises(CourseError):
+        fail()
+    assert is_machine_failure(told)
 
 
 def test_a_locked_gradebook_is_said_and_waited_for(hub):

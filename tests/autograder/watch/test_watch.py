@@ -110,18 +110,25 @@ def test_each_attempt_meets_other_hidden_cases_and_regrading_the_same(hub, monke
     assert seen == [0, 1, 2, 2]
 
 
-def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_of_its_regrading(hub, monkeypatch):
+def note_seeds(monkeypatch):
+    """Return a list of the seeds of the hidden cases that submissions are graded with from now on."""
+    used, load = [], submission.exercises_for
+
     def load_noting(topic, seed, attempt, points, extra, attempt_seeds):
         used.append(next(candidate_seeds(seed, attempt, attempt_seeds)))
         return load(topic, seed, 0, points, extra)
 
+    monkeypatch.setattr(submission, "exercises_for", load_noting)
+    return used
+
+
+def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_of_its_regrading(hub, monkeypatch):
     def regrade():
         used.clear()
         hub.regrade(dry=True)
         return list(used)
 
-    used, load = [], submission.exercises_for
-    monkeypatch.setattr(submission, "exercises_for", load_noting)
+    used = note_seeds(monkeypatch)
     hub.course.releases("scoring").record(0, hub.course.releases("scoring").load().digest, attempt_seeds=[40])
     hub.submit("ada", "one")
     hub.submit("ada", "two")
@@ -135,6 +142,18 @@ def test_the_seeds_that_the_release_recorded_decide_the_cases_of_an_attempt_and_
     assert regrade() == [40]
     hub.course.releases("scoring").record(0, hub.course.releases("scoring").load().digest, attempt_seeds=[50])
     assert regrade() == [50]  # a verdict on other cases is not reused
+
+
+def test_what_comes_after_another_release_is_graded_as_that_release_says(hub, monkeypatch):
+    def release_again():
+        hub.course.releases("scoring").record(0, hub.course.releases("scoring").load().digest, attempt_seeds=[40])
+        hub.submit("ada", "two")
+
+    used = note_seeds(monkeypatch)
+    hub.submit("ada", "one")
+    hub.watch(stop=Mended(release_again))
+    assert hub.graded == ["one", "two"]
+    assert used == [0, 40]
 
 
 def test_it_says_of_which_attempts_the_hidden_cases_are_verified(hub):
