@@ -388,6 +388,7 @@ def test_a_training_saves_the_parameters_of_the_encoder_that_was_asked_for(tmp_p
     assert all(not torch.equal(changed[name], array) for name, array in model.named_parameters() if array.dim() > 1)
 
 
+@pytest.mark.slow
 def test_the_recorded_translator_with_blocks_translates_what_it_has_not_seen_and_needs_its_blocks(tmp_path):
     arrays, model = capstone.unseen_sentences(seed=11), load_trained("blocks")
 
@@ -396,7 +397,9 @@ def test_the_recorded_translator_with_blocks_translates_what_it_has_not_seen_and
         file = np.fromfile(tmp_path / "blocks.npz", dtype=np.uint8)
         return capstone.measure_own(in_torch.translate_with_blocks(file, arrays["source"], arrays["lengths"]), arrays)
 
-    assert min(measure()["exact_match"], measure()["bleu"] / 100) >= 0.99
+    measured = measure()
+    assert min(measured["exact_match"], measured["bleu"] / 100) >= 0.99
     with torch.no_grad():
-        model.encoder.blocks[1]["W_out"].zero_()
+        for parameters in model.encoder.blocks:  # each position then reads itself alone
+            parameters["W_out"].zero_()
     assert measure()["exact_match"] < 0.5
