@@ -127,11 +127,15 @@ def train_own(path, seed, steps):
     return _train_for_row(capstone.train_own, path, seed=seed, steps=steps)
 
 
-def measure_own(path, translate=capstone.translate_with_own):
+def measure_own(path):
     """Return exact match and BLEU of the translator with the parameters at ``path``, on 500 unseen sentences."""
+    file = np.fromfile(path, dtype=np.uint8)
+    return _measure_unseen(lambda test: capstone.translate_with_own(file, test["source"], test["lengths"]))
+
+
+def _measure_unseen(translate):
     test = as_arrays(draw_sentences(500, seed=98, least=5, kept_back=True))
-    value = translate(np.fromfile(path, dtype=np.uint8), test["source"], test["lengths"])
-    return capstone.measure_own(value, test)
+    return capstone.measure_own(translate(test), test)
 
 
 def train_blocks(path, blocks, seed, steps):
@@ -142,15 +146,11 @@ def train_blocks(path, blocks, seed, steps):
 def measure_blocks(path, blocks=True):
     """Return exact match and BLEU as ``measure_own`` does, and the loss on the sentences that the exercise is tuned on."""
     model = load_weights(transformers.build_translator(transformers.transformer_block if blocks else None), path)
-
-    def translate(_file, source, lengths):
-        return {"words": _translate(model, {"source": source, "lengths": lengths})[0]}
-
     unseen = capstone.as_tensors(draw_sentences(500, seed=1, least=5, kept_back=True))
     with torch.no_grad():
         logits, _ = model(unseen["source"], unseen["lengths"], unseen["target_in"])
     loss = capstone.translation_loss(logits, unseen["target"]).item()
-    return {"validation_loss": loss} | measure_own(path, translate)
+    return {"validation_loss": loss} | _measure_unseen(lambda test: {"words": _translate(model, test)[0]})
 
 
 def _train_for_row(train, path, seed, steps, **options):

@@ -15,6 +15,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
+from autograder.exercises.ast_utils import names_in
 from autograder.paths import ROOT, short
 from solutions.errors import AnswerKeyError
 
@@ -80,8 +81,8 @@ def extract_provided_code(topic: str) -> str:
 
 def names_provided_code(topic: str, source: str) -> bool:
     """Return whether the function in ``source`` uses something that the notebook of ``topic`` provides."""
-    used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    return not used.isdisjoint(getattr(_answers_in_torch(topic), "PROVIDED", ()))
+    used = names_in(ast.parse(source))
+    return not set(used).isdisjoint(getattr(_answers_in_torch(topic), "PROVIDED", ()))
 
 
 def extract_hidden_code(topic: str, *functions: Callable[..., object]) -> str:
