@@ -61,8 +61,10 @@ class _EnoughError(Exception):
     """Ends a training from inside."""
 
 
-def watch_training(train_and_save, path, steps=None, **options):
+def watch_training(train_and_save, path, steps=None, stop=None, **options):
     """Run ``train_and_save`` of a reference, or of a notebook, only until its first ``steps`` steps if these are given.
+
+    It ends sooner at a step after which ``stop(losses, norms)`` is true.
 
     Returns
     -------
@@ -80,7 +82,7 @@ def watch_training(train_and_save, path, steps=None, **options):
     def note_norm(optimizer, _args, _kwargs):
         gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         norms.append(torch.nn.utils.get_total_norm(gradients).item())
-        if len(norms) == steps:
+        if len(norms) == steps or (stop and stop(losses, norms)):
             raise _EnoughError
 
     hook = register_optimizer_step_pre_hook(note_norm)
