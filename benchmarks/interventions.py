@@ -104,13 +104,15 @@ def describe_steps(weights, once, until):
 
 
 @torch.no_grad()
-def read_directions(model, words):
+def read_directions(model, words, size=1000):
     """Return (words, key_size) directions of length 1, from an annotation of each word to another, both drawn at random."""
     random, found = np.random.default_rng(0), []
-    for word in words:
-        _, (keys,), _ = model.read(*map(torch.from_numpy, encode_letters([word])))
-        first, second = random.choice(len(word), 2, replace=False)
-        found.append(keys[second] - keys[first])
+    for start in range(0, len(words), size):
+        batch = words[start : start + size]
+        _, all_keys, _ = model.read(*map(torch.from_numpy, encode_letters(batch)))
+        for word, keys in zip(batch, all_keys, strict=True):
+            first, second = random.choice(len(word), 2, replace=False)
+            found.append(keys[second] - keys[first])
     return nn.functional.normalize(torch.stack(found), dim=-1)
 
 
