@@ -77,6 +77,12 @@ SOURCES = [
     "from solutions.mistakes import softmax as mistakes\nprint(mistakes)",
     "print('here')\nprint(open('../file').read())",
 ]
+PROVIDED = [
+    "weights = [1.0]",
+    "from solutions.in_numpy.softmax import masked_softmax",
+    "weights = masked_softmax(2)",
+    "print(weights)",
+]
 ANSWERED = ("encoder", "softmax")
 
 
@@ -92,13 +98,16 @@ def ran(notebooks, tmp_path_factory):
     root = tmp_path_factory.mktemp("ran")
     pages = {
         "following": page_of(SOURCES),
+        "provided": page_of(PROVIDED),
         "failing": CHAPTER.replace("print(1 + 1)", "print(1 + unknown)"),
     }
     jobs = {**notebooks, **{f"{topic}, answered": notebooks[topic] for topic in ANSWERED}}
     for name, text in pages.items():
         (root / f"{name}.md").write_text(text, encoding="utf-8")
         jobs[name] = chapter_notebooks.build_notebook(root / f"{name}.md")
+    jobs["provided, answered"] = jobs["provided"]
     beside = {f"{topic}, answered": (topic, answered(topic)) for topic in ANSWERED}
+    beside["provided, answered"] = ("softmax", answered_with_what_is_provided())
     return run_notebooks(root, jobs, beside)
 
 
@@ -132,6 +141,15 @@ def answered(topic):
     for cell in notebook.cells:
         cell.source = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", cell.source)
     return notebook
+
+
+def answered_with_what_is_provided():
+    """Return an assignment whose only answer uses a function that its notebook provides."""
+    provided = nbformat.v4.new_code_cell("def double(x):\n    return 2 * x")
+    provided.metadata["nbgrader"] = {"grade_id": "provided", "solution": False}
+    answer = nbformat.v4.new_code_cell("def masked_softmax(x):\n    return double(x)")
+    answer.metadata["nbgrader"] = {"grade_id": "softmax-masked_softmax", "solution": True}
+    return nbformat.v4.new_notebook(cells=[provided, answer])
 
 
 @pytest.mark.parametrize("topic", answer_key.topics())
@@ -192,24 +210,9 @@ def test_what_follows_from_an_answer_needs_it_too_and_what_takes_its_name_does_n
     )
 
 
-def test_answers_may_use_what_is_provided_and_a_lost_name_has_no_older_value(tmp_path):
-    sources = [
-        "weights = [1.0]",
-        "from solutions.in_numpy.softmax import masked_softmax",
-        "weights = masked_softmax(2)",
-        "print(weights)",
-    ]
-    (tmp_path / "page.md").write_text(page_of(sources), encoding="utf-8")
-    notebook = chapter_notebooks.build_notebook(tmp_path / "page.md")
-    provided = nbformat.v4.new_code_cell("def double(x):\n    return 2 * x")
-    provided.metadata["nbgrader"] = {"grade_id": "provided", "solution": False}
-    answer = nbformat.v4.new_code_cell("def masked_softmax(x):\n    return double(x)")
-    answer.metadata["nbgrader"] = {"grade_id": "softmax-masked_softmax", "solution": True}
-    assignment = nbformat.v4.new_notebook(cells=[provided, answer])
-    jobs = {"answered": notebook, "unanswered": notebook}
-    said = run_notebooks(tmp_path, jobs, {"answered": ("softmax", assignment)})
-    assert said["answered"] == (0, "4\n")
-    assert said["unanswered"] == (0, f"{LACKING} masked_softmax of softmax.ipynb.\n" * 2)
+def test_answers_may_use_what_is_provided_and_a_lost_name_has_no_older_value(ran):
+    assert ran["provided, answered"] == (0, "4\n")
+    assert ran["provided"] == (0, f"{LACKING} masked_softmax of softmax.ipynb.\n" * 2)
 
 
 def test_what_makes_the_modules_of_a_notebook_is_folded(notebooks):
