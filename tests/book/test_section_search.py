@@ -190,9 +190,9 @@ def test_the_published_library_carries_its_licence(built):
     assert (ROOT / "node_modules" / "minisearch" / "LICENSE.txt").read_text(encoding="utf-8").strip() in text
 
 
-@pytest.mark.parametrize("query", ["alpha", "α", r"\alpha_{ij}", "alpha_ij", "Weights"])
-def test_a_letter_is_found_by_its_sign_its_name_and_its_word(asked, query):
-    assert "#its-formula" in asked(query)
+def test_a_letter_is_found_by_its_sign_its_name_and_its_word(asked):
+    for query in ("alpha", "α", r"\alpha_{ij}", "alpha_ij", "Weights"):
+        assert "#its-formula" in asked(query), query
 
 
 def test_a_result_leads_to_its_section_and_shows_the_words_around(asked, browser):  # noqa: F811
@@ -213,9 +213,9 @@ def test_all_words_of_a_query_count_and_a_better_place_comes_first(asked):
     assert asked("hippopotamus") == []
 
 
-@pytest.mark.parametrize("query", ["striped horses", "wisdmo", "a hore with stripes", "animals in python"])
-def test_a_section_is_found_by_its_index_entries_with_a_typo_and_by_the_stems_of_words(asked, query):
-    assert asked(query)[0] == "#in-python"
+def test_a_section_is_found_by_its_index_entries_with_a_typo_and_by_the_stems_of_words(asked):
+    for query in ("striped horses", "wisdmo", "a hore with stripes", "animals in python"):
+        assert asked(query)[:1] == ["#in-python"], query
 
 
 def test_a_synonym_of_three_words_is_one_phrase(asked):
