@@ -1,6 +1,7 @@
 """The project as a whole: its style, and what git tracks."""
 
 import ast
+import functools
 import itertools
 import os
 import re
@@ -257,6 +258,9 @@ def test_the_versions_that_were_tested_can_be_installed_with_every_python_of_the
     assert {name: which for name, which in needed.items() if which and f"{series}.0" not in SpecifierSet(which)} == {}
 
 
+owners_of_packages = functools.cache(packages_distributions)  # which reads the metadata of every package
+
+
 def imported(*folders):
     """Return the third-party packages that Python files in ``folders`` import: name -> one file that does."""
     packages = {}
@@ -279,7 +283,7 @@ def imported(*folders):
 def test_every_import_is_declared(folders, extras):
     extras = requirements() if extras is None else extras
     declared = {canonicalize_name(requirement.name) for extra in extras for requirement in requirements()[extra]}
-    owners = packages_distributions()
+    owners = owners_of_packages()
     for name, path in imported(*folders).items():
         names = owners.get(name, [name])  # a package that is not installed goes by its import name
         assert {canonicalize_name(owner) for owner in names} & declared, f"{path} imports {name}"
