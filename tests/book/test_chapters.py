@@ -64,28 +64,36 @@ Two.
 """
 
 
+def write_small(folder, **more):
+    texts = {"intro": INTRO, "notation": NOTATION, "encoder": ENCODER, "scoring": SCORING, **more}
+    pages = {f"book/{name}.md": text for name, text in texts.items()}
+    write_site(folder, CONF, {"_toc.yml": CONTENTS, "favicon.svg": "<svg/>", **pages})
+
+
 @pytest.fixture
 def small(tmp_path):
-    texts = {"intro": INTRO, "notation": NOTATION, "encoder": ENCODER, "scoring": SCORING}
-    pages = {f"book/{name}.md": text for name, text in texts.items()}
-    write_site(tmp_path, CONF, {"_toc.yml": CONTENTS, "favicon.svg": "<svg/>", **pages})
+    write_small(tmp_path)
     return tmp_path / "source" / "book"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The pages of the small book, and one that shows the whole model."""
+    folder = tmp_path_factory.mktemp("chapters")
+    write_small(folder, whole_model="---\norphan: true\n---\n\n# All\n\nAll of it.\n")
+    paths = (build_site(folder)[0] / "book").glob("*.html")
+    return {path.stem: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in paths}
 
 
 def captions(page):
     return [caption.text.strip() for caption in page.select(".exercise .caption-number")]
 
 
-def test_exercises_and_equations_count_from_one_in_each_chapter_and_chapters_are_those_with_exercises(small):
-    site, _ = build_site(small.parents[1])
-    pages = {
-        name: BeautifulSoup((site / "book" / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
-        for name in ("notation", "encoder", "scoring")
-    }
-    assert captions(pages["encoder"]) == ["Exercise 1.1"]
-    assert captions(pages["scoring"]) == ["Exercise 2.1", "Exercise 2.2"]
-    assert [page.select_one(".eqno").text[:-1] for page in (pages["notation"], pages["scoring"])] == ["(1)", "(2.1)"]
-    links = {link.text: link["href"] for link in pages["encoder"].select("a.reference[href*='#equation']")}
+def test_exercises_and_equations_count_from_one_in_each_chapter_and_chapters_are_those_with_exercises(built):
+    assert captions(built["encoder"]) == ["Exercise 1.1"]
+    assert captions(built["scoring"]) == ["Exercise 2.1", "Exercise 2.2"]
+    assert [built[name].select_one(".eqno").text[:-1] for name in ("notation", "scoring")] == ["(1)", "(2.1)"]
+    links = {link.text: link["href"] for link in built["encoder"].select("a.reference[href*='#equation']")}
     assert links == {"(2.1)": "scoring.html#equation-score", "(1)": "notation.html#equation-equal"}
 
 
@@ -224,20 +232,17 @@ def test_every_equation_with_a_label_is_mentioned_somewhere():
     assert set(re.findall(r"\{eq\}`([\w-]+)`", text)) == set(labels)
 
 
-def test_the_steps_of_attention_lead_to_their_pages_and_those_of_a_page_are_lit(small):
-    (small / "whole_model.md").write_text("---\norphan: true\n---\n\n# All\n\nAll of it.\n", encoding="utf-8")
-    site, _ = build_site(small.parents[1])
+def test_the_steps_of_attention_lead_to_their_pages_and_those_of_a_page_are_lit(built):
     lit, numbers = {}, {}
-    for path in (site / "book").glob("*.html"):
-        page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+    for name, page in built.items():
         for steps in page.select("nav.steps"):
             assert [link.text for link in steps.select("a")] == list(chapters.STEPS)
-            assert [link["href"] for link in steps.select("a")] == [f"{name}.html" for name in chapters.STEPS.values()]
-            assert [link["href"] for link in steps.select("[aria-current]")] in ([path.name], [])
+            assert [link["href"] for link in steps.select("a")] == [f"{step}.html" for step in chapters.STEPS.values()]
+            assert [link["href"] for link in steps.select("[aria-current]")] in ([f"{name}.html"], [])
             title = steps.find_next("h1")
             assert title
-            numbers[path.stem] = [number.text for number in title.select(".chapter-number")]
-            lit[path.stem] = [link.text for link in steps.select(".lit")]
+            numbers[name] = [number.text for number in title.select(".chapter-number")]
+            lit[name] = [link.text for link in steps.select(".lit")]
     assert lit == {"encoder": ["annotations"], "scoring": ["scores"], "whole_model": list(chapters.STEPS)}
     assert numbers == {"encoder": ["1"], "scoring": ["2"], "whole_model": []}
     assert all((ROOT / "book" / f"{name}.md").is_file() for name in [*chapters.STEPS.values(), *chapters.WHOLE])

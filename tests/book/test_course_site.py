@@ -146,30 +146,37 @@ def test_with_addresses_the_sitemap_lists_every_page_a_dead_link_finds_them_and_
 
 PAGE = """---
 jupytext:
-  text_representation: {{extension: .md, format_name: myst}}
+  text_representation: {extension: .md, format_name: myst}
 kernelspec:
   name: python3
 ---
 
 # Page
 
-```{{code-cell}} python
+```{code-cell} python
 import json
 import sys
 
-{}
+import ipykernel
+
+print(json.load(open(ipykernel.get_connection_file()))["transport"])
+print("the reason", file=sys.stderr)
 ```
 """
 
 
-def test_what_a_cell_writes_to_stderr_is_in_the_log(tmp_path):
-    page = PAGE.format('print("the reason", file=sys.stderr)')
-    write_site(tmp_path, f'{CONF}nb_output_stderr = "error"\n', {"favicon.svg": "<svg/>", "book/intro.md": page})
-    _, warnings = build_site(tmp_path, strict=False)
-    assert "intro.md:12: ERROR: a cell wrote to stderr: the reason" in warnings
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """The page that ran in a kernel, and the warnings of its build."""
+    folder = tmp_path_factory.mktemp("ran")
+    write_site(folder, f'{CONF}nb_output_stderr = "error"\n', {"favicon.svg": "<svg/>", "book/intro.md": PAGE})
+    site, warnings = build_site(folder, strict=False)
+    return (site / "book/intro.html").read_text(encoding="utf-8"), warnings
 
 
-def test_a_page_runs_in_a_kernel_that_no_other_program_can_send_messages_to(tmp_path):
-    page = PAGE.format("import ipykernel; print(json.load(open(ipykernel.get_connection_file()))['transport'])")
-    write_site(tmp_path, CONF, {"favicon.svg": "<svg/>", "book/intro.md": page})
-    assert "ipc" in (build_site(tmp_path)[0] / "book/intro.html").read_text(encoding="utf-8")
+def test_what_a_cell_writes_to_stderr_is_in_the_log(ran):
+    assert "intro.md:12: ERROR: a cell wrote to stderr: the reason" in ran[1]
+
+
+def test_a_page_runs_in_a_kernel_that_no_other_program_can_send_messages_to(ran):
+    assert "ipc" in ran[0]

@@ -20,14 +20,19 @@ WORDS = "A line that rises from left to right."
 STYLES = (ROOT / "book" / "_static" / "figures.css").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def pictures(monkeypatch):
-    """The module as a page imports it, and its style for the duration of a test."""
-    monkeypatch.syspath_prepend(ROOT / "book")
-    module = importlib.import_module("figures.pictures")
-    with plt.rc_context():
+@pytest.fixture(scope="module")
+def pictures():
+    """The module as a page imports it, and its style for the duration of the file."""
+    with pytest.MonkeyPatch.context() as patch, plt.rc_context():
+        patch.syspath_prepend(ROOT / "book")
+        module = importlib.import_module("figures.pictures")
         module.use_style()
         yield module
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
     plt.close("all")
 
 
@@ -307,7 +312,7 @@ def notebook(*cells):
     return nbformat.writes(nbformat.v4.new_notebook(cells=list(cells), metadata=python))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def drawn(pictures):
     figure, axes = plt.subplots()
     axes.plot([0, 1], [0, 1])
@@ -343,10 +348,30 @@ def test_a_picture_stands_in_its_page_with_its_words_and_is_numbered_by_chapter(
         assert not list((site / "_images").glob("*.svg")) if (site / "_images").exists() else True
 
 
-def test_links_in_a_picture_are_beside_what_has_its_words(tmp_path, pictures):
-    linked = cell(pictures.as_svg(draw_with_links()), image={"alt": WORDS})
-    write_site(tmp_path, CONF, {"index.ipynb": notebook(nbformat.v4.new_markdown_cell("# A page"), linked)})
-    text = (build_site(tmp_path)[0] / "index.html").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, pictures, drawn):
+    """The folder of a website with a page for each kind of picture, and the warnings of its build."""
+    folder, heading = tmp_path_factory.mktemp("pictures"), nbformat.v4.new_markdown_cell("# A page")
+    linked, moving = cell(pictures.as_svg(draw_with_links()), image={"alt": WORDS}), cell("")
+    moving.outputs = [nbformat.v4.new_output("display_data", data={"text/html": '<div class="moving">It moves.</div>'})]
+    cells = {"linked": linked, "moving": moving, "silent": cell(drawn)}
+    pages = {f"{name}.ipynb": notebook(heading, each) for name, each in cells.items()}
+    pages["missing.md"] = "# A page\n\n![A dot](gone.svg)\n\n![Another](https://example.org/a.svg)\n"
+    pages["other.md"] = "# A page\n\n![A white dot](dot.svg)\n"
+    pages["dot.svg"] = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"></svg>'
+    pages["index.md"] = "# Book\n\n```{toctree}\nlinked\nmoving\nsilent\nmissing\nother\n```\n"
+    write_site(folder, CONF, pages)
+    return build_site(folder, strict=False)
+
+
+def page_without_warnings(built, name):
+    site, warnings = built
+    assert f"/{name}." not in warnings
+    return (site / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_links_in_a_picture_are_beside_what_has_its_words(built):
+    text = page_without_warnings(built, "linked")
     picture = re.search(r'<div class="picture">.*?</div>', text, flags=re.DOTALL)[0]
     assert "aria-hidden" not in picture
     image, links = picture.split("</g><a ", 1)
@@ -354,30 +379,19 @@ def test_links_in_a_picture_are_beside_what_has_its_words(tmp_path, pictures):
     assert 'href="scoring.html"' in links
 
 
-def test_the_code_of_a_moving_figure_stands_below_it(tmp_path):
-    moving = cell("")
-    moving.outputs = [nbformat.v4.new_output("display_data", data={"text/html": '<div class="moving">It moves.</div>'})]
-    write_site(tmp_path, CONF, {"index.ipynb": notebook(nbformat.v4.new_markdown_cell("# A page"), moving)})
-    text = (build_site(tmp_path)[0] / "index.html").read_text(encoding="utf-8")
+def test_the_code_of_a_moving_figure_stands_below_it(built):
+    text = page_without_warnings(built, "moving")
     assert re.findall(r'<div class="(moving|cell_input)', text) == ["moving", "cell_input"]
 
 
-def test_a_picture_without_words_is_a_warning(tmp_path, drawn):
-    write_site(tmp_path, CONF, {"index.ipynb": notebook(nbformat.v4.new_markdown_cell("# A page"), cell(drawn))})
-    _, warnings = build_site(tmp_path, strict=False)
-    assert "a picture says nothing to those who cannot see it" in warnings
+def test_a_picture_without_words_is_a_warning(built):
+    assert re.search(r"silent\.ipynb.*: a picture says nothing to those who cannot see it", built[1])
 
 
-def test_a_picture_that_is_missing_is_a_warning_and_one_of_another_host_is_none(tmp_path):
-    pictures = "![A dot](gone.svg)\n\n![Another](https://example.org/a.svg)\n"
-    write_site(tmp_path, CONF, {"index.md": f"# A page\n\n{pictures}"})
-    _, warnings = build_site(tmp_path, strict=False)
-    assert "image file not readable: gone.svg" in warnings
-    assert "example.org" not in warnings
+def test_a_picture_that_is_missing_is_a_warning_and_one_of_another_host_is_none(built):
+    assert re.search(r"missing\.md.*: image file not readable: gone.svg", built[1])
+    assert "example.org" not in built[1]
 
 
-def test_a_picture_of_another_kind_stays_as_it_is(tmp_path):
-    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"></svg>'
-    write_site(tmp_path, CONF, {"index.md": "# A page\n\n![A white dot](dot.svg)\n", "dot.svg": svg})
-    site, _ = build_site(tmp_path)
-    assert '<img alt="A white dot" src="_images/dot.svg"' in (site / "index.html").read_text(encoding="utf-8")
+def test_a_picture_of_another_kind_stays_as_it_is(built):
+    assert '<img alt="A white dot" src="_images/dot.svg"' in page_without_warnings(built, "other")

@@ -30,19 +30,26 @@ What is $a$?
 CHECKS = re.compile(r"```\{self-check\}\n(.*?)```", flags=re.DOTALL)
 
 
-@pytest.fixture
-def build(tmp_path):
-    """Return a function that builds a page from its text and returns its HTML."""
-
-    def build(text):
-        write_site(tmp_path, CONF, {"index.md": "# Book\n\n```{toctree}\nsoftmax\n```\n", "softmax.md": text})
-        return (build_site(tmp_path)[0] / "softmax.html").read_text()
-
-    return build
+FORMULA = QUESTION.replace("all of $b$", "$(2, 2)$").replace(
+    "{number}`softmax(np.array([0.0, np.log(3)]))[1]:.2f`", "$a = b$ or less"
+)
 
 
-def test_a_choice_opens_with_its_reason_and_needs_no_script(build):
-    page = build(QUESTION)
+def build_pages(folder, pages, strict=True):
+    """Build a book of ``pages``, ``{name: text}``, in ``folder``; return the website's folder and the warnings."""
+    contents = "\n".join(pages)
+    texts = {f"{name}.md": text for name, text in pages.items()}
+    write_site(folder, CONF, {"index.md": f"# Book\n\n```{{toctree}}\n{contents}\n```\n", **texts})
+    return build_site(folder, strict)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    return build_pages(tmp_path_factory.mktemp("questions"), {"softmax": QUESTION, "formula/softmax": FORMULA})[0]
+
+
+def test_a_choice_opens_with_its_reason_and_needs_no_script(site):
+    page = (site / "softmax.html").read_text()
     group = re.search(
         r'<div aria-labelledby="(.*?)" class="self-check" role="group">(.*?)</details>\s*</div>', page, re.S
     )
@@ -60,12 +67,8 @@ def test_a_choice_opens_with_its_reason_and_needs_no_script(build):
     assert "<script" not in group[2]
 
 
-def test_a_choice_that_is_a_formula_has_a_name_of_its_own(build):
-    page = build(
-        QUESTION.replace("all of $b$", "$(2, 2)$").replace(
-            "{number}`softmax(np.array([0.0, np.log(3)]))[1]:.2f`", "$a = b$ or less"
-        )
-    )
+def test_a_choice_that_is_a_formula_has_a_name_of_its_own(site):
+    page = (site / "formula" / "softmax.html").read_text()
     assert re.findall(r"<summary(.*?)>", page) == ["", ' aria-label="(2, 2)"']
 
 
@@ -88,11 +91,8 @@ SPOILT = [
 @pytest.fixture(scope="module")
 def complaints(tmp_path_factory):
     """What the build says about each page with one of the broken questions."""
-    folder = tmp_path_factory.mktemp("spoilt")
-    pages = {f"{number}/softmax.md": QUESTION.replace(old, new) for number, (old, new, _) in enumerate(SPOILT)}
-    contents = "\n".join(page.removesuffix(".md") for page in pages)
-    write_site(folder, CONF, {"index.md": f"# Book\n\n```{{toctree}}\n{contents}\n```\n", **pages})
-    _, log = build_site(folder, strict=False)
+    pages = {f"{number}/softmax": QUESTION.replace(old, new) for number, (old, new, _) in enumerate(SPOILT)}
+    _, log = build_pages(tmp_path_factory.mktemp("spoilt"), pages, strict=False)
     return {number: re.findall(rf"/{number}/softmax\.md\S* ERROR: (.*)", log) for number in range(len(SPOILT))}
 
 

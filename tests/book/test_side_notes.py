@@ -64,11 +64,12 @@ return found;
 """
 
 
-@pytest.fixture
-def page(tmp_path):
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notes")
     sources = SOURCES + "@misc{unread, author = {E, E.}, title = {Unread}}"
-    write_site(tmp_path, CONF, {"index.md": PAGE, "references.bib": sources})
-    return (build_site(tmp_path)[0] / "index.html").read_text()
+    write_site(folder, CONF, {"index.md": PAGE, "references.bib": sources})
+    return (build_site(folder)[0] / "index.html").read_text()
 
 
 def test_a_source_is_beside_its_first_citation_in_the_text_and_after_the_punctuation(page):
