@@ -24,7 +24,8 @@ FILES = [
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """A copy of the project, with the page's code blocks added to the files that they name."""
-    root = tmp_path_factory.mktemp("project")
+    root = tmp_path_factory.mktemp("contributors") / "project"
+    root.mkdir()
     for name in ("book", "solutions", "autograder", "tests", "_config.yml", "pyproject.toml"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, root / name)
@@ -44,21 +45,11 @@ def run(project, *args):
     return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=900)
 
 
-def test_the_five_additions_of_the_page_make_an_exercise_that_releases(project, tmp_path):
-    assert run(project, "-m", "autograder", "init", tmp_path / "course").returncode == 0
-    done = run(project, "-m", "autograder", "release", "scoring", "--course", tmp_path / "course", "--no-links")
-    assert done.returncode == 0, done.stdout + done.stderr
-    notebook = (tmp_path / "course" / "release" / "scoring" / "scoring.ipynb").read_text()
-    assert "score_margin" in notebook
-    assert "/book/scoring.html" not in notebook  # because of --no-links
-
-
-def test_the_check_of_the_page_covers_the_new_exercise(project):
-    done = run(project, "-m", "autograder", "check", "scoring")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "ok     scoring-score_margin  code, 1.5 points\n" in done.stdout
-
-
+COMMANDS = {
+    "init": ["init", "../course"],
+    "release": ["release", "scoring", "--course", "../course", "--no-links"],
+    "check": ["check", "scoring"],
+}
 SPOILT = {
     "solutions/answer_key/scoring.toml": (
         "\npoints = 1.5\n",
@@ -83,40 +74,58 @@ SPOILT = {
 }
 
 
-# For each file: damage it, check the topic in a fork of this process, and restore the file. Imports that take long and contain
-# no answer are done only once.
-CHECK_EACH = """
+# Run each command in a fork of this process, with a damaged file if it names one. Imports that take long and contain no answer
+# are done only once.
+RUN_EACH = """
 import json, os, pathlib, runpy, sys
 import matplotlib, nbformat, nbgrader.api, numpy, torch, typer
-said = {}
-for name, old, new in json.loads(sys.argv[1]):
+said = []
+for args, name, old, new in json.loads(sys.argv[1]):
     path = pathlib.Path(name)
     text = path.read_text(encoding="utf-8")
-    assert text.count(old) >= 1, name
+    assert old in text, name
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     child = os.fork()
     if not child:
-        os.dup2(os.open("said.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-        sys.argv[1:] = ["check", "scoring"]
+        output = os.open("said.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1), os.dup2(output, 2)
+        sys.argv[1:] = args
         runpy.run_module("autograder", run_name="__main__", alter_sys=True)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     path.write_text(text, encoding="utf-8")
-    said[name] = status, pathlib.Path("said.txt").read_text(encoding="utf-8")
+    said.append((status, pathlib.Path("said.txt").read_text(encoding="utf-8")))
 print(json.dumps(said))
 """
 
 
 @pytest.fixture(scope="module")
-def checked(project):
-    """What `check` says about each damaged file: name of the file -> (exit status, output)."""
-    done = run(project, "-c", CHECK_EACH, json.dumps([(name, old, new) for name, (old, new, _) in SPOILT.items()]))
+def said(project):
+    """What each command says, and `check` about each damaged file: command or name of the file -> (exit status, output)."""
+    jobs = [(args, FILES[0], "", "") for args in COMMANDS.values()]
+    jobs += [(COMMANDS["check"], name, old, new) for name, (old, new, _) in SPOILT.items()]
+    done = run(project, "-c", RUN_EACH, json.dumps(jobs))
     assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return dict(zip([*COMMANDS, *SPOILT], json.loads(done.stdout.splitlines()[-1]), strict=True))
+
+
+def test_the_five_additions_of_the_page_make_an_exercise_that_releases(said, project):
+    for command in ("init", "release"):
+        status, words = said[command]
+        assert status == 0, words
+    notebook = (project.parent / "course" / "release" / "scoring" / "scoring.ipynb").read_text()
+    assert "score_margin" in notebook
+    assert "/book/scoring.html" not in notebook  # because of --no-links
+
+
+def test_the_check_of_the_page_covers_the_new_exercise(said):
+    status, words = said["check"]
+    assert status == 0, words
+    assert "ok     scoring-score_margin  code, 1.5 points\n" in words
 
 
 @pytest.mark.parametrize("name", SPOILT)
-def test_a_file_that_cannot_be_read_is_one_sentence_with_line_and_remedy(checked, name):
-    status, words = checked[name]
+def test_a_file_that_cannot_be_read_is_one_sentence_with_line_and_remedy(said, name):
+    status, words = said[name]
     assert status == 2, words
     assert re.match(rf"error: {SPOILT[name][2]}.*\n  Remedy: .*\n$", words), words
 
