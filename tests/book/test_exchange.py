@@ -17,6 +17,7 @@ from tests.book.test_browser import (  # noqa: F401
     address,
     browser,
     complaints,
+    open_page,
     open_untouched,
     overhang,
     requests,
@@ -41,6 +42,13 @@ def laboratory(browser, address):  # noqa: F811
     """Return a function that opens the page at the laboratory, before anybody has touched it."""
 
     return lambda width=1280: open_untouched(browser, f"{address}/book/spelling.html", "exchange", width)
+
+
+@pytest.fixture(scope="module")
+def run_script(browser, address):  # noqa: F811
+    """A function that runs a script on a small page of the website, for what needs only the modules of the laboratory."""
+    open_page(browser, f"{address}/book/notation.html")
+    return browser.execute_async_script
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +114,7 @@ Promise.all([import(`${figures}/model.js`), import(`${figures}/exchange.js`), fe
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_after_every_exchange_that_is_offered_the_page_writes_what_torch_writes(laboratory, address, data, model, word):  # noqa: F811
-    element = laboratory()
+def test_after_every_exchange_that_is_offered_the_page_writes_what_torch_writes(run_script, address, data, model, word):  # noqa: F811
     assert tuple(data["words"]) == WORDS
     for other in data["words"][word]:  # an exchange goes by place
         assert sum(a != b for a, b in zip(word, other, strict=True)) == 1
@@ -116,7 +123,7 @@ def test_after_every_exchange_that_is_offered_the_page_writes_what_torch_writes(
     assert len(changes) > 6 * 5 * 6
     file = f"{address}/made/spelling.npz"
     asked = [[word, *change] for change in changes]
-    outcomes = element.parent.execute_async_script(PRONOUNCE, f"{address}/_static/figures", file, data, asked)
+    outcomes = run_script(PRONOUNCE, f"{address}/_static/figures", file, data, asked)
     assert isinstance(outcomes, list), outcomes
     wanted = write_after(model, word, changes)
     for change, steps, (phonemes, weights) in zip(changes, outcomes, wanted, strict=True):
@@ -144,11 +151,10 @@ def test_the_exchanges_that_the_text_names_have_the_outcomes_that_it_tells(model
 DIFFERENCES = "import(arguments[0]).then((m) => arguments[1].map(([a, b]) => m.differences(a, b))).then(arguments[2])"
 
 
-def test_the_phonemes_that_differ_are_those_outside_a_longest_common_subsequence(laboratory, address):  # noqa: F811
-    element, rng = laboratory(), np.random.default_rng(0)
+def test_the_phonemes_that_differ_are_those_outside_a_longest_common_subsequence(run_script, address):  # noqa: F811
+    rng = np.random.default_rng(0)
     pairs = [[rng.choice(list("abc"), rng.integers(0, 7)).tolist() for _ in range(2)] for _ in range(200)]
-    module = f"{address}/_static/figures/exchange.js"
-    marked = element.parent.execute_async_script(DIFFERENCES, module, pairs)
+    marked = run_script(DIFFERENCES, f"{address}/_static/figures/exchange.js", pairs)
     for (a, b), marks in zip(pairs, marked, strict=True):
         kept = [
             [item for item, differs in zip(items, each, strict=True) if not differs]
