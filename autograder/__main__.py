@@ -38,7 +38,7 @@ CONTRIBUTORS = "For contributors to the course"  # the heading of their commands
 TRUSTED_ONLY = "[bold yellow]No sandbox: --isolation none. Grade only submissions that you trust.[/]"
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
-out = Console(width=None if sys.stdout.isatty() else 160)
+out = Console(width=None if sys.stdout.isatty() else 160, emoji=False)  # a remedy may say ":label:"
 
 
 @app.command("init")

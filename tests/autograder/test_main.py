@@ -14,7 +14,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from autograder import __main__
-from autograder.__main__ import app
+from autograder.__main__ import app, out
 from autograder.audit import show as audit_show
 from autograder.courses.course import init
 from autograder.errors import CourseError
@@ -86,6 +86,12 @@ def test_help_lists_the_commands_of_contributors_apart():
         *("export", "feedback", "report", "pack", "restore", "forget", "doctor"),
     ]
     assert commands[1] == ["handouts", "audit", "check", "demo"]
+
+
+def test_what_rich_takes_for_the_name_of_an_emoji_is_printed_as_it_is():
+    with out.capture() as printed:
+        out.print("add an exercise directive with `:label: scoring-race`")
+    assert printed.get().strip() == "add an exercise directive with `:label: scoring-race`"
 
 
 def test_an_unknown_topic_is_refused_with_those_that_there_are(tmp_path):
