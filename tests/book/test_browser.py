@@ -78,6 +78,11 @@ def size(browser, width):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
 
 
+def draw_anew(browser):
+    """Wait until the figures of a page have reacted to another size of the window."""
+    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+
+
 def keep_nothing(browser, wanted):
     """Switch the browser's cache off if ``wanted``, and on again otherwise."""
     browser.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": wanted})
