@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from fontTools.ttLib import TTFont
+from selenium.common.exceptions import JavascriptException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -24,6 +25,7 @@ from autograder import formulas
 from benchmarks.site import PATIENCE_SECONDS, chromium
 from solutions import answer_key
 from tests.book.test_build import all_pages
+from tests.book.test_notation import CHAPTERS
 
 pytestmark = pytest.mark.e2e
 
@@ -40,6 +42,19 @@ class RecordingHandler(SimpleHTTPRequestHandler):
 
     def log_error(self, *args):
         pass
+
+
+READINGS = []  # what `visits` reads: functions of the browser, their pages (none are all) and widths of the window
+
+
+def reads(names="", widths=(1280,)):
+    """Let `visits` call a function of the browser, which leaves a page as it is, on pages of the book."""
+
+    def register(read):
+        READINGS.append((read, [f"book/{name}.html" for name in names.split()], widths))
+        return read
+
+    return register
 
 
 @contextlib.contextmanager
@@ -211,24 +226,32 @@ def test_a_page_is_printed_in_light_colours_and_then_has_its_own_again(browser, 
     assert [browser.execute_script(fire, event) for event in ("beforeprint", "afterprint")] == ["light", "light"]
 
 
+@reads("scoring", WIDTHS)
+def tools(browser):
+    """Return how many switches, ways to search and bars above the page a reader sees."""
+    searches = "button.search-button__button, button.search-button"
+    return [len(seen(browser, selector)) for selector in (".theme-switch-button", searches, "header.bd-header")]
+
+
 @pytest.mark.parametrize("width", WIDTHS)
-def test_there_is_one_switch_between_light_and_dark(browser, address, width):
-    size(browser, width)
-    open_page(browser, f"{address}/book/scoring.html")
-    assert len(seen(browser, ".theme-switch-button")) == 1
+def test_there_is_one_switch_between_light_and_dark(visits, width):
+    ((switches, _, _),) = readings(visits, tools, width).values()
+    assert switches == 1
 
 
+@reads(widths=WIDTHS)
 def overhang(browser):
     """Return by how many pixels the page is wider than the window."""
     return browser.execute_script("return document.scrollingElement.scrollWidth - document.documentElement.clientWidth")
 
 
 def lay_out_all(browser):
-    """Make the browser lay out sections outside the window too, which it otherwise defers."""
-    style = "<style>section {content-visibility: visible !important}</style>"
+    """Make the browser lay out sections outside the window too, which it otherwise defers, and change sizes at once."""
+    style = "<style>section {content-visibility: visible !important} * {transition: none !important}</style>"
     browser.execute_script("document.head.insertAdjacentHTML('beforeend', arguments[0])", style)
 
 
+@reads(widths=WIDTHS)
 def cut_off(browser):
     """Return the formulas that stick out of the page's text, except those in a table, which scrolls."""
     return browser.execute_script(
@@ -248,17 +271,14 @@ def cut_off(browser):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_there_is_one_way_to_search_and_no_empty_bar(browser, address, width):
-    size(browser, width)
-    open_page(browser, f"{address}/book/scoring.html")
-    assert len(seen(browser, "button.search-button__button, button.search-button")) == 1
-    assert not seen(browser, "header.bd-header")
-    assert overhang(browser) <= 1
+def test_there_is_one_way_to_search_and_no_empty_bar(visits, width):
+    ((_, searches, bars),) = readings(visits, tools, width).values()
+    assert (searches, bars) == (1, 0)
 
 
 @pytest.fixture(scope="module")
 def visits(browser, address, site, server):
-    """What the browser reports on every page, each opened once: how it is typeset, what it requests, how wide it is."""
+    """What the browser reports on every page, each opened once: how it is typeset, what it requests, all `READINGS`."""
     keep_nothing(browser, True)  # or fonts of the page before count as asked for
     browser.get("about:blank")
     requests(browser), complaints(browser), server.failures.clear()
@@ -280,16 +300,30 @@ def visits(browser, address, site, server):
         lay_out_all(browser)
         for width in WIDTHS if page.startswith("book/") else ():  # the entrance has redirected by now
             size(browser, width)
-            seen_there[width] = overhang(browser), cut_off(browser)
+            draw_anew(browser)
+            for read, pages, widths in READINGS:
+                if width in widths and page in (pages or [page]):
+                    try:
+                        seen_there[read, width] = read(browser)
+                    except JavascriptException as error:
+                        seen_there[read, width] = error
         by_page[page] = seen_there
     keep_nothing(browser, False)
     assert len(by_page) > 10
+    assert set().union(*(pages for _, pages, _ in READINGS)) <= set(by_page)
     return by_page
+
+
+def readings(visits, read, width=1280):
+    """Return ``{page: what a function of `READINGS` read there}``."""
+    found = {page: visit[read, width] for page, visit in visits.items() if (read, width) in visit}
+    assert {page: each.msg for page, each in found.items() if isinstance(each, JavascriptException)} == {}
+    return found
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_page_is_wider_than_the_window(visits, width):
-    wide = {page: visit[width][0] for page, visit in visits.items() if width in visit}
+    wide = readings(visits, overhang, width)
     assert len(wide) > 10
     assert max(wide.values()) <= 1, wide
 
@@ -313,36 +347,35 @@ def test_the_buttons_above_the_text_fit_at_twice_the_size_of_text(browser, addre
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_formula_is_seen_whole_without_scrolling(visits, width):
-    cut = {page: visit[width][1] for page, visit in visits.items() if width in visit}
+    cut = readings(visits, cut_off, width)
     assert len(cut) > 10
     assert {page: tex for page, tex in cut.items() if tex} == {}
 
 
-def test_the_letters_of_every_picture_are_large_enough_and_whole_on_a_phone(browser, address, site):
-    size(browser, 375)
-    seen_there = {}
-    for path in sorted((site / "book").glob("*.html")):
-        if '<div class="picture"' not in path.read_text(encoding="utf-8"):
-            continue
-        open_page(browser, f"{address}/book/{path.name}")
-        seen_there[path.stem] = browser.execute_script(
-            """
-            return [...document.querySelectorAll(".picture")].map((picture) => {
-              const svgs = [...picture.querySelectorAll("svg")].filter((svg) => svg.checkVisibility());
-              const letters = svgs.flatMap((svg) => {
-                const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-                return [...svg.querySelectorAll("text, tspan")].filter((each) => each.textContent.trim())
-                  .map((each) => [scale * parseFloat(getComputedStyle(each).fontSize), each.getBoundingClientRect()]);
-              });
-              const around = picture.getBoundingClientRect();
-              return {
-                drawn: svgs.length,
-                smallest: Math.min(...letters.map(([size]) => size)),
-                overhang: Math.max(...letters.map(([, box]) => Math.max(box.right - around.right, around.left - box.left))),
-              };
-            });
-            """
-        )
+@reads(widths=[375])
+def lettering(browser):
+    return browser.execute_script(
+        """
+        return [...document.querySelectorAll(".picture")].map((picture) => {
+          const svgs = [...picture.querySelectorAll("svg")].filter((svg) => svg.checkVisibility());
+          const letters = svgs.flatMap((svg) => {
+            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+            return [...svg.querySelectorAll("text, tspan")].filter((each) => each.textContent.trim())
+              .map((each) => [scale * parseFloat(getComputedStyle(each).fontSize), each.getBoundingClientRect()]);
+          });
+          const around = picture.getBoundingClientRect();
+          return {
+            drawn: svgs.length,
+            smallest: Math.min(...letters.map(([size]) => size)),
+            overhang: Math.max(...letters.map(([, box]) => Math.max(box.right - around.right, around.left - box.left))),
+          };
+        });
+        """
+    )
+
+
+def test_the_letters_of_every_picture_are_large_enough_and_whole_on_a_phone(visits):
+    seen_there = readings(visits, lettering, 375)
     assert sum(map(len, seen_there.values())) > 10
     for page, pictures in seen_there.items():
         for picture in pictures:
@@ -351,80 +384,77 @@ def test_the_letters_of_every_picture_are_large_enough_and_whole_on_a_phone(brow
             assert picture["overhang"] <= 1, (page, picture)
 
 
-@pytest.mark.parametrize("width", [375, 1280])
-def test_no_line_of_code_is_cut_off_or_has_to_be_scrolled_to(browser, address, width):
-    size(browser, width)
-    for name in ("spelling", "the_paper", "whole_model", "for_instructors"):
-        open_page(browser, f"{address}/book/{name}.html")
-        blocks, cut = browser.execute_script(
-            """
-            document.querySelectorAll("details").forEach((each) => (each.open = true));
-            const blocks = [...document.querySelectorAll("div.highlight pre")];
-            return [blocks.length, blocks.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)];
-            """
-        )
-        assert blocks > 5
-        assert cut == [], name
-
-
-def test_lines_of_text_have_about_70_characters(browser, address):
-    size(browser, 1280)
-    for name in ("softmax", "capstone", "for_students"):
-        open_page(browser, f"{address}/book/{name}.html")
-        lengths = browser.execute_script(
-            """
-            document.querySelectorAll(".cited").forEach((beside) => beside.remove());
-            return [...document.querySelectorAll("article section > p")].slice(0, 20)
-              .filter((one) => one.textContent.length > 250).map((one) => {
-                const lines = one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight);
-                return one.textContent.length / lines;
-              });
-            """
-        )
-        assert len(lengths) > 2
-        assert 58 < sum(lengths) / len(lengths) < 70, (name, lengths)
-
-
-def test_an_exercise_is_as_wide_as_other_text(browser, address):
-    size(browser, 1280)
-    browser.get(f"{address}/book/output_layer.html")
-    widths = browser.execute_script(
+@reads("spelling the_paper whole_model for_instructors", [375, 1280])
+def cut_code(browser):
+    return browser.execute_script(
         """
-        const shown = [...document.querySelectorAll(arguments[0])].filter((text) => !text.closest(".exercise"));
-        return [...shown, ...document.querySelectorAll(".exercise-content > p")].map((text) => text.clientWidth);
-        """,
-        ".bd-article section > p",
+        const folded = [...document.querySelectorAll("details:not([open])")];
+        folded.forEach((each) => (each.open = true));
+        const blocks = [...document.querySelectorAll("div.highlight pre")];
+        const cut = blocks.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent);
+        folded.forEach((each) => (each.open = false));
+        return [blocks.length, cut];
+        """
     )
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_no_line_of_code_is_cut_off_or_has_to_be_scrolled_to(visits, width):
+    for page, (blocks, cut) in readings(visits, cut_code, width).items():
+        assert blocks > 5, page
+        assert cut == [], page
+
+
+@reads("softmax capstone for_students")
+def letters_a_line(browser):
+    return browser.execute_script(
+        """
+        const length = (part) => part.textContent.length;
+        const letters = (one) => [...one.querySelectorAll(".cited")].reduce((sum, beside) => sum - length(beside), length(one));
+        return [...document.querySelectorAll("article section > p")].slice(0, 20).filter((one) => letters(one) > 250)
+          .map((one) => letters(one) * parseFloat(getComputedStyle(one).lineHeight) / one.getBoundingClientRect().height);
+        """
+    )
+
+
+def test_lines_of_text_have_about_70_characters(visits):
+    for page, lengths in readings(visits, letters_a_line).items():
+        assert len(lengths) > 2, page
+        assert 58 < sum(lengths) / len(lengths) < 70, (page, lengths)
+
+
+@reads("output_layer")
+def text_widths(browser):
+    return browser.execute_script(
+        """
+        const shown = [...document.querySelectorAll(".bd-article section > p")].filter((text) => !text.closest(".exercise"));
+        return [...shown, ...document.querySelectorAll(".exercise-content > p")].map((text) => text.clientWidth);
+        """
+    )
+
+
+def test_an_exercise_is_as_wide_as_other_text(visits):
+    (widths,) = readings(visits, text_widths).values()
     assert {*widths[-20:]} == {max(widths)} == {608}  # 38rem
 
 
-def test_what_is_set_among_the_text_ends_where_it_ends(browser, address):
-    size(browser, 1280)
-    edges = set()
-    for name in ("output_layer", "capstone", "for_instructors"):
-        browser.get(f"{address}/book/{name}.html")
-        lay_out_all(browser)
-        edges |= {
-            (part, right)
-            for part in (
-                ".cell_input",
-                "div.highlight",
-                "div.math",
-                "div.exercise",
-            )
-            for right in browser.execute_script(
-                RIGHT_EDGES, f".bd-article section > {part}, .bd-article .cell > {part}"
-            )
-        }
-    (text,) = browser.execute_script(RIGHT_EDGES, ".bd-article > section > section > p")
-    assert len(edges) >= 3
-    assert {right for _, right in edges} == {text}, edges
+@reads("output_layer capstone for_instructors")
+def right_edges(browser):
+    return browser.execute_script(
+        """
+        const among = (part) => `.bd-article section > ${part}, .bd-article .cell > ${part}`;
+        const edges = (kind, selector) => [...document.querySelectorAll(selector)].map((part) => part.getBoundingClientRect())
+          .filter((box) => box.width).map((box) => [kind, Math.round(box.right)]);
+        const parts = [".cell_input", "div.highlight", "div.math", "div.exercise"].map((part) => [part, among(part)]);
+        return [["text", ".bd-article > section > section > p:not(.symbols-of)"], ...parts].flatMap((each) => edges(...each));
+        """
+    )
 
 
-RIGHT_EDGES = """
-    const shown = [...document.querySelectorAll(arguments[0])].map((part) => part.getBoundingClientRect());
-    return [...new Set(shown.filter((box) => box.width).map((box) => Math.round(box.right)))];
-    """
+def test_what_is_set_among_the_text_ends_where_it_ends(visits):
+    edges = {(part, right) for found in readings(visits, right_edges).values() for part, right in found}
+    assert len(edges) > 3
+    assert len({right for _, right in edges}) == 1, edges
 
 
 @pytest.mark.parametrize("width", [375, 1280])
@@ -438,38 +468,42 @@ def test_a_page_is_as_long_at_first_as_when_all_of_it_is_laid_out(browser, addre
         assert 0.75 < first / browser.execute_script(height) < 1.25, name
 
 
-def test_the_mark_of_the_core_path_stands_after_the_title(browser, address):
-    size(browser, 1280)
-    browser.get(f"{address}/book/output_layer.html#exercises")
-    shown = browser.execute_script(
+@reads("output_layer")
+def core_path(browser):
+    return browser.execute_script(
         """
         const title = document.querySelector(".exercise.core-path > .admonition-title");
         const mark = getComputedStyle(title, "::after");
         return [mark.content, mark.position, title.getBoundingClientRect().height];
         """
     )
+
+
+def test_the_mark_of_the_core_path_stands_after_the_title(visits):
+    (shown,) = readings(visits, core_path).values()
     assert shown[:2] == ['" core\u00a0path"', "static"]
     assert shown[2] < 40  # one line
 
 
-@pytest.mark.parametrize("width", [375, 1280])
-def test_equations_side_by_side_keep_their_order_and_break_between_them(browser, address, width):
-    size(browser, width)
-    browser.get(f"{address}/book/scoring.html")
-    lay_out_all(browser)
-    places = browser.execute_script(
+@reads("scoring", [375, 1280])
+def side_by_side(browser):
+    return browser.execute_script(
         """
-        const block = [...document.querySelectorAll("div.side-by-side")].find((block) => block.children.length === 4);
-        return [...block.children].map((part) => part.getBoundingClientRect()).map((box) => [box.y, box.x, box.height]);
+        const blocks = [...document.querySelectorAll("div.side-by-side")], parts = blocks.flatMap((block) => [...block.children]);
+        const four = [...blocks.find((block) => block.children.length === 4).children];
+        return [four.map((part) => part.getBoundingClientRect()).map((box) => [box.y, box.x, box.height]),
+                parts.filter((part) => part.scrollWidth > part.clientWidth).map((part) => part.textContent)];
         """
     )
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_equations_side_by_side_keep_their_order_and_break_between_them(visits, width):
+    ((places, scrolling),) = readings(visits, side_by_side, width).values()
     assert sorted(places) == places
     assert len({y for y, _, _ in places}) == (1 if width > 1000 else 2)
     assert len({height for _, _, height in places}) == 1  # none breaks within
-    scrolling = (
-        "[...document.querySelectorAll('.side-by-side > *')].filter((part) => part.scrollWidth > part.clientWidth)"
-    )
-    assert browser.execute_script(f"return {scrolling}.map((part) => part.textContent)") == []
+    assert scrolling == []
 
 
 def test_beside_a_long_page_the_contents_follow_the_reader(browser, address):
@@ -481,11 +515,9 @@ def test_beside_a_long_page_the_contents_follow_the_reader(browser, address):
     until(browser, lambda: browser.execute_script(f"return {box}"))
 
 
-@pytest.mark.parametrize("width", [320, 375, 768, 1280])
-def test_the_steps_of_attention_are_as_far_from_each_other_and_clear_of_the_bar(browser, address, width):
-    size(browser, width)
-    open_page(browser, f"{address}/book/scoring.html")
-    dots, bar, names = browser.execute_script(
+@reads("scoring", WIDTHS)
+def steps(browser):
+    return browser.execute_script(
         """const box = (part) => part.getBoundingClientRect();
         const named = (step) => { const range = document.createRange(); range.selectNodeContents(step); return box(range); };
         const steps = [...document.querySelectorAll(".steps a")];
@@ -493,6 +525,11 @@ def test_the_steps_of_attention_are_as_far_from_each_other_and_clear_of_the_bar(
         return [steps.map((step) => [dot(step), box(step).top]), box(document.querySelector(".bd-header-article")).bottom,
                 steps.map(named).map(({left, right, top, bottom}) => [left, right, top, bottom])]"""
     )
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_steps_of_attention_are_as_far_from_each_other_and_clear_of_the_bar(visits, width):
+    ((dots, bar, names),) = readings(visits, steps, width).values()
     for (left, right, top, bottom), other in itertools.combinations(names, 2):
         assert right < other[0] or bottom <= other[2] or other[3] <= top, (left, other)
     assert all(right <= width for _, right, _, _ in names)
@@ -627,54 +664,52 @@ def test_what_covers_the_shadows_has_the_colour_of_what_lies_behind(browser, add
     assert max(map(max, apart.values())) <= 2, apart  # of 255: parts are rounded
 
 
-TORN = """
-const lines = (element) => {
-  const range = document.createRange();
-  range.selectNodeContents(element);
-  return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
-};
-const found = {
-  names: [...document.querySelectorAll(".bd-content :is(td, th) code .pre")].filter((name) => lines(name) > 1),
-  signs: [...document.querySelectorAll(".together")].filter((both) => {
-    const last = [...both.querySelectorAll(".katex-base")].at(-1), range = document.createRange();
-    range.selectNodeContents(both.lastChild);
-    return last && range.getBoundingClientRect().top > last.getBoundingClientRect().bottom;
-  }),
-  formulas: [...document.querySelectorAll(".math.whole")].filter((formula) => {
-    const parts = [...formula.querySelectorAll(".katex-base")].map((part) => part.getBoundingClientRect());
-    return parts.some((part) => part.top >= parts[0].bottom);
-  }),
-  citations: [...document.querySelectorAll("p > a.footnote-reference")].filter((reference) => {
-    const before = reference.previousSibling, range = document.createRange();
-    if (before?.nodeType !== Node.TEXT_NODE || before.length < 3) return false;
-    range.setStart(before, before.length - 2);
-    range.setEnd(before, before.length - 1);
-    return reference.getBoundingClientRect().top >= range.getBoundingClientRect().bottom;
-  }),
-  options: [...document.querySelectorAll(".bd-content p > code .pre, .bd-content li > code .pre")].filter(
-    (name) => name.textContent.length < 24 && lines(name) > 1),
-  errata: [...document.querySelectorAll('.bd-content a[href*="errata.html#"]')].filter((number) => lines(number) > 1),
-  intervals: [...document.querySelectorAll(".together:not(:has(.math))")].filter((interval) => lines(interval) > 1),
-  pairs: [...document.querySelectorAll(".moving .pair")].filter((pair) => innerWidth > 320 && lines(pair) > 1),
-  ways: [...document.querySelectorAll(".prev-next-area a")].filter((way) => {
-    const box = way.getBoundingClientRect(), text = document.querySelector("h1").getBoundingClientRect();
-    return box.left < text.left - 1 || box.right > text.right + 1 || way.scrollWidth > way.clientWidth;
-  }),
-};
-return Object.fromEntries(Object.entries(found).map(([kind, each]) => [kind, each.map((one) => one.textContent)]));
-"""
+@reads("notation scoring softmax context for_instructors from_bahdanau_to_transformers the_paper", WIDTHS)
+def torn(browser):
+    return browser.execute_script(
+        """
+        const lines = (element) => {
+          const range = document.createRange();
+          range.selectNodeContents(element);
+          return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
+        };
+        const found = {
+          names: [...document.querySelectorAll(".bd-content :is(td, th) code .pre")].filter((name) => lines(name) > 1),
+          signs: [...document.querySelectorAll(".together")].filter((both) => {
+            const last = [...both.querySelectorAll(".katex-base")].at(-1), range = document.createRange();
+            range.selectNodeContents(both.lastChild);
+            return last && range.getBoundingClientRect().top > last.getBoundingClientRect().bottom;
+          }),
+          formulas: [...document.querySelectorAll(".math.whole")].filter((formula) => {
+            const parts = [...formula.querySelectorAll(".katex-base")].map((part) => part.getBoundingClientRect());
+            return parts.some((part) => part.top >= parts[0].bottom);
+          }),
+          citations: [...document.querySelectorAll("p > a.footnote-reference")].filter((reference) => {
+            const before = reference.previousSibling, range = document.createRange();
+            if (before?.nodeType !== Node.TEXT_NODE || before.length < 3) return false;
+            range.setStart(before, before.length - 2);
+            range.setEnd(before, before.length - 1);
+            return reference.getBoundingClientRect().top >= range.getBoundingClientRect().bottom;
+          }),
+          options: [...document.querySelectorAll(".bd-content p > code .pre, .bd-content li > code .pre")].filter(
+            (name) => name.textContent.length < 24 && lines(name) > 1),
+          errata: [...document.querySelectorAll('.bd-content a[href*="errata.html#"]')].filter((number) => lines(number) > 1),
+          intervals: [...document.querySelectorAll(".together:not(:has(.math))")].filter((interval) => lines(interval) > 1),
+          pairs: [...document.querySelectorAll(".moving .pair")].filter((pair) => innerWidth > 320 && lines(pair) > 1),
+          ways: [...document.querySelectorAll(".prev-next-area a")].filter((way) => {
+            const box = way.getBoundingClientRect(), text = document.querySelector("h1").getBoundingClientRect();
+            return box.left < text.left - 1 || box.right > text.right + 1 || way.scrollWidth > way.clientWidth;
+          }),
+        };
+        return Object.fromEntries(Object.entries(found).map(([kind, each]) => [kind, each.map((one) => one.textContent)]));
+        """
+    )
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_name_is_torn_no_comma_begins_a_line_and_every_way_on_keeps_to_the_text(browser, address, site, width):
-    size(browser, width)
-    torn = {}
-    pages = "notation scoring softmax context for_instructors from_bahdanau_to_transformers the_paper"
-    for page in pages.split():
-        open_page(browser, f"{address}/book/{page}.html")
-        by_kind = browser.execute_script(TORN)
-        torn |= {f"{page}, {kind}": texts for kind, texts in by_kind.items() if texts}
-    assert torn == {}
+def test_no_name_is_torn_no_comma_begins_a_line_and_every_way_on_keeps_to_the_text(visits, width):
+    found = readings(visits, torn, width)
+    assert {f"{page}, {kind}": texts for page, kinds in found.items() for kind, texts in kinds.items() if texts} == {}
 
 
 def test_fields_beside_each_other_are_on_one_line(browser, address):
@@ -763,33 +798,29 @@ def test_on_paper_the_roots_and_arrows_of_formulas_are_drawn(browser, address):
         assert heights[page, "print"] == pytest.approx(heights[page, "screen"], rel=0.05)
 
 
-def test_all_ends_where_the_text_ends_or_where_its_margin_does(browser, address):
-    size(browser, 1280)
-    ends = {}
-    for page in ("intro", "softmax", "capstone"):
-        open_page(browser, f"{address}/book/{page}.html")
-        lay_out_all(browser)
-        ends[page] = set(
-            browser.execute_script(
-                """
-                const right = (part) => part.getBoundingClientRect().right;
-                const text = right(document.querySelector("article section > p"));
-                const parts = "figure, figcaption, .cell_input, div.math, .self-check, .contents, .steps, .prev-next-area";
-                return [...document.querySelectorAll(`.bd-content :is(${parts})`)].filter((part) => part.checkVisibility())
-                  .map((part) => Math.round(right(part) - text));
-                """
-            )
-        )
-    wide = max(ends["intro"])
+@reads("intro softmax capstone")
+def right_ends(browser):
+    return browser.execute_script(
+        """
+        const right = (part) => part.getBoundingClientRect().right;
+        const text = right(document.querySelector("article section > p"));
+        const parts = "figure, figcaption, .cell_input, div.math, .self-check, .contents, .steps, .prev-next-area";
+        return [...document.querySelectorAll(`.bd-content :is(${parts})`)].filter((part) => part.checkVisibility())
+          .map((part) => Math.round(right(part) - text));
+        """
+    )
+
+
+def test_all_ends_where_the_text_ends_or_where_its_margin_does(visits):
+    ends = {page: set(found) for page, found in readings(visits, right_ends).items()}
+    wide = max(ends["book/intro.html"])
     assert wide > 300
-    assert set().union(*ends.values()) == {0, wide}
+    assert set().union(*ends.values()) == {0, wide}, ends
 
 
-def test_the_number_of_a_source_has_one_form(browser, address):
-    size(browser, 1280)
-    open_page(browser, f"{address}/book/intro.html")
-    lay_out_all(browser)
-    forms = browser.execute_script(
+@reads("intro")
+def forms_of_numbers(browser):
+    return browser.execute_script(
         """
         return ["a.footnote-reference", ".cited", ".footnote .label"].map((kind) => {
           const number = document.querySelector(`article ${kind}`), { fontWeight, verticalAlign } = getComputedStyle(number);
@@ -797,22 +828,29 @@ def test_the_number_of_a_source_has_one_form(browser, address):
         });
         """
     )
+
+
+def test_the_number_of_a_source_has_one_form(visits):
+    (forms,) = readings(visits, forms_of_numbers).values()
     assert forms == [["[1]", "400", "baseline"]] * 3
 
 
-def test_no_table_of_results_is_cut_in_a_wide_window_and_most_end_where_text_ends(browser, address):
-    size(browser, 1280)
-    ends = []
-    for name in ("capstone", "spelling", "for_instructors", "notation", "output_layer"):
-        browser.get(f"{address}/book/{name}.html")
-        lay_out_all(browser)
-        cut = """return [...document.querySelectorAll(".pst-scrollable-table-container")].filter((one) =>
-          one.checkVisibility() && one.scrollWidth > one.clientWidth).map((one) => one.textContent.slice(0, 40))"""
-        assert browser.execute_script(cut) == []
-        ends += browser.execute_script(
-            """const right = (part) => part.getBoundingClientRect().right, text = document.querySelector("article section > p");
-            return [...document.querySelectorAll("article table.table")].map((table) => right(table) - right(text))"""
-        )
+@reads("capstone spelling for_instructors notation output_layer")
+def tables(browser):
+    return browser.execute_script(
+        """
+        const right = (part) => part.getBoundingClientRect().right, text = document.querySelector("article section > p");
+        const cut = [...document.querySelectorAll(".pst-scrollable-table-container")].filter((one) =>
+          one.checkVisibility() && one.scrollWidth > one.clientWidth).map((one) => one.textContent.slice(0, 40));
+        return [cut, [...document.querySelectorAll("article table.table")].map((table) => right(table) - right(text))];
+        """
+    )
+
+
+def test_no_table_of_results_is_cut_in_a_wide_window_and_most_end_where_text_ends(visits):
+    found = readings(visits, tables)
+    assert {page: cut for page, (cut, _) in found.items() if cut} == {}
+    ends = [end for _, there in found.values() for end in there]
     assert max(ends) <= 64  # a figure's width
     assert sum(abs(end) < 1 for end in ends) > len(ends) / 2
 
@@ -917,7 +955,7 @@ def test_every_page_is_typeset_without_an_error(visits):
 
 def test_every_page_asks_this_host_only_and_finds_what_it_asks_for(visits, address):
     for page, visit in visits.items():
-        assert visit["asked"], page
+        assert f"{address}/{page}" in visit["asked"]
         assert [url for url in visit["asked"] if not url.startswith(f"{address}/")] == [], page
         assert visit["failures"] == [], page
 
@@ -972,55 +1010,49 @@ def test_a_second_page_has_no_font_to_wait_for(weights):
     assert fonts == {path.name for path in first if path.suffix in FONTS}
 
 
-def test_every_icon_is_in_the_font_of_icons(browser, address, site):
+@reads("scoring errata for_students")
+def icons(browser):
+    return browser.execute_script(
+        """
+        return [...document.querySelectorAll("*")].flatMap((element) => ["::before", "::after"].map((part) => {
+          const style = getComputedStyle(element, part);
+          const named = /(^| )fa-(?!solid|lg)/.test(element.className) && part === "::before";
+          return named || /Awesome/.test(style.fontFamily) ? style.content : "none";
+        })).filter((content) => content !== '""');
+        """
+    )
+
+
+def test_every_icon_is_in_the_font_of_icons(visits, site):
     font = {chr(code) for code in TTFont(site / "_static" / "styles" / "icons.woff2").getBestCmap()}
-    shown = set()
-    for page in ("scoring", "errata", "for_students"):
-        open_page(browser, f"{address}/book/{page}.html")
-        shown |= set(
-            browser.execute_script(
-                """
-                return [...document.querySelectorAll("*")].flatMap((element) => ["::before", "::after"].map((part) => {
-                  const style = getComputedStyle(element, part);
-                  const named = /(^| )fa-(?!solid|lg)/.test(element.className) && part === "::before";
-                  return named || /Awesome/.test(style.fontFamily) ? style.content : "none";
-                })).filter((content) => content !== '""');
-                """
-            )
-        )
+    shown = set().union(*readings(visits, icons).values())
     assert "normal" not in shown  # an icon without a rule
     letters = {content.strip('"') for content in shown - {"none"}}
     assert len(letters) > 6
     assert letters <= font
 
 
-def test_every_letter_of_a_formula_is_in_the_font_that_the_page_sets_it_in(browser, address, site):
+@reads("notation context output_layer sources errata from_bahdanau_to_transformers capstone spelling")
+def letters_by_look(browser):
+    return browser.execute_script(
+        """
+        const found = {}, walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        while (walk.nextNode()) {
+          const around = walk.currentNode.parentElement;
+          if (!around.closest(".katex-html, .picture .m")) continue;
+          const {fontFamily, fontWeight, fontStyle} = getComputedStyle(around);
+          const look = [fontFamily.split(",")[0].replaceAll('"', ""), fontWeight, fontStyle].join();
+          found[look] = (found[look] ?? "") + walk.currentNode.data;
+        }
+        return found;
+        """
+    )
+
+
+def test_every_letter_of_a_formula_is_in_the_font_that_the_page_sets_it_in(visits, site):
     shown = {}
-    for page in (
-        "notation",
-        "context",
-        "output_layer",
-        "sources",
-        "errata",
-        "from_bahdanau_to_transformers",
-        "capstone",
-        "spelling",
-    ):
-        open_page(browser, f"{address}/book/{page}.html")
-        letters = browser.execute_script(
-            """
-            const found = {}, walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-            while (walk.nextNode()) {
-              const around = walk.currentNode.parentElement;
-              if (!around.closest(".katex-html, .picture .m")) continue;
-              const {fontFamily, fontWeight, fontStyle} = getComputedStyle(around);
-              const look = [fontFamily.split(",")[0].replaceAll('"', ""), fontWeight, fontStyle].join();
-              found[look] = (found[look] ?? "") + walk.currentNode.data;
-            }
-            return found;
-            """
-        )
-        for look, there in letters.items():
+    for by_look in readings(visits, letters_by_look).values():
+        for look, there in by_look.items():
             shown.setdefault(look, set()).update(there)
     faces = {}
     for look, letters in shown.items():
@@ -1033,6 +1065,67 @@ def test_every_letter_of_a_formula_is_in_the_font_that_the_page_sets_it_in(brows
         whole = TTFont(formulas.KATEX / "fonts" / f"KaTeX_{face}.ttf").getBestCmap()
         light = TTFont(site / "_static" / "katex" / "fonts" / f"KaTeX_{face}.woff2").getBestCmap()
         assert {ord(letter) for letter in letters} & set(whole) <= set(light), face
+
+
+@reads(" ".join(CHAPTERS))
+def unexplained(browser):
+    """Return how many letters the formulas have, and which of them the page on notation does not explain."""
+    return browser.execute_async_script(
+        """
+        const done = arguments[0];
+        const {names, notation, describe} = symbolsAtHand;
+        notation().then((symbols) => {
+          const all = [...document.querySelectorAll("article section .math")];
+          const formulas = all.filter((each) => !each.closest("figure, output"));
+          const letters = formulas.flatMap((each) => [...each.querySelectorAll(".katex-html .mathnormal")]);
+          const explained = (letter) => names(letter).some((name) => describe(name, symbols, letter.closest("section")));
+          done([letters.length, letters.filter((letter) => !explained(letter)).map((letter) => names(letter)[0])]);
+        }, (error) => done([0, [`${error}`]]));
+        """
+    )
+
+
+def test_every_letter_in_the_formulas_of_every_chapter_is_explained(visits):
+    found = readings(visits, unexplained)
+    assert {page: unknown for page, (_, unknown) in found.items() if unknown} == {}
+    assert sum(count for count, _ in found.values()) > 2000
+
+
+COLOURED = ("intro", "encoder", "scoring", "softmax", "context")  # pages whose formulas colour the running example
+
+
+@reads(" ".join(COLOURED))
+def colours(browser):
+    """Return the colours in formulas in each mode, and whether each is that of the figures."""
+    return browser.execute_script(
+        """
+        const named = (name) => {
+          const probe = document.body.appendChild(document.createElement("i"));
+          probe.style.color = `var(${name})`;
+          const {color} = getComputedStyle(probe);
+          probe.remove();
+          return color;
+        };
+        const {dataset} = document.documentElement, {theme} = dataset;
+        const shown = ["light", "dark"].map((mode) => {
+          dataset.theme = mode;
+          const wanted = {blue: named("--figure-1"), orange: named("--figure-2"), green: named("--figure-3")};
+          return [mode, [...document.querySelectorAll(".katex-html [style*='color:']")].map((part) => {
+            const name = /color:(\\w+)/.exec(part.getAttribute("style"))[1];
+            return [name, getComputedStyle(part).color === wanted[name] && new Set(Object.values(wanted)).size === 3];
+          })];
+        });
+        dataset.theme = theme;
+        return shown;
+        """
+    )
+
+
+@pytest.mark.parametrize("page", COLOURED)
+def test_a_page_shows_its_own_colours_in_formulas_in_both_modes(visits, page):
+    for mode, shown in readings(visits, colours)[f"book/{page}.html"]:
+        assert {name for name, _ in shown} == {"blue", "orange", "green"}, mode
+        assert all(right for _, right in shown), mode
 
 
 def stop(browser):

@@ -44,10 +44,9 @@ Listed below {footcite:p}`few,many,unread`.
 ```
 """
 ASIDES, CITED = "details.side-note", ".bd-article .cited"
-# Sections as they are once a reader has come near them.
-LAID_OUT = (
-    "<style>.bd-article section section { content-visibility: visible !important; contain: layout paint }</style>"
-)
+# Sections as they are once a reader has come near them, without transitions between two sizes of the window.
+LAID_OUT = """<style>.bd-article section section { content-visibility: visible !important; contain: layout paint }
+* { transition: none !important }</style>"""
 # Whether notes lie on each other or on the text, and which gaps of more than 150 pixels they leave before a section.
 LAYOUT = """
 const box = (element) => element.getBoundingClientRect(), notes = [...document.querySelectorAll(".side-note")];

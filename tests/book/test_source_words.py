@@ -6,11 +6,10 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from autograder.paths import ROOT
-from tests.book.test_browser import address, browser, open_page, server, size, until  # noqa: F401
+from tests.book.test_browser import COLOURED, address, browser, open_page, server, size, until  # noqa: F401
 
 COLOURS = {"blue": "reason", "orange": "with", "green": "logic"}
 FORMULAS = re.compile(r"\\textcolor\{(\w+)\}\{(?:\\textit\{(\w+)\}|[eh]_\{?1?([123])\}?|[\d.]+(?: \\cdot [\d.]+)?)\}")
-PAGES = ("intro", "encoder", "scoring", "softmax", "context")
 
 
 def test_a_coloured_part_of_a_formula_belongs_to_the_word_of_that_colour():
@@ -23,35 +22,7 @@ def test_a_coloured_part_of_a_formula_belongs_to_the_word_of_that_colour():
             coloured[path.stem] = {colour for colour, *_ in found}
         for colour, word, place in found:
             assert (word or (words[int(place) - 1] if place else COLOURS[colour])) == COLOURS[colour], path
-    assert coloured == {page: set(COLOURS) for page in PAGES}
-
-
-SHOWN = """
-const named = (name) => {
-  const probe = document.body.appendChild(document.createElement("i"));
-  probe.style.color = `var(${name})`;
-  const {color} = getComputedStyle(probe);
-  probe.remove();
-  return color;
-};
-const wanted = {blue: named("--figure-1"), orange: named("--figure-2"), green: named("--figure-3")};
-return [...document.querySelectorAll(".katex-html [style*='color:']")].map((part) => {
-  const name = /color:(\\w+)/.exec(part.getAttribute("style"))[1];
-  return [name, getComputedStyle(part).color === wanted[name] && new Set(Object.values(wanted)).size === 3];
-});
-"""
-
-
-@pytest.mark.e2e
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_shows_its_own_colours_in_formulas_in_both_modes(browser, address, page):  # noqa: F811
-    size(browser, 1280)
-    open_page(browser, f"{address}/book/{page}.html")
-    for mode in ("light", "dark"):
-        browser.execute_script("document.documentElement.dataset.theme = arguments[0]", mode)
-        shown = browser.execute_script(SHOWN)
-        assert {name for name, _ in shown} == set(COLOURS), mode
-        assert all(right for _, right in shown), mode
+    assert coloured == {page: set(COLOURS) for page in COLOURED}
 
 
 @pytest.mark.e2e

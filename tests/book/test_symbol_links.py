@@ -8,8 +8,7 @@ from selenium.webdriver.common.keys import Keys
 from autograder.paths import ROOT
 from tests.book.small_site import build_site, write_site
 from tests.book.test_axe import AXE, findings
-from tests.book.test_browser import address, browser, complaints, open_page, seen, server, serving, size, until  # noqa: F401
-from tests.book.test_notation import CHAPTERS
+from tests.book.test_browser import browser, open_page, seen, serving, size, until  # noqa: F401
 
 pytestmark = pytest.mark.e2e
 
@@ -96,7 +95,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def chapter(built):
-    with serving(built) as server:  # noqa: F811
+    with serving(built) as server:
         yield f"http://127.0.0.1:{server.server_port}/book/scoring.html"
 
 
@@ -275,25 +274,3 @@ def test_the_note_lies_within_the_window_and_axe_finds_nothing_amiss_in_it(page,
     page.execute_script(AXE.read_text(encoding="utf-8"))
     page.execute_script("document.querySelectorAll('.math').forEach((formula) => formula.replaceWith('x'))")
     assert [each for each in findings(page) if "theme-switch" not in each[2]] == []  # a button that has no icons here
-
-
-def test_every_letter_in_the_formulas_of_every_chapter_is_explained(browser, address):  # noqa: F811
-    counts = []
-    for name in CHAPTERS:
-        open_page(browser, f"{address}/book/{name}.html")
-        count, unknown = browser.execute_async_script(
-            """
-            const done = arguments[0];
-            const {names, notation, describe} = symbolsAtHand;
-            notation().then((symbols) => {
-              const all = [...document.querySelectorAll("article section .math")];
-              const formulas = all.filter((each) => !each.closest("figure, output"));
-              const letters = formulas.flatMap((each) => [...each.querySelectorAll(".katex-html .mathnormal")]);
-              const explained = (letter) => names(letter).some((name) => describe(name, symbols, letter.closest("section")));
-              done([letters.length, letters.filter((letter) => !explained(letter)).map((letter) => names(letter)[0])]);
-            }, (error) => done([0, [`${error}`]]));
-            """
-        )
-        assert unknown == [], name
-        counts.append(count)
-    assert sum(counts) > 2000
