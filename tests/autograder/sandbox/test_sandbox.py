@@ -168,7 +168,7 @@ def test_the_traceback_of_a_limit_ends_in_the_student_s_own_line():
     checks = "import time\n\ndef make_checks():\n    pass\n\ndef check(function):\n    function()\n"
     cells = tuple(map(Cell, (checks, "def spin():\n    while True:\n        pass", "check(spin)")))
     script = Script(cells, {}, prepared=sandbox.Prepared((checks,)))
-    (error,) = sandbox.run(script, Limits(cell_seconds=0.5)).outputs[2][1]
+    (error,) = sandbox.run(script, dataclasses.replace(LIMITS, cell_seconds=0.5)).outputs[2][1]
     text = sanitize.plain("\n".join(error["traceback"]))
     assert text.rstrip().endswith("CellTimeout: stopped: it used 0.5 seconds of CPU time")
     assert "check(spin)" in text
@@ -410,7 +410,7 @@ def test_a_cell_whose_process_was_killed_each_time_is_known_as_such(isolation):
 
         thread = kill_soon("child", times=2)
         waiting = Script((Cell("import time\ntime.sleep(50)"),), {})  # until it is killed
-        done = sandbox.run(waiting, Limits(), isolation)
+        done = sandbox.run(waiting, dataclasses.replace(LIMITS, cell_idle_seconds=60), isolation)
         thread.join()
     else:
         done = run("import os\nos.kill(os.getpid(), 9)", isolation=isolation)
@@ -463,10 +463,10 @@ def test_no_process_may_use_much_more_cpu_time_than_the_submission():
 
 def test_what_a_cell_starts_counts_towards_its_cpu_time():
     child = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
-    done = run(child, "print('after')")
-    assert done.failure == "Stopped at cell 1 of 2: it used more than 5 seconds of CPU time (cell_seconds)."
+    done = sandbox.run(Script((Cell(child), Cell("print('after')")), {}), dataclasses.replace(LIMITS, cell_seconds=1))
+    assert done.failure == "Stopped at cell 1 of 2: it used more than 1 seconds of CPU time (cell_seconds)."
     assert done.reached == {"cell_seconds"}
-    assert done.used["sandbox"] > LIMITS.cell_seconds
+    assert done.used["sandbox"] > 1
 
 
 LOOKS_ROUND = """
