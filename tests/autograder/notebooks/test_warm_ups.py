@@ -206,25 +206,25 @@ while True:
 @pytest.mark.parametrize(
     ("answer", "limit", "words"),
     [
-        ("while True:\n    pass", "cell_seconds", "It reached a limit: a cell used 4 seconds"),
+        ("while True:\n    pass", "cell_seconds", "It reached a limit: a cell used 2 seconds"),
         (STUBBORN, "cell_seconds", "It was run again without that cell."),
         (
             "def scores_by_hand():\n    while True:\n        pass",
             "cell_seconds",
-            "It reached a limit: a cell used 4 seconds",
+            "It reached a limit: a cell used 2 seconds",
         ),
-        ("import time\ntime.sleep(10**6)", "cell_idle_seconds", "waited 4 seconds"),
+        ("import time\ntime.sleep(10**6)", "cell_idle_seconds", "waited 2 seconds"),
     ],
     ids=["loop", "loop that goes on after each error", "loop when it is checked", "sleep"],
 )
 def test_a_warm_up_that_never_ends_costs_no_exercise_its_points(notebooks, answer, limit, words):
     notebook = nbformat.reads(nbformat.writes(notebooks[0]), as_version=4)
     next(cell for cell in notebook.cells if id_of(cell) == NAME)["source"] = answer
-    questions, limits = exercises.load("scoring", 0), Limits(cell_seconds=4, cell_idle_seconds=4)
+    questions, limits = exercises.load("scoring", 0), Limits(cell_seconds=2, cell_idle_seconds=2)
     graded = grade.grade(notebook, questions, limits, proof.choose_trusted_isolation())
     wanted = {exercise.name: exercise.points for exercise in questions if exercise.is_automatic}
     assert {name: verdict.earned for name, verdict in graded.by_exercise.items() if name in wanted} == wanted
-    assert graded.reached == {limit: 4.0}
+    assert graded.reached == {limit: 2.0}
     assert words in graded.failure
 
 
