@@ -1,9 +1,9 @@
 # ---
 # jupyter:
 #   student:
-#     about: Hands in 200 MB.
+#     about: Hands in 25 MB.
 #     kind: unreadable
 #     base: reference
-#     megabytes: 200
+#     megabytes: 25
 #     points: set aside
 # ---
