@@ -229,14 +229,14 @@ def test_from_the_example_each_command_says_the_next_until_the_report(example, t
     assert "Fay Transposed" in autograder("requests", "scoring", "--course", course.root).stdout
 
 
-def test_the_command_that_init_names_next_succeeds(tmp_path):
+def test_the_command_that_init_names_next_succeeds(tmp_path, any_seed, unproved):
     output = succeed("init", tmp_path / "course")
     command = output.splitlines()[-1].removeprefix("Next: python -m autograder ")
     released = succeed(*command.split())
     assert released.splitlines()[-1].startswith("Next: python -m autograder collect scoring ARCHIVE")
 
 
-def test_a_release_with_attempts_names_the_command_that_grades_them(tmp_path):
+def test_a_release_with_attempts_names_the_command_that_grades_them(tmp_path, any_seed, unproved):
     course = init(tmp_path / "course")
     (course.root / "course.toml").write_text("[assignment.scoring]\nattempts = 1\n", encoding="utf-8")
     released = succeed("release", "scoring", "--no-links", "--course", course.root)
