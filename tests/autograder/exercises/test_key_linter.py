@@ -9,10 +9,9 @@ import pytest
 
 from autograder.exercises import Outcome, key_linter
 from autograder.exercises.packing import compress, unpack_texts, visible_source
-from autograder.notebooks import assemble
 from solutions.answer_key import AnswerKeyError
 from tests.autograder.exercises.toys import toy
-from tests.autograder.samples import TOPICS, exercise_named, topic_exercises
+from tests.autograder.samples import TOPICS, exercise_named, notebook_of, topic_exercises
 
 HEAD = '[toy-weigh]\nkind = "code"\npoints = 1\n'
 CASES = {
@@ -407,14 +406,14 @@ def test_a_problem_is_raised_with_place_case_and_remedy(tmp_path):
 def test_the_key_of_every_topic_is_sound(topic):
     """For exercises that are called, the audit repeats this with the seeds 0 to 2."""
     exercises = topic_exercises(topic)
-    text = key_linter.extract_released_text(assemble.source_notebook(topic, exercises))
+    text = key_linter.extract_released_text(notebook_of(topic))
     assert not [str(problem) for problem in key_linter.lint(exercises, text=text)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_what_is_looked_through_for_leaks_is_what_students_get(topic):
-    text = key_linter.extract_released_text(assemble.source_notebook(topic, topic_exercises(topic)))
+    text = key_linter.extract_released_text(notebook_of(topic))
     for exercise in topic_exercises(topic):
         if exercise.is_called:
             assert f"def {exercise.function}(" in text
