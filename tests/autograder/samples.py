@@ -61,6 +61,12 @@ def exercise_named(name, seed=1):
     return next(e for e in topic_exercises(name.split("-")[0], seed) if e.name == name)
 
 
+@cache
+def draw_exercise(name, seed):
+    """Return ``exercise_named(name, seed)`` without drawing the rest of its topic, which takes longer."""
+    return exercises.make_exercise(ENTRIES[name], seed)
+
+
 def module_of(folder, name):
     return importlib.import_module(f"{folder}.{name.split('-')[0]}")
 

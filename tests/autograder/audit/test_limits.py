@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from autograder import exercises
 from autograder.audit.calls import verdict_on
 from autograder.audit.outcomes import Outcomes, Version
 from autograder.exercises import reference_of
-from tests.autograder.samples import exercise_named
+from tests.autograder.samples import draw_exercise, exercise_named
 
 pytestmark = [pytest.mark.suite("audit"), pytest.mark.filterwarnings("ignore")]
 
@@ -393,8 +392,9 @@ WRONG = {
 def test_what_is_wrong_at_a_limit_only_loses_points(what):
     name, answer = WRONG[what]
     for seed in (0, 7):
-        (exercise,) = [each for each in exercises.load(name.split("-")[0], seed) if each.name == name]
-        assert not Outcomes(exercise).passes(Version(what, answer))  # faster than a verdict, which looks for hints
+        assert not Outcomes(draw_exercise(name, seed)).passes(
+            Version(what, answer)
+        )  # faster than a verdict, which looks for hints
 
 
 ALL_BUT_PRECISION = [  # in the others huge pads overflow, a recurrence magnifies, or large numbers nearly cancel
@@ -410,8 +410,7 @@ ALL_BUT_PRECISION = [  # in the others huge pads overflow, a recurrence magnifie
 @pytest.mark.parametrize("name", ALL_BUT_PRECISION)
 def test_single_precision_costs_its_own_part_alone_and_is_told(name):
     for seed in (0, 7):
-        (exercise,) = [each for each in exercises.load(name.split("-")[0], seed) if each.name == name]
-        verdict = verdict_on(in_single_precision(name), exercise)
+        verdict = verdict_on(in_single_precision(name), draw_exercise(name, seed))
         assert {part.name for part in verdict.parts if part.earned < part.points} == {"precision"}
         assert "single precision" in verdict.hints[0]
 

@@ -17,7 +17,7 @@ from autograder.grading import judge, recognise
 from autograder.grading.recognise import find_equal_sizes, infer_mistake
 from autograder.grading.values import JudgedCase
 from autograder.sandbox import Reply
-from tests.autograder.samples import ENTRIES, NAMES, exercise_named, replies_of, right_replies
+from tests.autograder.samples import ENTRIES, NAMES, draw_exercise, exercise_named, replies_of, right_replies
 
 pytestmark = pytest.mark.slow
 
@@ -258,7 +258,7 @@ def wrong_everywhere(exercise):
 
 
 def test_the_search_for_one_answer_runs_no_more_variations_than_it_may(monkeypatch):
-    exercise = exercise_named("scoring-additive_score", 11)
+    exercise = draw_exercise("scoring-additive_score", 11)
     monkeypatch.setattr(recognise, "MAX_WORK", 40 * mutations_of(exercise).work(0) + 1)
     runs = []
     run = InstrumentedFunction.run
@@ -270,7 +270,7 @@ def test_the_search_for_one_answer_runs_no_more_variations_than_it_may(monkeypat
 
 
 def test_where_the_search_ends_does_not_depend_on_what_was_judged_before(monkeypatch):
-    exercise = exercise_named("scoring-additive_score", 12)
+    exercise = draw_exercise("scoring-additive_score", 12)
     reference = reference_of(exercise)
 
     def last_query(query, keys, W_query, W_key, v):

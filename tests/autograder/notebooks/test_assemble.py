@@ -29,7 +29,7 @@ from autograder.notebooks.chapter import chapter_texts
 from autograder.paths import BOOK
 from autograder.sandbox import Reply
 from solutions import answer_key
-from tests.autograder.samples import ENTRIES, NAMES, TOPICS, exercise_named, notebook_of, topic_exercises
+from tests.autograder.samples import ENTRIES, NAMES, TOPICS, draw_exercise, exercise_named, notebook_of, topic_exercises
 
 pytestmark = pytest.mark.slow
 
@@ -242,25 +242,25 @@ def test_a_text_that_could_be_read_in_two_ways_says_which_is_meant(name, sentenc
 
 def test_the_cases_are_what_the_texts_say_of_them():
     for seed in range(1, 6):
-        for case in exercise_named("encoder-annotate", seed).cases:
+        for case in draw_exercise("encoder-annotate", seed).cases:
             assert case.inputs["source_mask"].any(axis=1).all()
             assert case.inputs["W_h"].shape == case.inputs["W_h_back"].shape
         sizes = []
-        for case in exercise_named("output_layer-beam_step", seed).cases:
+        for case in draw_exercise("output_layer-beam_step", seed).cases:
             scores, gained = case.inputs["scores"], case.inputs["log_probabilities"]
             for row in (scores[..., None] + gained).reshape(len(scores), -1):
                 best = -np.sort(-row)[: scores.shape[1] + 1]
                 assert (np.diff(best) < 0).all()
             sizes.append(gained.shape[1:])
         assert any(words < width for width, words in sizes)
-        for case in exercise_named("capstone-noun_alignment", seed).cases:
+        for case in draw_exercise("capstone-noun_alignment", seed).cases:
             for row in case.inputs["weights"].reshape(-1, case.inputs["weights"].shape[-1]):
                 assert not row.any() or (row == row.max()).sum() == 1
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_no_word_that_is_decoded_depends_on_rounding(seed):
-    for case in exercise_named("output_layer-decode", seed).cases:
+    for case in draw_exercise("output_layer-decode", seed).cases:
         inputs = case.inputs
         state, word = inputs["state"], np.ones(len(inputs["state"]), dtype=int)
         for step, written in enumerate(np.asarray(case.expected).T):

@@ -314,8 +314,8 @@ def test_the_proofs_of_an_assignment_hold_for_the_seed_of_each_attempt(tmp_path,
     fair, proved = [], []
     monkeypatch.setattr(release, "prove_fairness", lambda drawn, other: fair.append(drawn))
     monkeypatch.setattr(release, "prove", lambda *args: proved.append(args))
-    release.release(init(tmp_path / "course"), "scoring", seed=7, attempt_seeds=[40, 41])
-    wanted = [exercises.digest(exercises.load("scoring", seed)) for seed in (7, 40, 41)]
+    release.release(init(tmp_path / "course"), "scoring", seed=1, attempt_seeds=[5, 2])
+    wanted = [exercises.digest(exercises.load("scoring", seed)) for seed in (1, 5, 2)]
     _, _, questions, later, _ = proved[0]
     assert list(map(exercises.digest, fair)) == wanted
     assert list(map(exercises.digest, (questions, *later))) == wanted
@@ -495,7 +495,7 @@ def test_a_release_that_was_stopped_at_any_write_is_made_by_the_next(
 
 
 def test_a_release_whose_seed_decides_what_a_mistake_earns_is_refused():
-    questions = exercises.load("scoring", 5)
+    questions = exercises.load("scoring", 1)
     proof.prove_fairness(questions, exercises.load("scoring", 0))
     place = next(n for n, each in enumerate(questions) if each.kind == "code")
     unlucky = replace(questions[place], cases=tuple(case for case in questions[place].cases if case.part == "size_one"))
