@@ -39,18 +39,70 @@ def outputs(prepared, *sources):
     return sandbox.run(Script(cells, {}, prepared=prepared), LIMITS, "zygote").outputs
 
 
-def test_a_cell_that_was_read_before_puts_out_the_same():
-    once = outputs(Prepared((HANDED_OUT,)), HANDED_OUT, "x = 1", HANDED_OUT)
+CHECKS_CELL = """import math
+
+def make_checks():
+    pass
+
+{}
+"""
+CHECKS = {  # a text in that cell -> what its notebook then prints or raises first
+    "def answer(): return 42": "42\n",
+    "1 / 0": "ZeroDivisionError",
+    "def answer(: return 42": "SyntaxError",
+}
+
+
+@pytest.fixture(scope="module")
+def prepared():
+    """Everything that the tests from here to that of the large pages have prepared, so that one zygote serves them."""
+    cells = map(CHECKS_CELL.format, CHECKS)
+    return Prepared((HANDED_OUT, compare_cell(exercises.load("scoring", 0)).source, *cells, "6 * 7"))
+
+
+@pytest.mark.parametrize("steps", ["input_transformers_post", "input_transformers_cleanup"])
+def test_whoever_changes_how_cells_are_read_changes_it_for_cells_that_were_read_before_too(steps, prepared):
+    done = outputs(prepared, CHANGE.format(steps=steps), HANDED_OUT)
+    assert "changed" in done[1][1][0]["text"]
+
+
+def test_what_the_checks_use_was_compiled_before_a_notebook_begins(prepared):
+    source = prepared.sources[1]
+    done = outputs(prepared, "print(len(get_ipython().compiled))", source, "print(check.__name__)")
+    compiled = f"{len(CHECKS)}\n"  # this one and those of CHECKS, but for the last, which cannot be compiled
+    assert [items[0]["text"] for _, items in done.values() if items] == [compiled, "check\n"]
+
+
+def test_a_prepared_cell_of_one_line_runs_as_it_is(prepared):
+    assert outputs(prepared, "6 * 7")[0][1][0]["data"]["text/plain"] == "42"
+
+
+@pytest.fixture(scope="module")
+def both_ways(prepared):
+    """The outputs of some notebooks whose first cell was prepared, and of the same where nothing was."""
+    notebooks = {HANDED_OUT: (HANDED_OUT, "x = 1", HANDED_OUT)}
+    notebooks |= {text: (CHECKS_CELL.format(text), "print(answer())") for text in CHECKS}
+    before = [outputs(prepared, *sources) for sources in notebooks.values()]
     sandbox.close()
-    assert once == outputs(Prepared(), HANDED_OUT, "x = 1", HANDED_OUT)
+    anew = [outputs(Prepared(), *sources) for sources in notebooks.values()]
+    return dict(zip(notebooks, zip(before, anew, strict=True), strict=True))
+
+
+def test_a_cell_that_was_read_before_puts_out_the_same(both_ways):
+    once, anew = both_ways[HANDED_OUT]
+    assert once == anew
     assert [count for count, _ in once.values()] == [1, 2, 3]
     assert once[0][1][-1]["data"]["text/plain"] == "2"
 
 
-@pytest.mark.parametrize("steps", ["input_transformers_post", "input_transformers_cleanup"])
-def test_whoever_changes_how_cells_are_read_changes_it_for_cells_that_were_read_before_too(steps):
-    done = outputs(Prepared((HANDED_OUT,)), CHANGE.format(steps=steps), HANDED_OUT)
-    assert "changed" in done[1][1][0]["text"]
+@pytest.mark.parametrize(("text", "expected"), CHECKS.items(), ids=["right", "raises", "broken"])
+def test_a_cell_of_checks_that_was_compiled_before_does_the_same(text, expected, both_ways):
+    before, anew = both_ways[text]
+    for number, (count, items) in before.items():  # except for tracebacks, which quote the current cell
+        assert [{**item, "traceback": []} for item in items] == [{**item, "traceback": []} for item in anew[number][1]]
+        assert count == anew[number][0]
+    first = next(item for _, items in before.values() for item in items)
+    assert expected in (first.get("ename"), first.get("text"))
 
 
 def gives_large_pages():
@@ -82,41 +134,6 @@ def test_what_a_zygote_has_made_lies_in_large_pages_once_it_has_served_a_few(new
         if os.geteuid() == 0:
             sizes.append(in_large_pages(start._thread_state.zygote[1].process.pid))
     assert not sizes or sizes[-1] > sizes[0] or not gives_large_pages()
-
-
-CHECKS_CELL = """
-def make_checks():
-    pass
-
-{}
-"""
-
-
-def test_what_the_checks_use_was_compiled_before_a_notebook_begins():
-    source = compare_cell(exercises.load("scoring", 0)).source
-    done = outputs(Prepared((source,)), "print(len(get_ipython().compiled))", source, "print(check.__name__)")
-    assert [items[0]["text"] for _, items in done.values() if items] == ["1\n", "check\n"]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("def answer(): return 42", "42\n"),
-        ("1 / 0", "ZeroDivisionError"),
-        ("def answer(: return 42", "SyntaxError"),
-    ],
-    ids=["right", "raises", "broken"],
-)
-def test_a_cell_of_checks_that_was_compiled_before_does_the_same(text, expected):
-    cell = CHECKS_CELL.format(text)
-    before = outputs(Prepared((cell,)), cell, "print(answer())")
-    sandbox.close()
-    anew = outputs(Prepared(), cell, "print(answer())")
-    for number, (count, items) in before.items():  # except for tracebacks, which quote the current cell
-        assert [{**item, "traceback": []} for item in items] == [{**item, "traceback": []} for item in anew[number][1]]
-        assert count == anew[number][0]
-    first = next(item for _, items in before.values() for item in items)
-    assert expected in (first.get("ename"), first.get("text"))
 
 
 def test_assignments_that_take_turns_share_one_zygote_that_is_ready_for_all(new_zygotes, monkeypatch):
@@ -346,10 +363,6 @@ def test_losing_the_sandbox_on_every_attempt_raises(monkeypatch):
     with pytest.raises(start.SandboxLost, match="it is gone"):
         sandbox.run(Script((Cell("1"),), {}), LIMITS)
     assert len(lost) == sandbox.ATTEMPTS
-
-
-def test_a_prepared_cell_of_one_line_runs_as_it_is():
-    assert outputs(Prepared(("6 * 7",)), "6 * 7")[0][1][0]["data"]["text/plain"] == "42"
 
 
 def test_the_time_that_a_submission_took_of_a_processor_is_told():
