@@ -18,6 +18,7 @@ from autograder.courses.course import Course
 from autograder.grading import grade
 from autograder.notebooks.cell_ids import id_of
 from autograder.sandbox import Limits
+from tests.autograder.essays import hand_in_as
 from tests.autograder.samples import read_files
 
 pytestmark = pytest.mark.suite("sandbox")
@@ -175,7 +176,7 @@ def test_notebooks_and_pages_that_are_gone_are_written_again_from_the_stored_ver
 
 
 def test_a_fault_of_ours_is_reported_and_never_stored(course, monkeypatch):
-    demo.hand_in(course, "scoring")
+    hand_in_as(course, "ada_loops")
 
     def stumble(*args, **kwargs):
         raise RuntimeError("a fault of ours")

@@ -184,13 +184,6 @@ def test_an_answer_in_a_cell_of_the_students_own_waits_for_a_person_who_sees_it(
     assert grade_quickly(course)["mia"].waiting == (ESSAY,)
 
 
-def test_nbgraders_own_autograde_lets_an_answer_in_an_own_cell_wait_too(course):
-    hand_in(course, "mia", None, change=add_below_essay("markdown", "Because U h_j stays as it is."))
-    hand_in(course, "noa", None)
-    nbgrader("autograde", "scoring", cwd=course.root)
-    assert [written(course, student) for student in ("mia", "noa")] == [(None, True), (None, False)]
-
-
 def test_an_export_says_which_points_a_person_has_still_to_give(course):
     hand_in(course, "mia")
     hand_in(course, "noa")

@@ -19,13 +19,13 @@ from autograder import sandbox
 from autograder.batch.context import GradingOptions
 from autograder.batch.grade_class import grade_class
 from autograder.batch.results import PROVISIONAL_NOTE
-from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.courses.submissions import list_submitters
 from autograder.errors import CourseError
 from autograder.grading import grade
 from autograder.sandbox import Call, Cell, Limits, SandboxLost, Script, doctor, protocol, start
 from autograder.sandbox.protocol import NoReply
+from tests.autograder.essays import hand_in_as
 from tests.autograder.samples import AUTOMATIC
 
 pytestmark = pytest.mark.suite("sandbox")
@@ -84,10 +84,7 @@ def course(released, tmp_path_factory):
     root = tmp_path_factory.mktemp("killed") / "course"
     shutil.copytree(released.root, root)
     course = Course.at(root)
-    demo.hand_in(course, "scoring")
-    for path in (course.root / "submitted").iterdir():
-        if path.name not in QUIET:
-            shutil.rmtree(path)
+    hand_in_as(course, *QUIET)
     for name in QUIET:
         source = course.submission(name, "scoring").read_text(encoding="utf-8")
         for number in range(1, COPIES):  # a comment makes it another notebook, with its own verdict

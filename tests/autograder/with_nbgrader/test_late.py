@@ -1,16 +1,19 @@
 """The late rule of course.toml costs what it states, in `grade` and in nbgrader's own commands alike."""
 
+import shutil
+
 import pytest
 from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets.config import Config
 
 from autograder.batch.results import MarkChange
-from autograder.courses import demo
+from autograder.courses.course import Course
 from autograder.with_nbgrader.plugins import LateRule
-from tests.autograder.essays import grade_quickly, hand_in
+from tests.autograder.batch.test_nothing_lost import add_below_essay
+from tests.autograder.essays import grade_quickly, hand_in, hand_in_as, written
 from tests.autograder.samples import AUTOMATIC
-from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader, only
+from tests.autograder.with_nbgrader.test_nbgrader_plugin import nbgrader
 
 pytestmark = pytest.mark.suite("assignments")
 
@@ -85,14 +88,27 @@ def test_another_rule_is_seen_by_a_dry_run_and_recorded_by_the_next_grading(cour
     assert late(course, "hugo_squeezed")[1] == pytest.approx(0.25 * AUTOMATIC)
 
 
-def test_nbgraders_own_command_takes_off_the_same(course):
-    demo.hand_in(course, "scoring")
-    only(course, list(CAME))
+@pytest.fixture(scope="module")
+def autograded(released, tmp_path_factory):
+    """A course with the rule, graded by nbgrader's own command. mia has written into a cell of her own, noa nowhere."""
+    course = Course.at(shutil.copytree(released.root, tmp_path_factory.mktemp("late") / "course"))
+    (course.root / "course.toml").write_text(RULE, encoding="utf-8")
+    hand_in_as(course, *CAME)
     for student in CAME:
         come(course, student)
+    hand_in(course, "mia", None, change=add_below_essay("markdown", "Because U h_j stays as it is."))
+    hand_in(course, "noa", None)
     nbgrader("autograde", "scoring", cwd=course.root)
+    return course
+
+
+def test_nbgraders_own_autograde_lets_an_answer_in_an_own_cell_wait_too(autograded):
+    assert [written(autograded, student) for student in ("mia", "noa")] == [(None, True), (None, False)]
+
+
+def test_nbgraders_own_command_takes_off_the_same(autograded):
     for student, share in SHARES.items():
-        score, penalty, due, days = late(course, student)
+        score, penalty, due, days = late(autograded, student)
         assert score > 0
         assert penalty == pytest.approx(share * score)
         assert (due, days) == (UNTIL[student], 2 if student == "ada_loops" else None)

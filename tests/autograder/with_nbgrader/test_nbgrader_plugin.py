@@ -15,7 +15,7 @@ from autograder.batch.grade_class import grade_class
 from autograder.courses import demo
 from autograder.courses.course import Course
 from autograder.courses.standing import load_graded
-from tests.autograder.essays import ESSAY
+from tests.autograder.essays import ESSAY, hand_in_as
 from tests.autograder.samples import sample
 
 pytestmark = pytest.mark.suite("assignments")
@@ -72,9 +72,8 @@ def stock(tmp_path_factory, released, pytestconfig):
     course = Course.at(root)
     patient = "c.Execute.timeout = c.Execute.startup_timeout = 600"  # seconds: machines may be busy
     course.config.write_text(f"c = get_config()\nc.CourseDirectory.course_id = 'attention'\n{patient}\n")
-    demo.hand_in(course, "scoring")
     quiet = QUIET if pytestconfig.getoption("--full") else UNLIKE
-    only(course, [*quiet, "kofi_noisy", "tom_patches_tests"])
+    hand_in_as(course, *quiet, "kofi_noisy", "tom_patches_tests")
     nbgrader("autograde", "scoring", cwd=root)
     return course
 
@@ -139,8 +138,7 @@ def test_what_comes_late_or_is_emptied_is_entered_as_nbgrader_enters_it(released
         shutil.copytree(released.root, tmp_path / folder)
         course = Course.at(tmp_path / folder)
         course.config.write_text(course.config.read_text() + HALF)
-        demo.hand_in(course, "scoring")
-        only(course, ["hugo_squeezed", "ada_loops"])
+        hand_in_as(course, "hugo_squeezed", "ada_loops")
         for name, when in (("hugo_squeezed", "2030-01-02 10:00:00 UTC"), ("ada_loops", "2030-01-01 00:30:00 UTC")):
             course.submission(name, "scoring").with_name("timestamp.txt").write_text(when)
         with Gradebook(course.gradebook.url) as gradebook:
