@@ -54,15 +54,7 @@ from solutions.in_numpy.wycliffe import (  # noqa: F401
 )
 from solutions.in_torch.context import AdditiveAttention, Attention, OwnAttention  # noqa: F401
 from solutions.in_torch.encoder import Encoder
-from solutions.in_torch.output_layer import (  # noqa: F401
-    BothEnds,
-    Decoder,
-    LastAnnotation,
-    Seq2Seq,
-    add_dropout,
-    beam_search,
-    beam_step,
-)
+from solutions.in_torch.output_layer import BothEnds, Decoder, LastAnnotation, Seq2Seq, add_dropout  # noqa: F401
 from solutions.in_torch.scoring import AdditiveScore  # noqa: F401
 from solutions.in_torch.softmax import masked_softmax
 from solutions.in_torch.wycliffe import (  # noqa: F401
@@ -135,8 +127,7 @@ PROVIDED = (
     ),
     *("VECTOR_SIZE", "STATE_SIZE", "split_tokens", "read_bible", "part_of", "verses_of", "_pairs_of", "vocabularies"),
     *("_numbers_of_words", "read_as", "_pad_rows", "encode_verses", "encode_references", "verses_as_tensors"),
-    *("BothEnds", "build_wycliffe", "add_dropout", "beam_step", "beam_search", "translate_verses"),
-    *("draw_verses", "gloss_verses"),
+    *("BothEnds", "build_wycliffe", "add_dropout", "translate_verses", "draw_verses", "gloss_verses"),
     *("check_report", "rank_by_bleu"),
 )
 

@@ -16,7 +16,7 @@ from solutions.in_numpy.wycliffe import (
 )
 from solutions.in_torch.context import AdditiveAttention
 from solutions.in_torch.encoder import Encoder
-from solutions.in_torch.output_layer import BothEnds, Decoder, Seq2Seq, beam_search
+from solutions.in_torch.output_layer import BothEnds, Decoder, Seq2Seq
 
 VECTOR_SIZE = 64  # of a word, and of the encoder's state in each direction
 STATE_SIZE = 128  # of the decoder's state, and of the attention layer
@@ -35,13 +35,9 @@ def verses_as_tensors(verses):
     return {name: torch.from_numpy(array) for name, array in encode_verses(verses).items()}
 
 
-def translate_verses(model, verses, width=1, length_power=0.0):
-    """Return the translations that the model writes of the sources of ``verses``: tuples of words.
-
-    The search is greedy, or with a larger ``width`` that of ``beam_search``.
-    """
+def translate_verses(model, verses):
+    """Return the translations that the model writes of the sources of ``verses``, by greedy search: tuples of words."""
     batch = verses_as_tensors(verses)
-    what = (batch["source"], batch["lengths"], START, STOP, MOST_WORDS)
-    numbers, _ = beam_search(model, *what, width, length_power) if width > 1 else model.greedy(*what)
+    numbers, _ = model.greedy(batch["source"], batch["lengths"], START, STOP, MOST_WORDS)
     words = vocabularies()[1]
     return [tuple(words[number] for number in row if number != STOP) for row in numbers.tolist()]
