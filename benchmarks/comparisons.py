@@ -16,6 +16,9 @@ choice, nor is the largest share of dropout: widen the grid.
 **Dropout.** It is applied to word vectors, to annotations and to what the output layer reads, but not between the states of
 consecutive steps.
 
+**Error rates.** Spelling, which has a ``score`` of its own, is scored on the validation words after each length of its long runs.
+Only the models of the best length are then scored on the test words, once.
+
 **Schedule.** Each training runs at a constant rate after a warm-up; for each length requested, an annealed end branches off in
 which the rate falls to 0 over the last fifth (Hägele et al. 2024, arXiv:2405.18392). So one long run serves all lengths.
 
@@ -73,7 +76,8 @@ CURVE_STEPS = 1000  # between two points of a learning curve
 class Comparison:
     """Which models are compared, at which rates, after how many steps, and from how many seeds.
 
-    ``long`` maps a model to the steps of its later runs, which use the rates chosen, on ``long_counts`` examples.
+    ``long`` maps a model to the steps of its later runs, which use the rates chosen, on ``long_counts`` examples. Only the first
+    ``longest_seeds`` of them go on to the last of these lengths.
     """
 
     models: tuple[str, ...]
@@ -84,6 +88,7 @@ class Comparison:
     count: int = SENTENCES  # examples to train on
     long: dict[str, tuple[int, ...]] = field(default_factory=dict)
     long_counts: tuple[int, ...] = ()
+    longest_seeds: int = 3
     dropouts: tuple[float, ...] = (0.0,)
     pool: int = 20  # batches that are drawn together and sorted by length; with 1, a batch has sentences of all lengths
 
@@ -119,20 +124,29 @@ COMPARISONS = {
         long={"transformer": (4000,)},
         long_counts=(SENTENCES,),
     ),
-    # both once more, with batches that are not sorted
+    # attention, the fixed vector and the blocks once more, with batches that are not sorted
     "mixed-recurrence": Comparison(("attention",), {48: (0.003, 0.006, 0.012, 0.024, 0.048)}, (100, 300), pool=1),
+    "mixed-fixed": Comparison(
+        ("fixed",),
+        {48: (0.003, 0.006, 0.012, 0.024, 0.048)},
+        (300, 1000),
+        long={"fixed": (300, 1000, 4000)},
+        long_counts=(SENTENCES, MANY_SENTENCES),
+        pool=1,
+    ),
     "mixed-blocks": Comparison(
         ("transformer", "block-encoder"), {32: (0.0015, 0.003, 0.006, 0.012, 0.024)}, (100, 300), pool=1
     ),
-    # with attention, 2300 steps take one minute of one core, and 70 000 take thirty
+    # with attention, 7000 steps take three or four minutes of one core, and 70 000 take thirty or forty
     "spelling": Comparison(
         ("attention", "fixed"),
         {128: (0.00075, 0.0015, 0.003, 0.006, 0.012)},
-        (2300, 7000),
+        (7000,),
         task="spelling",
         count=WORDS,
-        long={"attention": (23_000, 70_000), "fixed": (23_000, 70_000)},
+        long={"attention": (7000, 23_000, 70_000), "fixed": (7000, 23_000, 70_000)},
         long_counts=(WORDS,),
+        longest_seeds=2,
     ),
 }
 
@@ -172,18 +186,41 @@ def tuning_runs() -> list[TrainingRun]:
 
 def long_runs(rows: dict[str, dict], group: str) -> list[TrainingRun]:
     """Return the runs of ``group`` that follow once its hyperparameters are chosen: for more steps, or on more examples."""
-    c = COMPARISONS[group]
-    by_choice: dict[tuple[str, int, float, float], list[int]] = {}
-    for (model, lengths), size in product(c.long.items(), c.rates):
-        for steps in lengths:
+    c, runs = COMPARISONS[group], []
+    for seed, count, (model, lengths), size in product(range(c.seeds), c.long_counts, c.long.items(), c.rates):
+        by_choice: dict[tuple[float, float], list[int]] = {}
+        for steps in lengths if seed < c.longest_seeds else lengths[:-1]:
             if choice := choose_rate(rows, group, model, size, steps):
-                by_choice.setdefault((model, size, choice["rate"], choice["dropout"]), []).append(steps)
-    return [
-        TrainingRun(group, model, size, count, seed, rate, tuple(lengths), dropout)
-        for seed, count, ((model, size, rate, dropout), lengths) in product(
-            range(c.seeds), c.long_counts, by_choice.items()
-        )
-    ]
+                by_choice.setdefault((choice["rate"], choice["dropout"]), []).append(steps)
+        for (rate, dropout), of_choice in by_choice.items():
+            runs.append(TrainingRun(group, model, size, count, seed, rate, tuple(of_choice), dropout))
+    return runs
+
+
+def is_long(run: TrainingRun) -> bool:
+    """Return whether the task of ``run`` has a ``score``, and ``run`` goes beyond the lengths at which rates are tried."""
+    return bool(run.task.score) and max(run.steps) > max(COMPARISONS[run.group].steps)
+
+
+def lacks(rows: dict[str, dict], run: TrainingRun) -> bool:
+    """Return whether ``rows`` lack a length of ``run``, or the error rates of a long one."""
+    of_run = [rows.get(run.name(steps), {}) for steps in run.steps]
+    return not all("validation_edits_of" in row if is_long(run) else row for row in of_run)
+
+
+def choose_length(rows: dict[str, dict], group: str, model: str) -> list[dict]:
+    """Return the rows of one side, one for each seed, of the length with the lowest phoneme error rate on the validation words.
+
+    It is averaged over the seeds that have this length, and compared between the lengths of the long runs. The list is empty
+    before all of them ended, or if the task has no ``score``.
+    """
+    runs = [run for run in long_runs(rows, group) if run.model == model and is_long(run)]
+    if not runs or any(lacks(rows, run) for run in runs):
+        return []
+    by_length = [[rows[run.name(steps)] for run in runs if steps in run.steps] for steps in runs[0].steps]
+    return min(
+        by_length, key=lambda of_length: mean(np.divide(*row["validation_edits_of"]["all"]) for row in of_length)
+    )
 
 
 def choose_rate(rows: dict[str, dict], group: str, model: str, size: int, steps: int) -> dict | None:
@@ -331,15 +368,15 @@ class Training:
 def measure(model: Seq2Seq, run: TrainingRun) -> dict[str, object]:
     """Return the training and validation losses, in nats per word, and ``[right, all]`` of the test set by length.
 
-    If a task has a ``score`` of its own, that gives the results on the test set instead.
+    The losses are all that is measured if the task has a ``score`` of its own: see ``train`` and ``score_once``.
     """
     model.eval()
     task = run.task
+    if task.score:
+        return measure_losses(model, run)
     unseen = task.unseen("test")
     wanted = unseen["target"]
     words, _ = model.greedy(unseen["source"], unseen["lengths"], START, STOP, task.longest)
-    if task.score:
-        return measure_losses(model, run) | task.score(words.tolist())
     words = nn.functional.pad(words, (0, max(0, wanted.shape[1] - words.shape[1])), value=STOP)[:, : wanted.shape[1]]
     right = ((words == wanted) | (wanted == PAD)).all(dim=1)
     lengths = unseen["lengths"]
@@ -348,6 +385,15 @@ def measure(model: Seq2Seq, run: TrainingRun) -> dict[str, object]:
     return measure_losses(model, run) | {
         "right_of": {name: [int(right[chosen].sum()), int(chosen.sum())] for name, chosen in groups.items()}
     }
+
+
+@torch.no_grad()
+def score(model: Seq2Seq, task: TranslationTask, part: str) -> dict[str, dict[str, list[int]]]:
+    """Return what ``task.score`` says of the translations of the "validation" or the "test" set."""
+    model.eval()
+    unseen = task.unseen(part)
+    words, _ = model.greedy(unseen["source"], unseen["lengths"], START, STOP, task.longest)
+    return task.score(words.tolist(), part)
 
 
 @torch.no_grad()
@@ -400,16 +446,19 @@ def measure_saturation(model: Seq2Seq) -> dict[str, float]:
 
 
 def train(run: TrainingRun) -> list[dict]:
-    """Train ``run`` to each of its lengths, and return a row of the record for each."""
+    """Train ``run`` to each of its lengths, and return a row of the record for each.
+
+    If it is long, the rows have the error rates on the validation words, too.
+    """
     torch.set_num_threads(1)
     training, rows, curve = Training(run), [], []
     untrained = {"untrained": measure_saturation(training.model)} if run.group == "scores" else {}
-    long = bool(run.task.score) and run.steps == COMPARISONS[run.group].long.get(run.model)
+    long = is_long(run)
     checkpoint = CHECKPOINTS / f"{run.name(max(run.steps))}.pt"
     if long:
         CHECKPOINTS.mkdir(parents=True, exist_ok=True)
-        if checkpoint.exists():
-            saved = torch.load(checkpoint, weights_only=True)
+        saved = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else {}
+        if saved.get("steps") == run.steps and all(parameters_path(row).exists() for row in saved["rows"]):
             rows, curve = saved["rows"], saved["curve"]
             training.restore(saved)
     for steps in run.steps[len(rows) :]:
@@ -417,14 +466,15 @@ def train(run: TrainingRun) -> list[dict]:
             training.advance()
             if long and training.step % CURVE_STEPS == 0:
                 curve.append([training.step, *measure_losses(training.model, run).values()])
-                save({"rows": rows, "curve": curve, **training.state()}, checkpoint)
+                save({"steps": run.steps, "rows": rows, "curve": curve, **training.state()}, checkpoint)
         end = training.finish(steps)
         row = {"name": run.name(steps), **asdict(run), "steps": steps, "torch": torch.__version__.split("+")[0]}
         row |= measure(end.model, run) | untrained
         if untrained:
             row["trained"] = measure_saturation(end.model)
         if long:
-            save(end.model.state_dict(), CHECKPOINTS / f"{run.name(steps)}-weights.pt")
+            row |= {f"validation_{name}": counts for name, counts in score(end.model, run.task, "validation").items()}
+            save(end.model.state_dict(), parameters_path(row))
             row["curve"] = list(curve)  # steps, training loss and validation loss, before the rate falls
         rows.append(row | {"cpu_seconds": round(end.seconds, 1)})
     return rows
@@ -462,7 +512,7 @@ def write_record(rows: dict[str, dict], path: Path = RECORD) -> None:
 
 def run_missing(runs: list[TrainingRun], rows: dict[str, dict], jobs: int) -> None:
     """Train the ``runs`` that lack a length in ``rows``, and record each as it ends."""
-    missing = [run for run in runs if any(run.name(steps) not in rows for steps in run.steps)]
+    missing = [run for run in runs if lacks(rows, run)]
     with ProcessPoolExecutor(jobs) as pool:
         trained = [pool.submit(train, run) for run in missing]
         for future in track(as_completed(trained), "Training", total=len(trained)):
@@ -470,8 +520,35 @@ def run_missing(runs: list[TrainingRun], rows: dict[str, dict], jobs: int) -> No
             write_record(rows)
 
 
+def score_once(rows: dict[str, dict], group: str) -> None:
+    """Score the test words with the models of each side that the validation words chose, and with no others."""
+    for model in COMPARISONS[group].models:
+        for row in choose_length(rows, group, model):
+            if "edits_of" not in row:
+                run = TrainingRun(
+                    **{name: row[name] for name in TrainingRun.__dataclass_fields__} | {"steps": (row["steps"],)}
+                )
+                trained = build_model(run)
+                trained.load_state_dict(kept_parameters(row))
+                row |= score(trained, run.task, "test")
+                write_record(rows)
+
+
+def parameters_path(row: dict) -> Path:
+    """Return where the parameters of a row of a long run are kept."""
+    return CHECKPOINTS / f"{row['name']}-weights.pt"
+
+
+def kept_parameters(row: dict) -> dict[str, torch.Tensor]:
+    """Return the parameters of a row of a long run, or exit if they are gone."""
+    path = parameters_path(row)
+    if not path.exists():
+        sys.exit(f"no {path.name}. Remedy: remove this row from the record, and run this program to train it")
+    return torch.load(path, weights_only=True)
+
+
 def print_choices(rows: dict[str, dict], groups: list[str]) -> None:
-    """Print the validation losses of each side, and the exact matches of each seed at the rate chosen."""
+    """Print the validation losses of each side, and what was counted of each seed at the rate chosen."""
     for side in sides():
         choice = choose_rate(rows, *side)
         if side[0] not in groups or not choice:
@@ -479,30 +556,19 @@ def print_choices(rows: dict[str, dict], groups: list[str]) -> None:
         print(*side, json.dumps(choice["validation_loss"]))
         for row in rows.values():
             if (row["group"], row["model"], row["size"], row["steps"], row["rate"]) == (*side, choice["rate"]):
-                print(f"    {row['name']}: {json.dumps(row['right_of'])}")
+                counted = {what: row[what] for what in ("right_of", "edits_of", "validation_edits_of") if what in row}
+                print(f"    {row['name']}: {json.dumps(counted)}")
 
 
 def export_speller(rows: dict[str, dict]) -> None:
-    """Quantise the spelling model with attention and seed 0 that has the lowest validation loss."""
-    kept = [CHECKPOINTS / f"{name}-weights.pt" for name, row in rows.items() if is_kept(row) and row["seed"] == 0]
-    if missing := [path.name for path in kept if not path.exists()] or not kept:
-        sys.exit(
-            f"no parameters: {missing}. Remedy: remove these rows from the record, and run this program to train them"
-        )
-    best = min(kept, key=lambda path: rows[path.name.removesuffix("-weights.pt")]["validation_loss"])
+    """Quantise the spelling model with attention and seed 0, of the length that the validation words chose."""
+    best = next((row for row in choose_length(rows, "spelling", "attention") if row["seed"] == 0), None)
+    if not best:
+        sys.exit("the long runs of spelling are not in the record. Remedy: --groups spelling trains them")
     model = build_speller()
-    model.load_state_dict(torch.load(best, weights_only=True))
+    model.load_state_dict(kept_parameters(best))
     np.savez_compressed(TRAINED["spelling"], **quantize(model))
-    print(f"{TRAINED['spelling'].relative_to(ROOT)}: {best.name}, {TRAINED['spelling'].stat().st_size} bytes")
-
-
-def is_kept(row: dict) -> bool:
-    """Return whether this row is a long spelling model with attention, which can be exported."""
-    return (
-        row["model"] == "attention"
-        and row["steps"] in COMPARISONS["spelling"].long["attention"]
-        and row["group"] == "spelling"
-    )
+    print(f"{TRAINED['spelling'].relative_to(ROOT)}: {best['name']}, {TRAINED['spelling'].stat().st_size} bytes")
 
 
 def main() -> None:
@@ -531,7 +597,7 @@ def main() -> None:
             fields = {field: rows[name][field] for field in TrainingRun.__dataclass_fields__}
             (row,) = train(TrainingRun(**fields | {"steps": (rows[name]["steps"],)}))
             for when, measured in (("now ", row), ("then", rows[name])):
-                shown = {what: measured[what] for what in ("validation_loss", "right_of")}
+                shown = {what: measured[what] for what in ("validation_loss", "right_of") if what in row}
                 print(name, when, json.dumps(shown), flush=True)
         return
     LOCK.parent.mkdir(exist_ok=True)
@@ -542,6 +608,8 @@ def main() -> None:
             sys.exit("another run of this program writes the record. Remedy: wait for it, or end it")
         run_missing([run for run in tuning_runs() if run.group in options.groups], rows, options.jobs)
         run_missing([run for group in options.groups for run in long_runs(rows, group)], rows, options.jobs)
+        for group in options.groups:
+            score_once(rows, group)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class TranslationTask:
     length_groups: tuple[tuple[int, int], ...] = ()  # of source sentences, for the results on the test set
     embedding_size: int = EMBEDDING_SIZE
     measured: int = 500  # training examples on which the training loss is measured
-    score: Callable[[list[list[int]]], dict] | None = None  # results from what was written for the test set
+    score: Callable[[list[list[int]], str], dict] | None = None  # results from what was written for a part
 
 
 def _draw_sentences(count, seed):
@@ -56,9 +56,9 @@ def _draw_words(count, seed):
     return {name: tensor[order[:count]] for name, tensor in _words("training").items()}
 
 
-def _score_words(written):
+def _score_words(written, part):
     """Return edits, phonemes and exact matches by word length; each word is compared with its nearest pronunciation."""
-    words = spelling.words_of("test")
+    words = spelling.words_of(part)
     counted = [spelling.count_edits(spelling.as_phonemes(row), word) for row, word in zip(written, words, strict=True)]
     groups = {"all": (0, spelling.LONGEST)} | {f"{a}-{b}": (a, b) for a, b in TASKS["spelling"].length_groups}
     inside = {

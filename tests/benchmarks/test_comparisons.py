@@ -1,17 +1,21 @@
 """The book's comparisons: a training depends only on its run, each side has its own best rate, and nothing is lost."""
 
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from benchmarks import comparisons, tasks
-from benchmarks.comparisons import Comparison, Training, TrainingRun, build_model, choose_rate
+from benchmarks.comparisons import Comparison, Training, TrainingRun, build_model, choose_length, choose_rate
 from solutions.in_numpy import spelling
+from solutions.in_torch import spelling as spellers
 from solutions.in_torch.output_layer import Decoder
 from solutions.in_torch.spelling import add_dropout
+from solutions.trained import quantize
 
 pytestmark = [pytest.mark.suite("solutions"), pytest.mark.slow]
 
@@ -46,7 +50,11 @@ def short(monkeypatch, tmp_path):
 
 
 def weights(training):
-    return torch.cat([parameter.detach().flatten() for parameter in training.model.parameters()])
+    return weights_of(training.model)
+
+
+def weights_of(model):
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
 @pytest.mark.parametrize("run", [FIXED, ATTENTION, DROPOUT], ids=["fixed", "attention", "dropout"])
@@ -150,7 +158,7 @@ def test_a_long_training_goes_on_from_its_checkpoint_as_if_it_had_never_stopped(
     at_once = comparisons.train(run)
     assert [point[0] for point in at_once[-1]["curve"]] == [2, 4, 6, 8]
     for row in at_once:
-        counts = {name: count for name, (_, count) in row["edits_of"].items()}
+        counts = {name: count for name, (_, count) in row["validation_edits_of"].items()}
         assert counts["all"] == sum(counts[f"{a}-{b}"] for a, b in run.task.length_groups)
     (checkpoint,) = comparisons.CHECKPOINTS.glob("*-10.pt")
     checkpoint.unlink()
@@ -165,7 +173,12 @@ def test_a_long_training_goes_on_from_its_checkpoint_as_if_it_had_never_stopped(
         with pytest.raises(KeyboardInterrupt):
             comparisons.train(run)
     assert torch.load(checkpoint, weights_only=True)["step"] == 6
+    taken, advance = [], Training.advance
+    monkeypatch.setattr(
+        Training, "advance", lambda training, end=None: taken.append(training.step) or advance(training, end)
+    )
     timeless = [[{**row, "cpu_seconds": 0} for row in rows] for rows in (comparisons.train(run), at_once)]
+    assert taken == [6, 7, 8, 9]  # from the checkpoint on
     assert timeless[0] == timeless[1]
 
 
@@ -221,6 +234,152 @@ def test_a_choice_is_the_best_pair_of_a_rate_and_a_share_of_dropout_on_the_valid
     assert choice["validation_loss"] == pytest.approx({0.01: 0.4, 0.02: 0.3})
     del rows[max(rows)]
     assert choose_rate(rows, "dropout", "fixed", 48, 5) is None
+
+
+def rows_of_spelling(edits):
+    """Return a record of the few runs of spelling: ``edits`` of 100 phonemes by number of steps, one for each seed."""
+    run = TrainingRun("spelling", "fixed", 16, 90, 0, 0.01, (5,))
+    rows = {run.name(5): {"validation_loss": 1.0} for run in (run, replace(run, seed=1))}
+    for steps, by_seed in edits.items():
+        for seed, count in enumerate(by_seed):
+            name = replace(run, seed=seed).name(steps)
+            rows[name] = {
+                "name": name,
+                "validation_loss": steps,
+                "validation_edits_of": {"all": [count, 100], "2-5": [100 - count, 100]},
+            }
+    return rows
+
+
+def test_a_length_is_chosen_by_the_mean_error_rate_of_all_seeds_on_the_validation_words(monkeypatch):
+    two_seeds = replace(comparisons.COMPARISONS["spelling"], seeds=2, long={"fixed": (4, 10, 20)})
+    monkeypatch.setitem(comparisons.COMPARISONS, "spelling", two_seeds)
+    rows = rows_of_spelling({4: (30, 60), 10: (41, 40), 20: (45, 50)})
+    assert [row["name"].rpartition("seed")[2] for row in choose_length(rows, "spelling", "fixed")] == ["0-10", "1-10"]
+    fewer = replace(two_seeds, longest_seeds=1)
+    with monkeypatch.context() as changed:
+        changed.setitem(comparisons.COMPARISONS, "spelling", fewer)
+        assert [run.steps for run in comparisons.long_runs(rows, "spelling")] == [(4, 10, 20), (4, 10)]
+        best = rows_of_spelling({4: (30, 60), 10: (41, 40), 20: (40,)})
+        (row,) = choose_length(best, "spelling", "fixed")
+        assert row["name"].endswith("seed0-20")
+    lost = rows.pop("spelling-fixed-16-90-rate0.01-seed1-20")
+    assert choose_length(rows, "spelling", "fixed") == []  # before all have ended
+    rows[lost["name"]] = {name: value for name, value in lost.items() if name != "validation_edits_of"}
+    assert choose_length(rows, "spelling", "fixed") == []
+    scoreless = replace(comparisons.COMPARISONS["bottleneck"], long={"fixed": (5, 10)}, long_counts=(120,))
+    monkeypatch.setitem(comparisons.COMPARISONS, "bottleneck", scoreless)
+    rows |= {run.name(5): {"validation_loss": 1.0} for run in comparisons.tuning_runs() if run.group == "bottleneck"}
+    (*_, run) = comparisons.long_runs(rows, "bottleneck")
+    assert run.steps == (5, 10)
+    comparisons.score_once(rows, "bottleneck")  # whose task has no error rates
+
+
+def test_the_test_words_are_scored_once_with_the_models_that_the_validation_words_chose(monkeypatch, tmp_path, capsys):
+    two_seeds = replace(comparisons.COMPARISONS["spelling"], seeds=2, long={"fixed": (5, 10)})
+    monkeypatch.setitem(comparisons.COMPARISONS, "spelling", two_seeds)
+    monkeypatch.setattr("sys.argv", ["comparisons", "--groups", "spelling", "--jobs", "1"])
+    monkeypatch.setattr(comparisons, "ProcessPoolExecutor", ThreadPoolExecutor)  # so that patches apply
+    trained, scored, train, score = [], [], comparisons.train, comparisons.score
+    monkeypatch.setattr(comparisons, "train", lambda run: trained.append(run) or train(run))
+    monkeypatch.setattr(
+        comparisons,
+        "score",
+        lambda model, task, part: scored.append((weights_of(model), part)) or score(model, task, part),
+    )
+    comparisons.main()
+    rows = comparisons.read_record()
+    assert [run.steps for run in trained] == [(5,), (5,), (5, 10), (5, 10)]
+    chosen = choose_length(rows, "spelling", "fixed")
+    assert {row["name"] for row in rows.values() if "edits_of" in row} == {row["name"] for row in chosen}
+    assert [part for _, part in scored] == [*["validation"] * 4, *["test"] * 2]
+    for row, (weights_scored, _) in zip(chosen, scored[4:], strict=True):
+        model = build_model(TrainingRun("spelling", "fixed", 16, 90, row["seed"], 0.01, ()))
+        model.load_state_dict(comparisons.kept_parameters(row))
+        assert torch.equal(weights_scored, weights_of(model))
+        for part, prefix in (("test", ""), ("validation", "validation_")):
+            words = spelling.words_of(part)
+            rates = spelling.error_rates(spellers.pronounce(model.eval(), words), words)
+            edits, right = (np.divide(*row[f"{prefix}{name}"]["all"]) for name in ("edits_of", "right_of"))
+            assert (edits, 1 - right) == pytest.approx(rates)
+        assert row["edits_of"] != row["validation_edits_of"]
+
+    rows_at_first = comparisons.read_record()
+    comparisons.main()
+    assert (len(trained), len(scored)) == (4, 6)  # all of it is in the record
+
+    without = {name: {key: row[key] for key in row if not key.startswith("validation_e")} for name, row in rows.items()}
+    comparisons.write_record(without)
+    comparisons.main()
+    assert [run.steps for run in trained[4:]] == [(5, 10), (5, 10)]  # the losses of the others were there
+    again = {name: {**row, "cpu_seconds": 0} for name, row in comparisons.read_record().items()}
+    assert again == {name: {**row, "cpu_seconds": 0} for name, row in rows.items()}
+
+    comparisons.write_record({name: {key: row[key] for key in row if key != "edits_of"} for name, row in rows.items()})
+    path = comparisons.CHECKPOINTS / f"{chosen[0]['name']}-weights.pt"
+    path.unlink()
+    with pytest.raises(SystemExit, match=f"no {path.name}. Remedy: remove this row from the record"):
+        comparisons.main()
+    rows = comparisons.read_record()
+    del rows[chosen[0]["name"]]
+    comparisons.write_record(rows)
+    comparisons.main()
+    again = {name: {**row, "cpu_seconds": 0} for name, row in comparisons.read_record().items()}
+    assert again == {name: {**row, "cpu_seconds": 0} for name, row in rows_at_first.items()}
+
+
+def test_a_checkpoint_of_other_lengths_is_not_continued(monkeypatch):
+    monkeypatch.setattr(comparisons, "CURVE_STEPS", 1)
+    run = TrainingRun("spelling", "fixed", 16, 90, 0, 0.01, (4, 10))
+    wanted = comparisons.train(run)
+    shutil.rmtree(comparisons.CHECKPOINTS)
+    for steps in ((6, 10), (4, 10)):
+        of_lengths = replace(comparisons.COMPARISONS["spelling"], long={"fixed": steps})
+        monkeypatch.setitem(comparisons.COMPARISONS, "spelling", of_lengths)
+        rows = comparisons.train(replace(run, steps=steps))
+    assert [{**row, "cpu_seconds": 0} for row in rows] == [{**row, "cpu_seconds": 0} for row in wanted]
+
+
+def test_the_list_says_what_each_seed_reached_and_on_which_words(monkeypatch, capsys):
+    rows = rows_of_spelling({4: (30,), 10: (20,)})
+    for name, row in rows.items():
+        run = TrainingRun("spelling", "fixed", 16, 90, 0, 0.01, (4, 10))
+        row |= {
+            "name": name,
+            "group": run.group,
+            "model": run.model,
+            "size": run.size,
+            "rate": run.rate,
+            "dropout": 0.0,
+        }
+        row["steps"] = int(name.rpartition("-")[2])
+    rows["spelling-fixed-16-90-rate0.01-seed0-10"]["edits_of"] = {"all": [7, 100]}
+    comparisons.write_record(rows)
+    monkeypatch.setattr("sys.argv", ["comparisons", "--list", "--groups", "spelling"])
+    comparisons.main()
+    lines = [line.split(": ", 1) for line in capsys.readouterr().out.splitlines() if line.startswith(" ")]
+    told = {name.strip(): json.loads(counted) for name, counted in lines}
+    assert told["spelling-fixed-16-90-rate0.01-seed0-4"] == {
+        "validation_edits_of": {"all": [30, 100], "2-5": [70, 100]}
+    }
+    assert told["spelling-fixed-16-90-rate0.01-seed0-10"]["edits_of"] == {"all": [7, 100]}
+
+
+def test_the_model_of_the_website_is_exported_from_the_length_chosen(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("sys.argv", ["comparisons", "--export"])
+    with pytest.raises(SystemExit, match="the long runs of spelling are not in the record"):
+        comparisons.main()
+    model, path = spellers.build_model(seed=5), tmp_path / "spelling.npz"
+    rows = [{"name": f"{seed}-best", "seed": seed} for seed in (1, 0)]
+    monkeypatch.setattr(comparisons, "choose_length", lambda _rows, *side: rows * (side == ("spelling", "attention")))
+    monkeypatch.setattr(comparisons, "ROOT", tmp_path)
+    monkeypatch.setitem(comparisons.TRAINED, "spelling", path)
+    comparisons.CHECKPOINTS.mkdir()
+    comparisons.save(model.state_dict(), comparisons.CHECKPOINTS / "0-best-weights.pt")
+    comparisons.main()
+    assert "spelling.npz: 0-best, " in capsys.readouterr().out
+    written, wanted = np.load(path), quantize(model)
+    assert {name: written[name].tolist() for name in written} == {name: wanted[name].tolist() for name in wanted}
 
 
 def test_a_name_that_is_not_in_the_record_is_refused(monkeypatch, capsys):
