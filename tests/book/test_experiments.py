@@ -433,6 +433,13 @@ def test_spelling_the_page_shows_the_losses_and_error_rates_on_the_validation_wo
         assert [cell.split() for cell in shown] == [[f"{row['validation_loss']:.3f}" for row in seeds], *rates]
 
 
+def test_spelling_the_validation_loss_is_lowest_where_the_page_says(record):
+    for model, lowest in (("attention", [12_000, 14_000]), ("fixed", [8000, 9000])):
+        curves = [row["curve"] for row in spelling_by_steps(record, model)[70_000]]
+        assert sorted(min(curve, key=lambda point: point[2])[0] for curve in curves) == lowest
+        assert all(curve[-1][2] > 1.1 * min(point[2] for point in curve) for curve in curves)
+
+
 def test_spelling_the_fixed_vector_ends_with_the_lower_training_loss(record):
     losses = {
         model: [row["training_loss"] for row in spelling_by_steps(record, model)[70_000]]
