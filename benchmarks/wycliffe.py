@@ -7,9 +7,9 @@
 Training keeps the parameters with the lowest loss.
 
 **Reporting.** With what was chosen for it, each side is trained from all of ``SEEDS``, and translates the test verses once; so
-does the fixed vector with the settings of the side with attention, which an exercise asks for. The record has, for each verse,
-how many sequences of 1 to 4 words are found in its reference, and the number of words written. The parameters of the side with
-attention and seed 0 go to solutions/in_torch/wycliffe.npz, with one byte for each.
+does the fixed vector with the settings of the side with attention, to show what one rate for both would have. The record has,
+for each verse, how many sequences of 1 to 4 words are found in its reference, and the number of words written. The parameters
+of the side with attention and seed 0 go to solutions/in_torch/wycliffe.npz, with one byte for each.
 
 **Parallels.** The test is reported once more without the verses that share most of their source's words with a training verse.
 
