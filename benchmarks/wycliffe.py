@@ -139,6 +139,18 @@ def choose(rows, side):
     return {"rate": best["rate"], "dropout": best["dropout"]}
 
 
+def tune(side):
+    """Return the rows of one side with every share of dropout, then with the best one at each rate up to one that is worse."""
+    rows = [measure(side, RATE, dropout, 0) for dropout in DROPOUTS]
+    share = choose(rows, side)["dropout"]
+    for rate in RATES:
+        if (row := measure(side, rate, share, 0)) not in rows:
+            rows.append(row)
+        if choose(rows, side)["rate"] < rate:
+            break
+    return rows
+
+
 def tabulate(counts):
     """Return for all test verses and for each of ``GROUPS`` the mean BLEU of both sides, and their difference with an interval.
 
@@ -258,14 +270,7 @@ def main() -> None:
     parser.parse_args()
     torch.set_num_threads(1)
     FINISHED.mkdir(parents=True, exist_ok=True)
-    rows = [measure(side, RATE, dropout, 0) for dropout, side in product(DROPOUTS, SIDES)]
-    for side in SIDES:
-        share = choose(rows, side)["dropout"]
-        for rate in RATES:
-            if (row := measure(side, rate, share, 0)) not in rows:
-                rows.append(row)
-            if choose(rows, side)["rate"] < rate:
-                break
+    rows = [row for side in SIDES for row in tune(side)]
     chosen = {side: choose(rows, side) for side in SIDES}
     counts, shown = {side: [] for side in SIDES}, {}
     for seed, (side, choice) in product(SEEDS, chosen.items()):

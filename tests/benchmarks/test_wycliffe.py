@@ -72,6 +72,19 @@ def test_each_share_and_each_rate_was_tried_and_the_best_from_every_seed():
     assert len(ROWS) == len(RECORDED["rows"])
 
 
+@pytest.mark.parametrize(("best", "last"), [(0.0015, 0.003), (0.003, 0.006), (0.012, 0.024), (0.024, 0.024)])
+def test_larger_rates_are_tried_until_one_is_worse_than_the_best(monkeypatch, best, last):
+    def measure(side, rate, dropout, seed):
+        loss = abs(RATES.index(rate) - RATES.index(best)) + abs(dropout - 0.1)
+        return {"side": side, "rate": rate, "dropout": dropout, "seed": seed, "loss": loss}
+
+    monkeypatch.setattr(wycliffe, "measure", measure)
+    tried = [(row["rate"], row["dropout"]) for row in wycliffe.tune("fixed")]
+    rates = [rate for rate in RATES if rate <= last]
+    assert sorted(tried) == sorted({(RATE, share) for share in DROPOUTS} | {(rate, 0.1) for rate in rates})
+    assert len({*tried}) == len(tried)
+
+
 def test_rate_and_share_have_the_lowest_loss_on_the_validation_verses_and_lie_within_what_was_tried():
     for side, (rate, dropout) in CHOSEN.items():
         rows = [row for row in RECORDED["rows"] if row["seed"] == 0]
