@@ -217,6 +217,8 @@ def _hints(exercise, rows, is_right):
     if is_right:  # the submission itself reports which inputs it changed, so no points may depend on it
         changed = dict.fromkeys(str(name) for row in rows for name in row.reply.changed)
         return (compare.full_sentence(compare.ALSO_CHANGED.format(", ".join(changed))),) if changed else ()
+    if all(row.reply.raised in REASONS_BY_EXCEPTION for row in rows):  # as no mistake does
+        return ()
     if lacking := dict.fromkeys(row.reply.module for row in rows if row.reply.module):
         return tuple(compare.full_sentence(LACKS_MODULE.format(module)) for module in lacking)
     several = (compare.explain_several(row.reply.value, row.case.expected) for row in rows)

@@ -116,6 +116,15 @@ def test_an_exercise_that_raised_earns_nothing_and_says_why(topic, raised):
         assert all(wanted.lower() in part.reason.lower() for part in verdict.parts)
 
 
+@pytest.mark.parametrize("raised", judge.REASONS_BY_EXCEPTION)
+def test_mistakes_are_not_searched_for_an_exercise_that_gave_no_result(raised, monkeypatch):
+    exercise = exercise_named("scoring-additive_score")
+    monkeypatch.delattr(judge, "_match_mistake")
+    assert verdict_on(exercise, same_reply(exercise, Reply(raised=raised))).hints == ()
+    with pytest.raises(NameError, match="_match_mistake"):
+        verdict_on(exercise, same_reply(exercise, Reply(raised="ValueError")))
+
+
 def test_what_raised_is_quoted_with_its_line():
     exercise = exercise_named("scoring-additive_score")
     reply = Reply(raised="ValueError", line=3, text="return query @ keys")
