@@ -1,5 +1,6 @@
 """Judge the answers in the repository."""
 
+import importlib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -88,10 +89,11 @@ def numbers_in(value):
 @cache
 def told_answers(topic, seed):
     """Return the answers of ``told`` to the exercises of ``topic``, judged."""
+    answers = vars(importlib.reload(told))  # what an answer keeps from call to call does not outlive a grading
     return [
         judge_answer(exercise, name, function, hint=" ".join(function.__doc__.split()))
         for exercise in called_exercises(topic, seed)
-        for name, function in exercises.versions(vars(told), exercise.function).items()
+        for name, function in exercises.versions(answers, exercise.function).items()
         if takes_arguments_of(exercise, function)
     ]
 
