@@ -677,10 +677,15 @@ def _make_current(intake, student, opened, known):
 
 
 def _is_known(attempt, known):
-    """Return whether ``attempt`` was collected before: the same files with the same number, or with no later time."""
+    """Return whether ``attempt`` was collected before: the same files with the same number, or with no later time.
+
+    Files that came at an unknown time have come again if ``attempt`` came after the last one ``known``.
+    """
     same = [other for other in known if other.files == attempt.files]
     if attempt.order:
         return any(other.order == attempt.order for other in same)
+    if attempt.time and known[-1].is_before(attempt):
+        same = [other for other in same if other.time]
     return any(not other.is_before(attempt) for other in same)
 
 

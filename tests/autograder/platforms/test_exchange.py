@@ -117,6 +117,22 @@ def test_an_attempt_that_arrives_after_a_clock_went_back_counts_and_that_is_said
     assert text_of(course, "ada") == "later still"
 
 
+def test_files_that_first_came_at_an_unknown_time_count_if_they_come_again_after_the_last_attempt(
+    course, submit, tmp_path
+):
+    with zipfile.ZipFile(tmp_path / "canvas.zip", "w") as archive:
+        archive.writestr("ada_7_3001_scoring.ipynb", notebook("scoring-additive_score", text="the first"))
+    collect(course, "scoring", tmp_path / "canvas.zip")
+    submit("ada", "ada", text="the second")
+    collect(course, "scoring", inbound(tmp_path))
+    (again,) = collect(course, "scoring", tmp_path / "canvas.zip")[0]
+    assert (again.note, text_of(course, "ada")) == ("an earlier attempt: kept, but not counted", "the second")
+    folder = submit("ada", "ada", text="the first", when="2025-11-29 13:00:00.000000 UTC")
+    os.utime(folder / "scoring.ipynb", (0, 0))  # the students' machine had another clock
+    collect(course, "scoring", inbound(tmp_path))
+    assert text_of(course, "ada") == "the first"
+
+
 def test_an_archive_of_the_exchange_says_nothing_of_accounts_and_is_taken_only_if_that_is_wanted(
     course, submit, tmp_path
 ):
