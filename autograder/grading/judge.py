@@ -755,8 +755,9 @@ def _match_mistake(exercise, name, rows):
     match = _MistakeMatch(exercise, any(row.reply.changed for row in rows))
     every = {entry for row in rows for entry in row.reasons}
     gradients = {entry: case for case in exercise.hidden if case.gradients for entry in case.gradients}
-    # cases with gradients, then wrong ones, come first, as they end this soonest
-    for row in sorted(rows, key=lambda row: (not row.case.gradients, not row.wrong_entries)):
+    # first a wrong case, then those with gradients, then the other wrong ones, as they end this soonest
+    wrong = next((row for row in rows if row.wrong_entries and not row.case.gradients), None)
+    for row in sorted(rows, key=lambda row: (row is not wrong, not row.case.gradients, not row.wrong_entries)):
         # other cases cannot change this, and computing a mistake's values on all of them takes long
         if match.differ == every or ("wrong" in match.elsewhere and match.differ >= every - set(gradients)):
             return set(), match.differ
