@@ -87,6 +87,7 @@ def numbers_in(value):
 
 
 @cache
+@cache
 def told_answers(topic, seed):
     """Return the answers of ``told`` to the exercises of ``topic``, judged."""
     answers = vars(importlib.reload(told))  # what an answer keeps from call to call does not outlive a grading

@@ -5,9 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from autograder import exercises
 from autograder.audit import equivalents, run, show
-from autograder.audit.outcomes import Outcomes
+from autograder.audit.outcomes import FOLDER, Outcomes, version_of
 from autograder.audit.report import Report
+from tests.autograder.answers import find_expected_digits, judge_answer
 from tests.autograder.audit.toys import STRONG, WEAK, audited, mix, mix__added, mix__said_elsewhere, toy
 from tests.autograder.samples import TOPICS
 
@@ -28,6 +30,19 @@ def test_the_grader_of_every_exercise_stands_the_audit(topic, pytestconfig):
             assert exercise_audit.tried == exercise_audit.mutants
         else:
             assert exercise_audit.tried >= min(exercise_audit.mutants, run.MAX_SAMPLED_MUTANTS)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.filterwarnings("ignore")
+def test_no_reason_and_no_hint_on_a_listed_mistake_contains_an_expected_value(topic):
+    mistakes, leaks = vars(exercises.module(f"solutions.mistakes.{topic}")), []
+    for exercise in filter(lambda exercise: exercise.is_called, exercises.load(topic, 0)):
+        outcomes = Outcomes(exercise, FOLDER)  # which the audit has just computed
+        for name, function in exercises.versions(mistakes, exercise.function).items():
+            if find_expected_digits(exercise, outcomes.verdict(version_of(function, name))):
+                answer = judge_answer(exercise, name, function)  # the digits may be its own
+                leaks += [f"{answer} gives away {answer.leaked}"] if answer.leaked else []
+    assert not leaks, "\n".join(leaks)
 
 
 def test_a_sample_says_its_size_and_is_the_same_for_the_same_seed(tmp_path):
