@@ -12,6 +12,7 @@ from selenium.webdriver.support.select import Select
 
 from solutions.in_numpy.spelling import MOST_PHONEMES, PHONEMES, START, STOP, encode_letters
 from solutions.trained import load_trained
+from tests.autograder.samples import sample
 from tests.book.test_axe import AXE, findings, hold_still
 from tests.book.test_browser import (  # noqa: F401
     address,
@@ -113,7 +114,7 @@ Promise.all([import(`${figures}/model.js`), import(`${figures}/exchange.js`), fe
 """
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", sample(WORDS, ("magazines", "planes"), "the page computes each word in the same way"))
 def test_after_every_exchange_that_is_offered_the_page_writes_what_torch_writes(run_script, address, data, model, word):  # noqa: F811
     assert tuple(data["words"]) == WORDS
     for other in data["words"][word]:  # an exchange goes by place
@@ -264,7 +265,7 @@ return [...heights];
 """
 
 
-@pytest.mark.parametrize("width", [320, 375, 768, 1280])
+@pytest.mark.parametrize("width", sample([320, 375, 768, 1280], (320, 1280), "a width between two that are tried"))
 def test_nothing_below_moves_and_nothing_sticks_out(laboratory, width):
     element = laboratory(width)
     before = round(element.parent.execute_script(HEIGHT, element))
