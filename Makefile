@@ -15,7 +15,7 @@ export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install course test test-full check site serve pdf sandbox browser database format clean
+.PHONY: help install course demonstration test test-full check site serve pdf sandbox browser database format clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -23,10 +23,15 @@ help:  ## Say what there is
 install: $(STAMP) sandbox  ## Install what grading needs, and nothing else
 	@echo "Next: . $(BIN)/activate, then python -m autograder doctor"
 
-course: $(STAMP) sandbox site  ## Build the website, release the assignments, grade the demonstration class
-	@echo "== The demonstration class: released, handed in, graded"
-	@$(BIN)/python -m autograder demo _build/demonstration
+course: $(STAMP) sandbox  ## Build the website, release the assignments, grade the demonstration class
+	@echo "== The website and, beside it, the demonstration class: released, handed in, graded"
+	@$(MAKE) --no-print-directory --jobs=2 site demonstration
+	@cat _build/demonstration.log
 	@echo "Website:  make serve, then http://127.0.0.1:$(PORT)/"
+
+demonstration: $(STAMP)
+	@mkdir -p _build
+	@$(BIN)/python -m autograder demo _build/demonstration >_build/demonstration.log 2>&1 || { cat _build/demonstration.log; exit 2; }
 
 site: $(STAMP)  ## Build the website alone, warnings as errors
 	@echo "== The website: the notebooks that it offers, then its pages, which run as they are built (a few minutes)"
