@@ -217,10 +217,10 @@ def _hints(exercise, rows, is_right):
     if is_right:  # the submission itself reports which inputs it changed, so no points may depend on it
         changed = dict.fromkeys(str(name) for row in rows for name in row.reply.changed)
         return (compare.full_sentence(compare.ALSO_CHANGED.format(", ".join(changed))),) if changed else ()
-    if all(row.reply.raised in REASONS_BY_EXCEPTION for row in rows):  # as no mistake does
-        return ()
     if lacking := dict.fromkeys(row.reply.module for row in rows if row.reply.module):
         return tuple(compare.full_sentence(LACKS_MODULE.format(module)) for module in lacking)
+    if all(row.reply.raised in REASONS_BY_EXCEPTION for row in rows):  # which no listed mistake raises
+        return ()
     several = (compare.explain_several(row.reply.value, row.case.expected) for row in rows)
     if sentence := next(filter(None, several if exercise.kind == "code" else ()), ""):
         return (compare.full_sentence(sentence),)
@@ -755,7 +755,7 @@ def _match_mistake(exercise, name, rows):
     match = _MistakeMatch(exercise, any(row.reply.changed for row in rows))
     every = {entry for row in rows for entry in row.reasons}
     gradients = {entry: case for case in exercise.hidden if case.gradients for entry in case.gradients}
-    # first a wrong case, then those with gradients, then the other wrong ones, as they end this soonest
+    # first a wrong case without gradients, then those with, then the other wrong ones, as they end this soonest
     wrong = next((row for row in rows if row.wrong_entries and not row.case.gradients), None)
     for row in sorted(rows, key=lambda row: (row is not wrong, not row.case.gradients, not row.wrong_entries)):
         # other cases cannot change this, and computing a mistake's values on all of them takes long

@@ -121,6 +121,8 @@ def test_mistakes_are_not_searched_for_an_exercise_that_gave_no_result(raised, m
     exercise = exercise_named("scoring-additive_score")
     monkeypatch.delattr(judge, "_match_mistake")
     assert verdict_on(exercise, same_reply(exercise, Reply(raised=raised))).hints == ()
+    (hint,) = verdict_on(exercise, same_reply(exercise, Reply(raised=raised, module="scipy"))).hints
+    assert hint.startswith("It needs scipy")
     with pytest.raises(NameError, match="_match_mistake"):
         verdict_on(exercise, same_reply(exercise, Reply(raised="ValueError")))
 
