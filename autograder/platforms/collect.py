@@ -662,7 +662,7 @@ def _summarise(intake, student, opened):
 def _keep_earlier(intake, student, opened, known):
     """Keep the files of ``opened`` as an attempt earlier than the last one ``known``, which counts."""
     attempts.keep_files(intake.course, student, intake.topic, opened.files)
-    if known and not _is_known(opened.attempt, known):
+    if known and not _is_recorded(opened.attempt, known):
         intake.collection.add(student, KEPT, opened.attempt)
 
 
@@ -679,14 +679,21 @@ def _make_current(intake, student, opened, known):
 def _is_known(attempt, known):
     """Return whether ``attempt`` was collected before: the same files with the same number, or with no later time.
 
-    Files that came at an unknown time have come again if ``attempt`` came after the last one ``known``.
+    Files first collected without a time count as handed in again if ``attempt`` is later than the last of ``known``.
     """
+    if _is_recorded(attempt, known):
+        return True
+    untimed = [other for other in known if other.files == attempt.files and not other.time]
+    is_open = attempt.time and not attempt.order and not known[-1].is_before(attempt)
+    return bool(is_open) and any(not other.is_before(attempt) for other in untimed)
+
+
+def _is_recorded(attempt, known):
+    """Return whether ``attempt`` is among those ``known``, and its time with it."""
     same = [other for other in known if other.files == attempt.files]
     if attempt.order:
         return any(other.order == attempt.order for other in same)
-    if attempt.time and known[-1].is_before(attempt):
-        same = [other for other in same if other.time]
-    return any(not other.is_before(attempt) for other in same)
+    return any(not other.is_before(attempt) for other in same if other.time or not attempt.time)
 
 
 def _write_refusal_page(intake, student, problem, parts):

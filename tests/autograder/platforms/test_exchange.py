@@ -12,7 +12,8 @@ from autograder.courses.submissions import list_submitters
 from autograder.errors import CourseError
 from autograder.platforms import archives
 from autograder.platforms import formats as platforms
-from autograder.platforms.collect import collect
+from autograder.platforms.attempts import Collection
+from autograder.platforms.collect import collect, set_times
 from tests.autograder.essays import enrol
 from tests.autograder.platforms.test_collect import notebook
 from tests.autograder.test_main import assert_refused, autograder
@@ -131,6 +132,26 @@ def test_files_that_first_came_at_an_unknown_time_count_if_they_come_again_after
     os.utime(folder / "scoring.ipynb", (0, 0))  # the students' machine had another clock
     collect(course, "scoring", inbound(tmp_path))
     assert text_of(course, "ada") == "the first"
+    notes = [hand_in.note for hand_in in collect(course, "scoring", inbound(tmp_path))[0]]
+    assert (notes[-1], text_of(course, "ada")) == ("unchanged", "the first")
+
+
+def test_what_was_passed_over_because_its_files_had_come_before_is_so_again_whatever_time_is_stated(
+    course, submit, tmp_path
+):
+    with zipfile.ZipFile(tmp_path / "canvas.zip", "w") as archive:
+        archive.writestr("ada_7_3001_scoring.ipynb", notebook("scoring-additive_score", text="the first"))
+    collect(course, "scoring", tmp_path / "canvas.zip")
+    last = submit("ada", "ada", text="the second")
+    collect(course, "scoring", inbound(tmp_path))
+    folder = submit("ada", "ada", text="the first", when="2025-11-29 11:45:00.000000 UTC")
+    os.utime(folder / "scoring.ipynb", (0, 0))
+    collect(course, "scoring", inbound(tmp_path))
+    assert text_of(course, "ada") == "the second"
+    shutil.rmtree(last)
+    set_times(course, "scoring", {"ada": datetime(2025, 11, 29, 11, 30, tzinfo=UTC)}, Collection(course, "scoring"))
+    collect(course, "scoring", inbound(tmp_path))
+    assert text_of(course, "ada") == "the second"
 
 
 def test_an_archive_of_the_exchange_says_nothing_of_accounts_and_is_taken_only_if_that_is_wanted(
