@@ -26,12 +26,11 @@ install: $(STAMP) sandbox  ## Install what grading needs, and nothing else
 course: $(STAMP) sandbox  ## Build the website, release the assignments, grade the demonstration class
 	@echo "== The website and, beside it, the demonstration class: released, handed in, graded"
 	@$(MAKE) --no-print-directory --jobs=2 site demonstration
-	@cat _build/demonstration.log
+	@echo "Students' notebooks and their feedback:  _build/demonstration/release, _build/demonstration/feedback"
 	@echo "Website:  make serve, then http://127.0.0.1:$(PORT)/"
 
 demonstration: $(STAMP)
-	@mkdir -p _build
-	@$(BIN)/python -m autograder demo _build/demonstration >_build/demonstration.log 2>&1 || { cat _build/demonstration.log; exit 2; }
+	@$(BIN)/python -m autograder demo _build/demonstration
 
 site: $(STAMP)  ## Build the website alone, warnings as errors
 	@echo "== The website: the notebooks that it offers, then its pages, which run as they are built (a few minutes)"
