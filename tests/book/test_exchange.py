@@ -265,7 +265,7 @@ return [...heights];
 """
 
 
-@pytest.mark.parametrize("width", sample([320, 375, 768, 1280], (320, 1280), "a width between two that are tried"))
+@pytest.mark.parametrize("width", sample([320, 375, 768, 1280], (320, 375, 1280), "laid out as at 1280"))
 def test_nothing_below_moves_and_nothing_sticks_out(laboratory, width):
     element = laboratory(width)
     before = round(element.parent.execute_script(HEIGHT, element))
