@@ -1,6 +1,7 @@
 """`--full` adds what is marked so, and a kill is tried once for each kind of write or, with it, at each."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -15,7 +16,8 @@ TWICE = "tests/autograder/sandbox/test_outputs.py"  # a file with tests that are
 
 def collect(*options):
     command = [sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "--collect-only", *options, TWICE]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    own = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}  # with -v, -q lists nothing
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=own)
     assert done.returncode == 0, done.stdout + done.stderr
     return {line for line in done.stdout.splitlines() if line.startswith(TWICE)}, done.stdout
 
