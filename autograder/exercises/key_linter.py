@@ -287,7 +287,7 @@ def _natural_slips_are_shown(exercise, reference):
     quiet = [case for case in exercise.hidden if _is_quiet(case) and set(case.inputs) == set(exercise.shown[0].inputs)]
     for name in exercise.hints:
         if not all(exercise.accepts(case, case.mistaken[name]) for case in exercise.shown):
-            continue  # so the values of most for the hidden cases need not be computed
+            continue  # so that most mistakes need not be run on the hidden cases
         fails = [case for case in quiet if not exercise.accepts(case, case.mistaken[name])]
         if len(fails) > OFTEN * len(quiet):
             reason = f"the mistake {name} passes every shown case, and fails the hidden {fails[0].name!r}"

@@ -87,10 +87,9 @@ def numbers_in(value):
 
 
 @cache
-@cache
 def told_answers(topic, seed):
     """Return the answers of ``told`` to the exercises of ``topic``, judged."""
-    answers = vars(importlib.reload(told))  # what an answer keeps from call to call does not outlive a grading
+    answers = vars(importlib.reload(told))  # so that nothing an answer keeps between calls reaches the next grading
     return [
         judge_answer(exercise, name, function, hint=" ".join(function.__doc__.split()))
         for exercise in called_exercises(topic, seed)

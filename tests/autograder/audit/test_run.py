@@ -42,6 +42,7 @@ def test_no_reason_and_no_hint_on_a_listed_mistake_contains_an_expected_value(to
             if find_expected_digits(exercise, outcomes.verdict(version_of(function, name))):
                 answer = judge_answer(exercise, name, function)  # the digits may be its own
                 leaks += [f"{answer} gives away {answer.leaked}"] if answer.leaked else []
+        outcomes.save()
     assert not leaks, "\n".join(leaks)
 
 
